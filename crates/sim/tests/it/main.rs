@@ -43,6 +43,7 @@ mod meet;
 mod mptcp;
 mod parameters;
 mod pdlb_fig1;
+mod plb_by_step;
 mod queue_aware;
 mod random_graphs;
 mod rdma;
@@ -60,6 +61,7 @@ mod trace_faults;
 mod ttc;
 mod uet;
 mod uet_preset;
+mod values_by_step;
 
 // In their own place the files of the worked examples find these at the root of the policy crate.
 pub use spinewise_policy::{

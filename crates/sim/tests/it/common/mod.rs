@@ -1,5 +1,7 @@
 //! What the tests of whole runs share: running a spec, and reading what a run left.
 
+pub(crate) mod wire;
+
 use serde_json::{Value, json};
 use spinewise_policy::Time;
 use spinewise_sim::faults::{Faults, Step};
