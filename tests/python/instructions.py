@@ -33,6 +33,14 @@ def fabric(leaves: int, spines: int, hosts_per_leaf: int) -> Spec:
     return {**sizes, **dict.fromkeys(rates, 100.0), **dict.fromkeys(delays, 1000)}
 
 
+def fat_tree(k: int) -> Spec:
+    """The fat-tree of switches with this many ports, with links of 100 Gbps and 1 us."""
+    tiers = ("host", "fabric", "core")
+    return {"kind": "fat_tree", "k": k} | {f"{tier}_rate_gbps": 100.0 for tier in tiers} | {
+        f"{tier}_delay_ns": 1000 for tier in tiers
+    }  # fmt: skip
+
+
 def spray(topology: Spec, size: float) -> Spec:
     """A permutation of DCTCP flows, sprayed."""
     return {
@@ -60,6 +68,14 @@ def spec(case: str, length: float) -> Spec:
             "scheme": {"name": "ecmp"},
             "traffic": [arrivals | storage],
         }
+    if case == "uet_reps_1024":
+        return {
+            "topology": fat_tree(16),
+            "preset": "uet-htsim",
+            "transport": {"ack_every_bytes": 4000},
+            "scheme": {"name": "reps"},
+            "traffic": [{"kind": "permutation", "size_bytes": int(16e6 * length)}],
+        }
     return {
         "topology": {"leaves": 12, "spines": 6, "hosts_per_leaf": 48},
         "scheme": {"name": "ecmp"},
@@ -67,7 +83,7 @@ def spec(case: str, length: float) -> Spec:
     }
 
 
-CASES = ("dctcp_spray_128", "dctcp_spray_1024", "rdma_lossless_128", "tcp_web_search_576")
+CASES = ("dctcp_spray_128", "dctcp_spray_1024", "rdma_lossless_128", "uet_reps_1024", "tcp_web_search_576")
 
 
 def loaded(file: str) -> ModuleType:
