@@ -18,7 +18,7 @@ use spinewise_policy::{
     Device, Event, Feedback, FlowKey, Hooks, Key, Kind, Message, Packet, Peers, Phase, Shape, Sight, Span, Tier, Time,
     To, Way, Wire,
 };
-use spinewise_sim::bank::{Bank, Call, Fired, NO_PEER, Places, Room};
+use spinewise_sim::bank::{Bank, Call, Called, Fired, NO_PEER, Places, Room};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A scheme at this host.
@@ -45,7 +45,7 @@ pub struct Slow {
 fn seated(plan: &Plan, view: &View, seed: u64, most_paths: u16) -> Bank {
     let (hosts, leaves) = (view.racks.len(), view.ways.len() as u32);
     let shape = Shape { tier: Tier::Host, hosts: hosts as u32, leaves, ports: 0, ways: most_paths };
-    plan.chosen.seat(&Places { shapes: vec![shape], kinds: vec![0; hosts] }, seed, false)
+    plan.chosen.seat(&Places { shapes: vec![shape], kinds: vec![0; hosts] }, seed, Called::AsItSays)
 }
 
 impl Slow {

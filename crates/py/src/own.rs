@@ -25,7 +25,7 @@ use serde_json::Value as Json;
 use spinewise_policy::config::{Allowed, Param, Refused, Value, is_allowed};
 use spinewise_policy::sees::series;
 use spinewise_policy::{Hooks, Layout, Peers, Phase, Shape, Sheet, Span};
-use spinewise_sim::bank::{Bank, Choice, Chosen, Entry, Given, Hosted, Misfit, Places, Source};
+use spinewise_sim::bank::{Bank, Called, Choice, Chosen, Entry, Given, Hosted, Misfit, Places, Source};
 use std::sync::Arc;
 
 /// A class of Python, as the engine lists it. It lives as long as the process: a class is made once, and run often.
@@ -270,7 +270,7 @@ impl Choice for OfClass {
         })
     }
 
-    fn seat(&self, places: &Places, seed: u64, all_hooks: bool) -> Bank {
+    fn seat(&self, places: &Places, seed: u64, called: Called) -> Bank {
         Python::attach(|py| {
             let made = self.instance(py).and_then(|object| Instance::new(&object, self, places).map(|i| (object, i)));
             let hosted: Arc<dyn spinewise_sim::bank::Elsewhere> = match made {
@@ -284,7 +284,7 @@ impl Choice for OfClass {
                     Arc::new(hooks::Nobody)
                 }
             };
-            Hosted::seat(hosted, &self.class.sheet, places, seed, all_hooks)
+            Hosted::seat(hosted, &self.class.sheet, places, seed, called)
         })
     }
 }

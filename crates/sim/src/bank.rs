@@ -25,6 +25,15 @@ use spinewise_policy::{
 };
 use std::sync::Arc;
 
+/// Which hooks of a scheme are called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Called {
+    /// Those it says it has.
+    AsItSays,
+    /// All: what those do that it does not have makes no difference, as tests show.
+    Always,
+}
+
 /// "This call concerns no peer."
 pub const NO_PEER: u32 = u32::MAX;
 

@@ -21,7 +21,7 @@ use crate::packet::{CE, ECT, Packet};
 use crate::series::Counted;
 pub(crate) use fifo::Fifo;
 pub(crate) use held::{Drained, Released};
-pub(crate) use kept::Kept;
+pub(crate) use kept::{Kept, Mark};
 pub(crate) use lanes::{Control, Lane, Lanes, Lost, Next};
 pub(crate) use pausing::Pausing;
 pub(crate) use rules::{AllRules, Found, Rules};

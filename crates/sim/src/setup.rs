@@ -1,6 +1,6 @@
 //! From a checked spec to a run: traffic, wiring, seats, nodes.
 
-use crate::bank::{Bank, Places};
+use crate::bank::{Bank, Called, Places};
 use crate::capture::Taps;
 use crate::engine::{Limits, Sim, events, htsim, planned, windows};
 use crate::faults::Faults;
@@ -111,7 +111,8 @@ impl Setup {
         let mut net = if tuning.commit_at_start { net.keeping() } else { net };
         (net.faults, net.taps) = (faults, taps);
         net.series_links = Recorded::new(&spec.metrics.series_links, &net.topology)?;
-        let (edge, mut fabric) = seats(spec, &net.topology, tuning.all_hooks);
+        let (edge, mut fabric) =
+            seats(spec, &net.topology, if tuning.all_hooks { Called::Always } else { Called::AsItSays });
         if edge.as_ref().is_some_and(|edge| edge.layout(0).path_rates) {
             net.path_rates = net.topology.path_rates();
         }
@@ -366,7 +367,7 @@ fn check_reachable(traffic: &[TrafficEntry], list: &[Listed], topology: &Topolog
 }
 
 /// Seats the schemes: one in the fabric, and one at the hosts if the spec names a host scheme.
-fn seats(spec: &Spec, topology: &Topology, all_hooks: bool) -> (Option<Bank>, Bank) {
+fn seats(spec: &Spec, topology: &Topology, called: Called) -> (Option<Bank>, Bank) {
     let shape =
         |tier, ports| Shape { tier, hosts: topology.hosts, leaves: topology.leaves, ports, ways: topology.most_ways };
     // Alike are switches of one tier with as many ports: a scheme may take its rows for its ports.
@@ -382,6 +383,6 @@ fn seats(spec: &Spec, topology: &Topology, all_hooks: bool) -> (Option<Bank>, Ba
     }
     let in_fabric = Places { shapes, kinds };
     let at_hosts = Places { shapes: vec![shape(Tier::Host, 1)], kinds: vec![0; topology.hosts as usize] };
-    let edge = spec.scheme.edge.as_ref().map(|edge| edge.seat(&at_hosts, spec.seed, all_hooks));
-    (edge, spec.scheme.fabric.seat(&in_fabric, spec.seed, all_hooks))
+    let edge = spec.scheme.edge.as_ref().map(|edge| edge.seat(&at_hosts, spec.seed, called));
+    (edge, spec.scheme.fabric.seat(&in_fabric, spec.seed, called))
 }

@@ -1,7 +1,7 @@
 //! Schemes whose hooks run elsewhere, such as in Python: one [`Policy`] stands for all of them. It hands each hook to a
 //! trait object with what the contract lends, and keeps its rows as handles to what that object keeps there.
 
-use super::{Bank, Lend, Places, Room, Seating, Seats};
+use super::{Bank, Called, Lend, Places, Room, Seating, Seats};
 use spinewise_policy::{
     Change, Cx, Feedback, Hooks, Key, Layout, Message, Packet, Policy, Port, Queue, Shape, Sheet, Site, Verdict, Way,
     Wire,
@@ -132,9 +132,9 @@ impl Hosted {
         sheet: &'static Sheet,
         places: &Places,
         seed: u64,
-        all_hooks: bool,
+        called: Called,
     ) -> Bank {
-        Seating::Guest(Box::new(Seats::new(Hosted(elsewhere), sheet, places, seed, all_hooks))).into()
+        Seating::Guest(Box::new(Seats::new(Hosted(elsewhere), sheet, places, seed, called))).into()
     }
 
     fn tell(&self, which: Hooks, cx: &mut Cx<'_, Self>, flow: Option<&mut Row>, hook: Hook<'_>) {

@@ -1,6 +1,6 @@
 //! What schemes there are, and a scheme as a spec has chosen it: read once, into a type.
 
-use super::{Bank, Places, Seating, Seats};
+use super::{Bank, Called, Places, Seating, Seats};
 use spinewise_policy::config::{Allowed, Param, Refused, Value};
 use spinewise_policy::{Hooks, Layout, Params, Policy, Shape, Sheet, Site, Tree, Uneven};
 use std::fmt;
@@ -142,7 +142,7 @@ pub trait Choice: Send + Sync {
         None
     }
     /// Seats at these places.
-    fn seat(&self, places: &Places, seed: u64, all_hooks: bool) -> Bank;
+    fn seat(&self, places: &Places, seed: u64, called: Called) -> Bank;
 }
 
 /// A [`Choice`], shared by whoever has the spec.
@@ -263,7 +263,7 @@ where
         self.policy.wants_trimming()
     }
 
-    fn seat(&self, places: &Places, seed: u64, all_hooks: bool) -> Bank {
-        (self.seating)(Seats::new(self.policy.clone(), &P::SHEET, places, seed, all_hooks)).into()
+    fn seat(&self, places: &Places, seed: u64, called: Called) -> Bank {
+        (self.seating)(Seats::new(self.policy.clone(), &P::SHEET, places, seed, called)).into()
     }
 }

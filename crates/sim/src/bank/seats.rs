@@ -1,6 +1,6 @@
 //! The seats of one scheme: each device's rows and timers, and how they are lent to a hook.
 
-use super::{Asked, Call, Lend, NO_PEER};
+use super::{Asked, Call, Called, Lend, NO_PEER};
 use crate::rows::{FlowRows, NumberMap};
 use spinewise_policy::out::Action;
 use spinewise_policy::{Cx, FlowKey, Hooks, Key, Layout, Out, Peers, Policy, Rng, Shape, Sheet, Table, Tier, Time};
@@ -74,12 +74,15 @@ impl<P: Policy> Seats<P>
 where
     P::Site: Lend,
 {
-    pub(super) fn new(policy: P, sheet: &'static Sheet, places: &Places, seed: u64, all_hooks: bool) -> Self {
+    pub(super) fn new(policy: P, sheet: &'static Sheet, places: &Places, seed: u64, called: Called) -> Self {
         let layouts: Arc<[Layout]> = places.shapes.iter().map(|shape| policy.layout(shape)).collect();
         let actions = layouts.iter().map(|layout| layout.actions).max().unwrap_or(0);
         let bytes = layouts.iter().map(|layout| layout.bytes).max().unwrap_or(0);
         Seats {
-            hooks: if all_hooks { Hooks::ALL } else { policy.hooks() },
+            hooks: match called {
+                Called::AsItSays => policy.hooks(),
+                Called::Always => Hooks::ALL,
+            },
             policy,
             sheet,
             seed,

@@ -4,7 +4,7 @@
 //! each of four racks. Queues and delays are random and change all the time; everything is in the cache.
 
 use crate::address::Address;
-use crate::bank::{Bank, Call, Chosen, NO_PEER, Places, Room};
+use crate::bank::{Bank, Call, Called, Chosen, NO_PEER, Places, Room};
 use crate::packet::{Hashing, Packet, Tags};
 use crate::spec::comparable_schemes;
 use serde_json::{Value, json};
@@ -77,7 +77,7 @@ impl Bench {
         let ports = if at_host { 1 } else { HOSTS as u16 + paths };
         let shape = Shape { tier, hosts: RACKS * HOSTS, leaves: RACKS, ports, ways: paths };
         let places = Places { shapes: vec![shape], kinds: vec![0] };
-        let bank = Chosen::by_name(name)?.seat(&places, 1, false);
+        let bank = Chosen::by_name(name)?.seat(&places, 1, Called::AsItSays);
         let mut bench = Bench {
             peers: bank.peers(0),
             bank,

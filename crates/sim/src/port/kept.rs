@@ -8,6 +8,15 @@ use crate::series::Counted;
 use crate::telemetry::{self, Hop};
 use spinewise_policy::{FlowKey, Kind, Queue, Span, Time};
 
+/// Is a packet that starts marked?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// Whatever the port's own rules say.
+    CalledFor,
+    /// As they say.
+    AsRulesSay,
+}
+
 /// A port that keeps its packets until their transmission starts.
 #[derive(Debug)]
 #[repr(C)] // The line lies in one line of the cache, at the same place in both kinds of ports.
@@ -181,10 +190,10 @@ impl Kept {
 
     /// Puts what starts [next](Self::next) on the line, which is free at `now`, marking it as told or as the rules say.
     #[inline]
-    pub fn send_next(&mut self, now: Time, next: Next, called_for: bool, rules: &Rules, wires: &mut Wires) {
+    pub fn send_next(&mut self, now: Time, next: Next, mark: Mark, rules: &Rules, wires: &mut Wires) {
         let Next { lane, wire, .. } = next;
         self.waiting.start(wire);
-        let marks = called_for || self.waiting.marks_at_dequeue(rules);
+        let marks = mark == Mark::CalledFor || self.waiting.marks_at_dequeue(rules);
         let start = now.max(self.line.free_at());
         let arrives = self.line.send(start, wire, wires);
         let slot = wires.slot(self.line.link, arrives);

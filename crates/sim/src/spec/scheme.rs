@@ -290,7 +290,7 @@ pub(crate) fn check_ecn(scheme: &SchemeSpec, transport: &TransportSpec) -> Resul
     let TransportSpec::Tcp(tcp) = transport else { return Ok(()) };
     let chosen = scheme.chosen();
     match chosen.wants_ecn() {
-        Some((name, range)) if !tcp.ect(false) => {
+        Some((name, range)) if !tcp.new_data_is_ect() => {
             let kind = Json::from(tcp.kind.name());
             let path = format!("scheme.params.{name}");
             let allowed = format!("{} with transport.kind = {kind}", allowed(range));

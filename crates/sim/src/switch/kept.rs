@@ -5,7 +5,7 @@ use super::{MADE_HERE, Switch, count_lost, drop_packet};
 use crate::address::Address;
 use crate::net::Net;
 use crate::packet::{InHand, Packet};
-use crate::port::{Drained, Found, Freed, Kept, Lane, Lanes, Lost, Next, Port, Released, Room, Trimmed};
+use crate::port::{Drained, Found, Freed, Kept, Lane, Lanes, Lost, Mark, Next, Port, Released, Room, Trimmed};
 use crate::timers::What;
 use crate::world::World;
 use spinewise_policy::{Kind, Queue, Span, Time};
@@ -295,12 +295,14 @@ impl Switch {
         let Some(next) = port.next(w.now) else { return };
         let Next { lane, in_port, wire, left } = next;
         let came = came(in_port, lane);
-        let (mut marks, mut resumes) = (false, false);
+        let (mut mark, mut resumes) = (Mark::AsRulesSay, false);
         if let (Some(buffer), Lane::Data(_)) = (self.buffer.as_deref_mut(), lane) {
             resumes = buffer.leave(came, left, u64::from(wire), w.now);
-            marks = buffer.marks(left, || self.dice.roll(out));
+            if buffer.marks(left, || self.dice.roll(out)) {
+                mark = Mark::CalledFor;
+            }
         }
-        port.send_next(w.now, next, marks, w.net.rules.of(port.class()), &mut w.wires);
+        port.send_next(w.now, next, mark, w.net.rules.of(port.class()), &mut w.wires);
         port.note_start(lane, wire);
         if port.lanes().drains() {
             while let Some(drained) = self.drained(out, lane) {

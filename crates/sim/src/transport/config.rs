@@ -273,14 +273,16 @@ impl TcpConfig {
         }
     }
 
-    /// Whether a data packet is ECN-capable.
+    /// Whether data that is sent for the first time is ECN-capable.
     #[inline]
-    pub fn ect(&self, retransmit: bool) -> bool {
-        match self.marks() {
-            Marks::Counted => true,
-            Marks::Repeated => !retransmit,
-            Marks::Unheard => false,
-        }
+    pub fn new_data_is_ect(&self) -> bool {
+        self.marks() != Marks::Unheard
+    }
+
+    /// Whether data that is sent again is, too.
+    #[inline]
+    pub fn retransmissions_are_ect(&self) -> bool {
+        self.marks() == Marks::Counted
     }
 
     /// `segments` full segments in bytes, where 0 means without bound.

@@ -42,7 +42,7 @@ pub(crate) enum Buffer<T> {
     /// By exact instants.
     Exact(Resequencer<T>),
     /// Looked at once a period.
-    Periodic(Periodic<T>),
+    Periodic(Periods, Periodic<T>),
 }
 
 impl<T> Buffer<T> {
@@ -50,7 +50,7 @@ impl<T> Buffer<T> {
     pub(crate) fn new(rules: &Rules) -> Self {
         match rules.periods {
             None => Buffer::Exact(Resequencer::default()),
-            Some(_) => Buffer::Periodic(Periodic::default()),
+            Some(periods) => Buffer::Periodic(periods, Periodic::default()),
         }
     }
 
@@ -64,26 +64,24 @@ impl<T> Buffer<T> {
         ready: &mut Vec<T>,
         tally: &mut Tally,
     ) {
-        match (self, &rules.periods) {
-            (Buffer::Periodic(one), Some(periods)) => one.arrive((rules, periods), now, bytes, item, ready, tally),
-            (Buffer::Exact(one), _) => one.arrive(rules, now, bytes, item, ready, tally),
-            (Buffer::Periodic(_), None) => unreachable!("made by these rules"),
+        match self {
+            Buffer::Exact(one) => one.arrive(rules, now, bytes, item, ready, tally),
+            Buffer::Periodic(periods, one) => one.arrive((rules, periods), now, bytes, item, ready, tally),
         }
     }
 
     /// A SYN arrives, where it waits as well.
-    pub(crate) fn greet(&mut self, rules: &Rules, now: Time, item: T) {
-        if let (Buffer::Periodic(one), Some(periods)) = (self, &rules.periods) {
+    pub(crate) fn greet(&mut self, now: Time, item: T) {
+        if let Buffer::Periodic(periods, one) = self {
             one.greet(periods, now, item);
         }
     }
 
     /// Adds what may go on at `now` to `ready`.
     pub(crate) fn expire(&mut self, rules: &Rules, now: Time, ready: &mut Vec<T>, tally: &mut Tally) {
-        match (self, &rules.periods) {
-            (Buffer::Periodic(one), Some(periods)) => one.expire((rules, periods), now, ready, tally),
-            (Buffer::Exact(one), _) => one.expire(rules, now, ready, tally),
-            (Buffer::Periodic(_), None) => unreachable!("made by these rules"),
+        match self {
+            Buffer::Exact(one) => one.expire(rules, now, ready, tally),
+            Buffer::Periodic(periods, one) => one.expire((rules, periods), now, ready, tally),
         }
     }
 
@@ -91,7 +89,7 @@ impl<T> Buffer<T> {
     pub(crate) fn deadline(&self, rules: &Rules) -> Option<Time> {
         match self {
             Buffer::Exact(one) => one.deadline(rules),
-            Buffer::Periodic(one) => one.deadline(),
+            Buffer::Periodic(_, one) => one.deadline(),
         }
     }
 }

@@ -168,13 +168,12 @@ impl Stream for SackSender {
 #[inline(always)]
 pub(super) fn data_of(config: &TcpConfig, segment: &Segment) -> Data {
     let flag = |flag: u8, on: bool| if on { flag } else { 0 };
+    let ect = if segment.retransmit { config.retransmissions_are_ect() } else { config.new_data_is_ect() };
     Data {
         seq: segment.seq,
         len: segment.len as u16,
         wire: (segment.len + config.header) as u16,
-        flags: flag(ECT, config.ect(segment.retransmit))
-            | flag(RETRANSMIT, segment.retransmit)
-            | flag(CWR, segment.cwr),
+        flags: flag(ECT, ect) | flag(RETRANSMIT, segment.retransmit) | flag(CWR, segment.cwr),
     }
 }
 

@@ -13,9 +13,9 @@
 //! * Only the first partial ACK restarts the timer ("Impatient", RFC 6582 §4).
 //! * ACKs carry time stamps: each ACK of new data gives a round-trip sample, retransmitted or not.
 
-use super::config::{Recovery, TcpConfig};
+use super::config::TcpConfig;
 use super::congestion::window::Control;
-use super::congestion::{Acked, Marks, Start, Window};
+use super::congestion::{Acked, Start, Window};
 use super::rtt::RttEstimator;
 use spinewise_policy::hash;
 use spinewise_policy::time::{Span, Time};
@@ -267,105 +267,6 @@ impl TcpSender {
         }
     }
 
-    /// When the retransmission timer expires, while data is outstanding.
-    #[inline]
-    pub fn deadline(&self) -> Option<Time> {
-        (self.deadline != Time::NEVER).then_some(self.deadline)
-    }
-
-    /// Whether everything is acknowledged.
-    #[inline]
-    pub fn is_done(&self) -> bool {
-        self.snd_una == self.size
-    }
-
-    /// The congestion window, bytes; inflated during fast recovery.
-    pub fn cwnd(&self) -> u64 {
-        self.window.cwnd
-    }
-
-    /// The slow-start threshold, bytes ([`u64::MAX`] = unlimited).
-    pub fn ssthresh(&self) -> u64 {
-        self.window.ssthresh
-    }
-
-    /// There are `size` bytes now, no fewer than have been sent: a subflow of MPTCP learns its share as it goes.
-    pub fn resize(&mut self, size: u64) {
-        debug_assert!(size >= self.snd_max, "more has been sent");
-        self.size = size;
-    }
-
-    /// In congestion avoidance the window grows as one of `window` bytes would, if that is larger (RFC 6356).
-    pub fn couple(&mut self, window: u64) {
-        self.control.couple(window);
-    }
-
-    /// Whether an acknowledgement would let the window grow by congestion avoidance.
-    pub fn avoids_congestion(&self) -> bool {
-        !self.in_recovery && self.window.cwnd >= self.window.ssthresh
-    }
-
-    /// The least time between two packets that the congestion control asks for.
-    pub fn gap(&self, config: &TcpConfig) -> Span {
-        self.control.gap(&config.control)
-    }
-
-    /// One past the last byte ever sent.
-    pub fn sent(&self) -> u64 {
-        self.snd_max
-    }
-
-    /// Whether what [`Self::next_segment`] would give has been sent before.
-    pub fn repeats(&self) -> bool {
-        self.retransmit_due || self.snd_nxt < self.snd_max
-    }
-
-    /// FlightSize of RFC 5681: bytes sent and not acknowledged, since the last timeout.
-    #[inline]
-    pub fn flight(&self) -> u64 {
-        self.snd_nxt - self.snd_una
-    }
-
-    /// Bytes acknowledged.
-    pub fn acked(&self) -> u64 {
-        self.snd_una
-    }
-
-    /// Whether the sender is in fast recovery.
-    pub fn in_recovery(&self) -> bool {
-        self.in_recovery
-    }
-
-    /// The smoothed round-trip time, if there has been a sample.
-    pub fn srtt(&self) -> Option<Span> {
-        self.rtt.srtt()
-    }
-
-    /// Data packets sent, retransmissions included.
-    pub fn packets(&self) -> u32 {
-        self.packets
-    }
-
-    /// Segments sent again.
-    pub fn retransmits(&self) -> u32 {
-        self.retransmits
-    }
-
-    /// Expiries of the retransmission timer, that of the SYN included.
-    pub fn timeouts(&self) -> u32 {
-        self.timeouts
-    }
-
-    /// Fast recoveries entered.
-    pub fn fast_retransmits(&self) -> u32 {
-        self.fast_retransmits
-    }
-
-    /// Times the third duplicate ACK in a row arrived, whatever was done about it.
-    pub fn dupack3_events(&self) -> u32 {
-        self.dupack3_events
-    }
-
     /// An ACK of new data.
     #[inline]
     fn on_new_ack(&mut self, config: &TcpConfig, now: Time, cumulative: u64, ece: bool, out: &mut AckOutcome) {
@@ -447,105 +348,6 @@ impl TcpSender {
         self.released = self.released.max(self.snd_nxt) + config.limit_bytes(config.max_burst);
     }
 
-    /// A marked ACK outside recovery. It does not let the window grow (RFC 3168 §6.1.2).
-    fn on_mark(&mut self, config: &TcpConfig, now: Time) {
-        if !self.may_reduce() {
-            return;
-        }
-        // No lower than two segments, as RFC 5681 eq. (4) has it for losses.
-        let floor = 2 * u64::from(config.mss);
-        let before = self.window.cwnd;
-        self.control.on_mark(&config.control, &mut self.window, now);
-        self.cwr_due |= config.marks() == Marks::Repeated;
-        self.window.cwnd = self.window.cwnd.max(floor).min(before);
-        self.window.ssthresh = self.window.cwnd.max(floor);
-        self.cut = Cut::ByMark;
-        self.reduced_until = self.snd_max;
-        self.control.restart();
-    }
-
-    /// A duplicate ACK.
-    fn on_duplicate(&mut self, config: &TcpConfig, now: Time, ece: bool, out: &mut AckOutcome) {
-        out.dupack3 = self.count_duplicate();
-        if self.in_recovery {
-            self.window.cwnd += u64::from(config.mss); // RFC 5681 §3.2 step 4
-            return;
-        }
-        if ece {
-            self.on_mark(config, now);
-        }
-        // RFC 6582 §3.2 step 2: not for duplicates that our own going back may have caused. Before
-        // the first loss there can be none, so a lost first segment is repaired too. Reno has no such rule.
-        let fresh = self.recover == 0 || self.snd_una > self.recover || config.recovery == Recovery::Reno;
-        if self.dupacks == config.dupack_threshold && fresh {
-            self.enter_recovery(config, now);
-            out.entered_recovery = true;
-        }
-    }
-
-    /// Counts a duplicate ACK. Is it the third in a row?
-    #[inline]
-    fn count_duplicate(&mut self) -> bool {
-        self.dupacks = self.dupacks.saturating_add(1);
-        let third = self.dupacks == 3;
-        self.dupack3_events += u32::from(third);
-        third
-    }
-
-    /// RFC 5681 §3.2 steps 2 and 3, RFC 6582 §3.2 step 2.
-    fn enter_recovery(&mut self, config: &TcpConfig, now: Time) {
-        self.window.ssthresh = self.threshold(config, now);
-        self.window.cwnd = self.window.ssthresh + u64::from(config.dupack_threshold) * u64::from(config.mss);
-        self.mark_loss();
-        self.in_recovery = true;
-        self.retransmit_due = true;
-        self.fast_retransmits += 1;
-    }
-
-    /// An ACK of `acked` new bytes during recovery (RFC 6582 §3.2 step 3). Returns whether it restarts the timer.
-    fn on_ack_in_recovery(&mut self, config: &TcpConfig, acked: u64) -> bool {
-        let mss = u64::from(config.mss);
-        if config.recovery == Recovery::Reno {
-            // RFC 5681 §3.2 step 6: any new data ends it, whatever else is missing
-            self.window.cwnd = self.window.ssthresh;
-            self.leave_recovery();
-            return true;
-        }
-        if self.snd_una >= self.recover {
-            // A full acknowledgement, option (1).
-            self.window.cwnd = self.window.ssthresh.min(self.flight().max(mss) + mss);
-            self.leave_recovery();
-            return true;
-        }
-        // A partial one: the next hole is lost as well. Deflate by what left, and add back one.
-        self.retransmit_due = true;
-        let back = if acked >= mss { mss } else { 0 };
-        self.window.cwnd = (self.window.cwnd.saturating_sub(acked) + back).max(mss);
-        std::mem::replace(&mut self.cut, Cut::PartlyRepaired) != Cut::PartlyRepaired
-    }
-
-    fn leave_recovery(&mut self) {
-        self.in_recovery = false;
-        self.retransmit_due = false;
-    }
-
-    /// Notes a loss: `recover` of RFC 6582, and that this window of data has had its reaction.
-    fn mark_loss(&mut self) {
-        self.recover = self.snd_max;
-        self.cut = Cut::ByLoss;
-        self.reduced_until = self.snd_max;
-        self.control.restart();
-        self.cwr_due = true; // RFC 3168 §6.1.2: for whatever reason
-    }
-
-    /// A loss: what becomes of the slow-start threshold, no less than 2 SMSS. For Reno max(FlightSize / 2, 2 SMSS), RFC
-    /// 5681 eq. (4), without what limited transmit has added (step 2 of §3.2).
-    fn threshold(&mut self, config: &TcpConfig, now: Time) -> u64 {
-        let mss = u64::from(config.mss);
-        let flight = self.flight().saturating_sub(u64::from(self.limited) * mss);
-        self.control.on_loss(&config.control, &self.window, flight, now).max(2 * mss)
-    }
-
     /// The timer has expired: the congestion control is told, and the next one waits for longer.
     fn back_off(&mut self, config: &TcpConfig, now: Time) {
         self.backoff = self.backoff.saturating_add(1); // RFC 6298 (5.5)
@@ -568,6 +370,8 @@ impl TcpSender {
     }
 }
 
+mod asked;
+mod recovery;
 pub(crate) mod sack;
 
 #[cfg(test)]

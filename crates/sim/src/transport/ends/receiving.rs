@@ -62,7 +62,7 @@ impl<R: Receiver> Receiving<R> {
         let none = || Box::new(Waiting { packets: Buffer::new(rules), timer: Timer::NONE });
         let packets = &mut self.waiting.get_or_insert_with(none).packets;
         if packet.syn {
-            packets.greet(rules, now, packet);
+            packets.greet(now, packet);
         } else {
             packets.arrive(rules, now, (packet.seq, packet.len), packet, ready, tally);
         }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::transport::Kind;
+use crate::transport::config::Recovery;
 use crate::transport::congestion::window::Settings;
 use crate::transport::receiver::TcpReceiver;
 
@@ -486,7 +487,10 @@ fn a_mark_halves_the_window_once_a_round() {
 
 #[test]
 fn only_first_transmissions_are_ecn_capable() {
-    let of = |kind: Kind| [false, true].map(|again| TcpConfig { kind, ..new_reno() }.ect(again));
+    let of = |kind: Kind| {
+        let config = TcpConfig { kind, ..new_reno() };
+        [config.new_data_is_ect(), config.retransmissions_are_ect()]
+    };
     assert_eq!(of(Kind::Ecn), [true, false]);
     assert_eq!(of(Kind::Dctcp), [true, true]);
     assert_eq!([of(Kind::NewReno), of(Kind::Reno)], [[false; 2]; 2]);

@@ -1,0 +1,107 @@
+//! How a TCP sender answers marks and losses: fast retransmit and fast recovery of RFC 5681, as RFC 6582 changes them.
+
+use super::{AckOutcome, Cut, TcpSender};
+use crate::transport::config::{Recovery, TcpConfig};
+use crate::transport::congestion::Marks;
+use spinewise_policy::time::Time;
+
+impl TcpSender {
+    /// A marked ACK outside recovery. It does not let the window grow (RFC 3168 §6.1.2).
+    pub(super) fn on_mark(&mut self, config: &TcpConfig, now: Time) {
+        if !self.may_reduce() {
+            return;
+        }
+        // No lower than two segments, as RFC 5681 eq. (4) has it for losses.
+        let floor = 2 * u64::from(config.mss);
+        let before = self.window.cwnd;
+        self.control.on_mark(&config.control, &mut self.window, now);
+        self.cwr_due |= config.marks() == Marks::Repeated;
+        self.window.cwnd = self.window.cwnd.max(floor).min(before);
+        self.window.ssthresh = self.window.cwnd.max(floor);
+        self.cut = Cut::ByMark;
+        self.reduced_until = self.snd_max;
+        self.control.restart();
+    }
+
+    /// A duplicate ACK.
+    pub(super) fn on_duplicate(&mut self, config: &TcpConfig, now: Time, ece: bool, out: &mut AckOutcome) {
+        out.dupack3 = self.count_duplicate();
+        if self.in_recovery {
+            self.window.cwnd += u64::from(config.mss); // RFC 5681 §3.2 step 4
+            return;
+        }
+        if ece {
+            self.on_mark(config, now);
+        }
+        // RFC 6582 §3.2 step 2: not for duplicates that our own going back may have caused. Before
+        // the first loss there can be none, so a lost first segment is repaired too. Reno has no such rule.
+        let fresh = self.recover == 0 || self.snd_una > self.recover || config.recovery == Recovery::Reno;
+        if self.dupacks == config.dupack_threshold && fresh {
+            self.enter_recovery(config, now);
+            out.entered_recovery = true;
+        }
+    }
+
+    /// Counts a duplicate ACK. Is it the third in a row?
+    #[inline]
+    pub(super) fn count_duplicate(&mut self) -> bool {
+        self.dupacks = self.dupacks.saturating_add(1);
+        let third = self.dupacks == 3;
+        self.dupack3_events += u32::from(third);
+        third
+    }
+
+    /// RFC 5681 §3.2 steps 2 and 3, RFC 6582 §3.2 step 2.
+    pub(super) fn enter_recovery(&mut self, config: &TcpConfig, now: Time) {
+        self.window.ssthresh = self.threshold(config, now);
+        self.window.cwnd = self.window.ssthresh + u64::from(config.dupack_threshold) * u64::from(config.mss);
+        self.mark_loss();
+        self.in_recovery = true;
+        self.retransmit_due = true;
+        self.fast_retransmits += 1;
+    }
+
+    /// An ACK of `acked` new bytes during recovery (RFC 6582 §3.2 step 3). Returns whether it restarts the timer.
+    pub(super) fn on_ack_in_recovery(&mut self, config: &TcpConfig, acked: u64) -> bool {
+        let mss = u64::from(config.mss);
+        if config.recovery == Recovery::Reno {
+            // RFC 5681 §3.2 step 6: any new data ends it, whatever else is missing
+            self.window.cwnd = self.window.ssthresh;
+            self.leave_recovery();
+            return true;
+        }
+        if self.snd_una >= self.recover {
+            // A full acknowledgement, option (1).
+            self.window.cwnd = self.window.ssthresh.min(self.flight().max(mss) + mss);
+            self.leave_recovery();
+            return true;
+        }
+        // A partial one: the next hole is lost as well. Deflate by what left, and add back one.
+        self.retransmit_due = true;
+        let back = if acked >= mss { mss } else { 0 };
+        self.window.cwnd = (self.window.cwnd.saturating_sub(acked) + back).max(mss);
+        std::mem::replace(&mut self.cut, Cut::PartlyRepaired) != Cut::PartlyRepaired
+    }
+
+    pub(super) fn leave_recovery(&mut self) {
+        self.in_recovery = false;
+        self.retransmit_due = false;
+    }
+
+    /// Notes a loss: `recover` of RFC 6582, and that this window of data has had its reaction.
+    pub(super) fn mark_loss(&mut self) {
+        self.recover = self.snd_max;
+        self.cut = Cut::ByLoss;
+        self.reduced_until = self.snd_max;
+        self.control.restart();
+        self.cwr_due = true; // RFC 3168 §6.1.2: for whatever reason
+    }
+
+    /// A loss: what becomes of the slow-start threshold, no less than 2 SMSS. For Reno max(FlightSize / 2, 2 SMSS), RFC
+    /// 5681 eq. (4), without what limited transmit has added (step 2 of §3.2).
+    pub(super) fn threshold(&mut self, config: &TcpConfig, now: Time) -> u64 {
+        let mss = u64::from(config.mss);
+        let flight = self.flight().saturating_sub(u64::from(self.limited) * mss);
+        self.control.on_loss(&config.control, &self.window, flight, now).max(2 * mss)
+    }
+}
