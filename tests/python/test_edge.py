@@ -54,6 +54,10 @@ def test_all_schemes_saw_the_same_flows_and_finished_them(kept: Evidence) -> Non
     [
         ("permutation", HEALTHY, "reps"),
         ("permutation", DEAD, "lbsp"),
+        ("permutation", DEAD, "bitmap"),
+        ("permutation", DEAD, "uet_mixed"),
+        ("permutation", DEAD, "mrc"),
+        ("web search", DEAD, "reps"),
         ("incast, victims", SLOW, "meet, packets"),
         ("all-to-all", LOSSY, "adaptive"),
         ("storage", HEALTHY, "selb"),
@@ -177,8 +181,9 @@ def test_supports_fail_where_the_runs_say_otherwise() -> None:
     assert not supports.at_most(found, "dropped", 11, "best").holds
     assert supports.alike(found, "value", 1.05, "best", "near").holds
     assert not supports.alike(found, "value", 1.05, "best", "far").holds
-    assert supports.barely_slower(found, found, 1.0, "far").holds
-    assert not supports.barely_slower(found, found, 0.9, "far").holds
+    assert [one.holds for one in supports.barely_slower(found, found, 1.0, "far", "near")] == [True, True]
+    assert [one.holds for one in supports.barely_slower(found, found, 0.9, "far")] == [False]
+    assert [one.holds for one in supports.grown(found, found, 0.9, "far", "near")] == [True, False]
 
 
 def test_a_support_tells_its_numbers() -> None:

@@ -59,7 +59,10 @@ NOTES = """\
 - A percentile is taken in each run, of all its flows. {unfinished}
 - Switches hash the values of *entropy* schemes, and ELAB's ports. PDLB and MEET name whole paths by tags that switches
   obey; over hashed values a host would first have to learn which of them lead over different paths.
-- Every scheme has its own defaults. None was tuned for this fabric, but for what the table above names.
+- Schemes have their own defaults, with the changes named above. None was tuned for this fabric.
+- Each step of a collective operation is a connection of its own, which knows nothing of the step before.
+- The entropy schemes are as their fact sheets say: most rules were read second-hand. What agrees with recorded runs of
+  their reference simulator is in [agreement](agreement.md).
 - Only one size of link, one kind of fabric without oversubscription, and one place of the fault were tried.
 """
 

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 from spinewise.edge.numbers import Numbers
 from spinewise.edge.setting import DEAD, HEALTHY, LOSSY, SLOW
-from spinewise.edge.supports import Support, alike, at_most, barely_slower, leads, less, more, within
+from spinewise.edge.supports import Support, alike, at_most, barely_slower, grown, leads, less, more, within
 
 VALUE = "value"
 TRIMS = "trimmed_up+trimmed_down"
+LARGE = 1024
 SPRAYED = ("round_robin", "adaptive", "bitmap", "uet_mixed", "reps", "oblivious")
 
 
@@ -139,8 +140,9 @@ def lbsp(numbers: Numbers) -> Finding:
     return Finding(
         "LBSP beats all of today's schemes in the broken all-to-all: switches that tell each other.",
         "The switch that sees a link fail or slow down tells those before it, which leave the link out for the hosts "
-        "behind it (LBSP §3.4). Nobody else tells anybody before routes are computed anew. Its price is paid where "
-        "nothing is wrong and flows are long: a destination's packets may use half of the uplinks only.",
+        "behind it (LBSP §3.4). Nobody else tells anybody before routes are computed anew, and connections are too "
+        "short to learn it. Its price is paid where nothing is wrong and flows are long: a destination's packets may "
+        "use half of the uplinks only.",
         [
             leads(slow, "lbsp"),
             leads(dead, "lbsp"),
@@ -150,6 +152,45 @@ def lbsp(numbers: Numbers) -> Finding:
             less(dead, "dropped", "lbsp", "adaptive", "reps", "bitmap", share=0.1),
             more(healthy, VALUE, "lbsp", "round_robin", "bitmap"),
             more(healthy, TRIMS, "lbsp", "round_robin", "bitmap"),
+        ],
+    )
+
+
+def mrc(numbers: Numbers) -> Finding:
+    """Skipping once."""
+    healthy, slow, dead, lossy = (numbers.at("permutation", one) for one in (HEALTHY, SLOW, DEAD, LOSSY))
+    return Finding(
+        "MRC stands between the bitmap and REPS.",
+        "It skips a value once for a mark or a trim, so a slow link comes round again sooner than under the bitmap, "
+        "where a trim counts for several; it still leaves it sooner than REPS. A value whose packet was lost is out "
+        "of rotation until a probe returns, which neither freezes a flow under loss by chance nor frees it of the "
+        "other values that lead over a dead link.",
+        [
+            within(healthy, 1.05, "mrc"),
+            less(slow, VALUE, "mrc", "reps", "adaptive", "oblivious"),
+            more(slow, VALUE, "mrc", "bitmap", "uet_mixed"),
+            more(slow, "faulty", "mrc", "bitmap", "uet_mixed"),
+            less(slow, "faulty", "mrc", "reps", "oblivious"),
+            less(lossy, VALUE, "mrc", "reps"),
+            less(dead, VALUE, "mrc", "adaptive", "round_robin", "oblivious", "reps_fifo", share=0.8),
+            more(dead, "dropped", "mrc", "reps"),
+        ],
+    )
+
+
+def messages(numbers: Numbers) -> Finding:
+    """Learning and the length of a connection."""
+    long, short = numbers.at("permutation", SLOW), numbers.at("all-to-all", SLOW)
+    return Finding(
+        "What hosts learn is worth what is left of the connection.",
+        "Each step of a collective operation is a connection of its own here, of some dozens of packets, and learns "
+        "its values anew: there the bitmap, REPS and MRC load the slow link as drawing does and are no better. Stacks "
+        "that keep a connection and what it knows from message to message would do better.",
+        [
+            less(long, VALUE, "bitmap", "oblivious", share=0.75),
+            less(long, VALUE, "reps", "oblivious"),
+            alike(short, VALUE, 1.05, "oblivious", "bitmap", "reps", "reps_fifo", "uet_mixed", "mrc"),
+            alike(short, "faulty", 1.1, "oblivious", "bitmap", "reps", "reps_fifo", "uet_mixed", "mrc"),
         ],
     )
 
@@ -226,7 +267,7 @@ def meet(numbers: Numbers) -> Finding:
         "It stays behind `uet_mixed`: all hosts of a rack take the same best paths, and meet there.",
         [
             less(slow, VALUE, "meet, packets", "reps", "adaptive", "oblivious"),
-            barely_slower(healthy, slow, 1.05, "meet, packets"),
+            *barely_slower(healthy, slow, 1.05, "meet, packets"),
             less(slow, "faulty", "meet, packets", "uet_mixed", "bitmap", "reps"),
             more(slow, VALUE, "meet, packets", "uet_mixed"),
             more(healthy, TRIMS, "meet, packets", "bitmap", "reps"),
@@ -272,11 +313,38 @@ def elab(numbers: Numbers) -> Finding:
     )
 
 
+def large(numbers: Numbers) -> Finding:
+    """1,024 hosts."""
+    small, healthy, slow, dead = (
+        numbers.at("permutation", HEALTHY),
+        *(numbers.at("permutation", one, LARGE) for one in (HEALTHY, SLOW, DEAD)),
+    )
+    return Finding(
+        "On the larger fabric today's schemes keep their order, and those that measure every path fall back.",
+        "A pair of hosts has more paths to choose from there. MEET and ELAB measure each of them, load them less "
+        "evenly than on the smaller fabric, and much is trimmed. Values of which nothing is measured but what became "
+        "of their packets lose next to nothing.",
+        [
+            *barely_slower(small, healthy, 1.05, "round_robin", "adaptive", "bitmap", "uet_mixed", "mrc", "lbsp"),
+            *grown(small, healthy, 1.3, "meet, packets", "elab, values"),
+            *grown(small, healthy, 1.3, "meet, packets", "elab, values", name="imbalance"),
+            more(healthy, TRIMS, "meet, packets", "bitmap", "uet_mixed", "mrc"),
+            more(healthy, TRIMS, "elab, values", "bitmap", "uet_mixed", "mrc"),
+            less(slow, VALUE, "bitmap", "adaptive", "oblivious", "round_robin", "ecmp"),
+            less(slow, VALUE, "uet_mixed", "reps", "mrc", "adaptive", "oblivious", "round_robin", "ecmp"),
+            less(dead, VALUE, "uet_mixed", "round_robin", "adaptive", "oblivious", "lbsp", "ecmp"),
+            less(dead, "dropped", "reps", "bitmap", "uet_mixed", "mrc"),
+        ],
+    )
+
+
 STATEMENTS: tuple[Callable[[Numbers], Finding], ...] = (
     healthy_fabric,
     slow_link,
     dead_link,
     freezing,
+    mrc,
+    messages,
     incast,
     tcp,
     roce,
@@ -285,4 +353,5 @@ STATEMENTS: tuple[Callable[[Numbers], Finding], ...] = (
     pdlb,
     elab,
     one_path,
+    large,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from spinewise.edge.numbers import Cell
@@ -77,7 +77,7 @@ def more(cell: Cell, name: str, scheme: str, *others: str) -> Support:
 
 
 def at_most(cell: Cell, name: str, bound: float, *schemes: str) -> Support:
-    """Each scheme has at most so much of a quantity on every seed."""
+    """Each scheme has at most `bound` of a quantity on every seed."""
     words, shown = told(cell, name)
     values = [f"`{one}` {shown(cell.mean(one, name).mean)}" for one in schemes]
     holds = all(value <= bound for one in schemes for value in cell.values(one, name))
@@ -88,15 +88,29 @@ def alike(cell: Cell, name: str, bound: float, *schemes: str) -> Support:
     """The greatest mean of a quantity is at most `bound` times the least."""
     words, shown = told(cell, name)
     means = sorted(cell.mean(one, name).mean for one in schemes)
-    text = f"{cell.title}: {words}, under all of {len(schemes)} schemes: {shown(means[0])} to {shown(means[-1])}"
+    which = f"{len(schemes)} schemes" if len(schemes) == len(cell.rows) else ", ".join(f"`{one}`" for one in schemes)
+    text = f"{cell.title}: {words}, under all of {which}: {shown(means[0])} to {shown(means[-1])}"
     return Support(text, means[-1] <= bound * means[0])
 
 
-def barely_slower(before: Cell, after: Cell, bound: float, scheme: str) -> Support:
-    """The mean of a scheme under one condition is at most `bound` times that under another."""
-    first, second = before.mean(scheme).mean, after.mean(scheme).mean
-    text = f"{after.title}: {after.workload.asked}: `{scheme}` {after.shown(second)}, {before.condition} "
-    return Support(text + before.shown(first), second <= bound * first)
+def both(before: Cell, after: Cell, scheme: str, name: str = "value") -> str:
+    """A quantity of a scheme in two cells."""
+    words, shown = told(after, name)
+    first, second = (shown(cell.mean(scheme, name).mean) for cell in (before, after))
+    return f"{after.title}: {words}: `{scheme}` {second}; {before.title}: {first}"
+
+
+def barely_slower(before: Cell, after: Cell, bound: float, *schemes: str) -> Iterator[Support]:
+    """The mean of each scheme in one cell is at most `bound` times that in another."""
+    for one in schemes:
+        yield Support(both(before, after, one), after.mean(one).mean <= bound * before.mean(one).mean)
+
+
+def grown(before: Cell, after: Cell, bound: float, *schemes: str, name: str = "value") -> Iterator[Support]:
+    """Each scheme has more than `bound` times as much of a quantity on every seed of one cell as on any of another."""
+    for one in schemes:
+        holds = min(after.values(one, name)) > bound * max(before.values(one, name))
+        yield Support(both(before, after, one, name), holds)
 
 
 def within(cell: Cell, bound: float, *schemes: str) -> Support:
