@@ -86,11 +86,14 @@ pub(super) fn check_tag(
     let shape = shape(Tier::Host, fabric);
     let (name, layout) = (chosen.name(), chosen.layout(&shape));
     let rows = rows(chosen, &shape);
+    // What answers to probes say is kept for a host, and must be of the path of data.
+    let probes = layout.draws_tags && layout.peers != Peers::None;
     if tag == PathTag::Explicit && layout.draws_tags {
         let hint = format!(
             "tags of {name} are flow labels or source ports, which switches hash; they are no numbers of paths"
         );
-        return Err(reader.refuse("path_tag", hashed_tags(&rows)).hint(hint));
+        let hashed = if probes { "\"outer\"" } else { hashed_tags(&rows) };
+        return Err(reader.refuse("path_tag", hashed).hint(hint));
     }
     if !fabric.tags_name_paths() {
         let hint = format!(
@@ -121,6 +124,9 @@ pub(super) fn check_tag(
         (Peers::Hosts, PathTag::Inner) => Err(reader
             .refuse("path_tag", "\"explicit\" or \"outer\"")
             .hint(format!("{name} keeps state per host and path, and an inner tag is another path for each flow"))),
+        (Peers::None, PathTag::Inner) if probes => Err(reader.refuse("path_tag", "\"outer\"").hint(format!(
+            "{name} probes what it draws, and an inner tag is another path for a probe than for the data of a flow"
+        ))),
         _ => Ok(()),
     }
 }

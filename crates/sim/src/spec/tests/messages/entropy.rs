@@ -35,6 +35,15 @@ fn entropy_values() {
         ),
         (json!({"preset": "uet-htsim", "scheme": {"name": "oblivious", "fabric": "drill"}}), drill.as_str()),
         (
+            json!({"preset": "uet-htsim", "scheme": {"name": "mrc", "path_tag": "inner"}}),
+            "scheme.path_tag = \"inner\": expected \"outer\"; mrc probes what it draws, and an inner tag is another path for \
+             a probe than for the data of a flow",
+        ),
+        (
+            json!({"preset": "uet-htsim", "scheme": {"name": "mrc", "params": {"planes": 4, "backups": 33}}}),
+            "scheme.params.backups = 33: expected a whole number from 0 to 32; planes is 4",
+        ),
+        (
             json!({"transport": {"receiver_credit": true}}),
             "transport.receiver_credit = true: expected no such key with transport.kind = TCP; \
              receiver_credit is a key of kind = \"uet\"",
@@ -48,7 +57,7 @@ fn entropy_values() {
     let allowed = |spec: Value| message(spec).starts_with("accepted");
     assert!(allowed(uet(json!({"trim": false}), json!({"freezing": "idle_timeout"}))));
     // Packets that overtake each other are a transport's own affair, as with every scheme that sprays.
-    for name in ["rps", "drb", "oblivious", "bitmap", "reps_fifo", "uet_mixed"] {
+    for name in ["rps", "drb", "oblivious", "bitmap", "reps_fifo", "uet_mixed", "mrc", "uno", "mprdma_reuse"] {
         assert!(allowed(json!({"scheme": {"name": name}})), "{name} over TCP");
     }
     assert!(allowed(json!({"scheme": {"name": "reps", "params": {"freezing": "idle_timeout"}}})));
