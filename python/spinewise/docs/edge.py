@@ -100,6 +100,8 @@ def page(kept: Evidence) -> Iterator[str]:
     yield from ("```console", f"$ {COMMAND}    # {units.clock(kept.seconds)} of one core; goes on where it stopped")
     yield from ("$ python -m spinewise.docs    # this page and its figures, of docs/evidence/edge-2026", "```", "")
     yield from (provenance(kept), "", "## In short", "")
+    for hosts in sizes(numbers):
+        yield from (f"![Judged number over the best of its column, {hosts:,} hosts](edge/{picture(hosts).name})", "")
     for finding in findings.found(numbers):
         yield from (f"**{finding.head}** {finding.text}", "")
         yield from (f"- {support.text}" for support in finding.supports)
@@ -107,8 +109,6 @@ def page(kept: Evidence) -> Iterator[str]:
     yield from ("## Today against the papers", "", *versus(numbers), "")
     yield from ("## What is built, sent and broken", "", *setting(), "", "## Who takes part where", "", *matrix(kept))
     yield from ("", "## Results", "", *notes(kept), "")
-    for hosts in sizes(numbers):
-        yield from (f"![Judged number over the best of its column, {hosts:,} hosts](edge/{picture(hosts).name})", "")
     for workload in WORKLOADS.values():
         for hosts in FABRICS:
             yield from table(workload, hosts, numbers.of(workload.name, hosts))

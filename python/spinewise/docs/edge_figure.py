@@ -48,6 +48,7 @@ def figure(data: dict[str, object]) -> Figure:
     with mpl.rc_context({**style.STYLE, "axes.grid": False}):
         made = Figure(figsize=(2.4 + 0.36 * len(columns), 1.9 + 0.21 * len(rows)), layout="constrained")
         axes = made.subplots()
+        axes.set_facecolor("#EEEEEE")
         image = axes.imshow(np.log(values), cmap="Blues", vmin=0.0, vmax=math.log(WORST), aspect="auto")
         for row, line in enumerate(values):
             for column, value in enumerate(line):

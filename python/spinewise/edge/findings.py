@@ -69,7 +69,7 @@ def one_path(numbers: Numbers) -> Finding:
     return Finding(
         "Flowlets find no gap here.",
         "A flow of Ultra Ethernet is paced by its window and does not pause, so MEET as published and ARS in its "
-        "flowlet mode move next to nothing and do as ECMP does.",
+        "flowlet mode move next to nothing, and do no better than ECMP.",
         [
             at_most(permutation, "moved", 0.001, "meet", "ars"),
             more(permutation, "imbalance", "meet", "round_robin", "bitmap"),
@@ -122,8 +122,8 @@ def freezing(numbers: Numbers) -> Finding:
     return Finding(
         "The price of freezing is paid where packets are lost by chance.",
         "A lost packet is a timeout, and so REPS freezes for nothing: it goes round a few values, which meet. Others "
-        "lose as many packets and only send them again. Longer rounds of steps hide it: there each loss costs a "
-        "timeout whatever the scheme.",
+        "lose as many packets and only send them again. In a collective operation this does not show: a step with a "
+        "loss waits for a timeout under every scheme.",
         [
             more(permutation, VALUE, "reps", "bitmap", "uet_mixed", "reps_fifo", "round_robin"),
             more(permutation, TRIMS, "reps", "bitmap", "uet_mixed", "reps_fifo"),
@@ -200,9 +200,9 @@ def incast(numbers: Numbers) -> Finding:
     cell = numbers.at("incast, victims", HEALTHY)
     return Finding(
         "An incast is none of the load balancer's business, its victims are.",
-        "The receiver's port decides when the incast is done, under every scheme. Flows beside it finish as if it was "
-        "not there where packets are spread, for what is trimmed is trimmed at that port; under hashed flows they "
-        "wait for each other inside the fabric.",
+        "The receiver's port decides when the incast is done, under every scheme. Flows beside it wait where hashed "
+        "flows meet inside the fabric, and hardly where packets are spread: there next to nothing is trimmed on the "
+        "way up.",
         [
             alike(cell, "other_s", 1.12, *cell.rows),
             less(cell, VALUE, "bitmap", "ecmp", "lbsp", "selb", share=0.75),
@@ -334,6 +334,7 @@ def large(numbers: Numbers) -> Finding:
             less(slow, VALUE, "uet_mixed", "reps", "mrc", "adaptive", "oblivious", "round_robin", "ecmp"),
             less(dead, VALUE, "uet_mixed", "round_robin", "adaptive", "oblivious", "lbsp", "ecmp"),
             less(dead, "dropped", "reps", "bitmap", "uet_mixed", "mrc"),
+            less(numbers.at("all-reduce", DEAD, LARGE), VALUE, "reps", "bitmap", "oblivious", "adaptive", "ecmp"),
         ],
     )
 

@@ -187,7 +187,7 @@ class Workload:
 
 EVERYTHING = {128: (HEALTHY, SLOW, DEAD, LOSSY)}
 LARGE = {**EVERYTHING, 1024: (HEALTHY, SLOW, DEAD)}
-LARGE_DEAD = EVERYTHING
+LARGE_DEAD = {**EVERYTHING, 1024: (HEALTHY, DEAD)}
 
 
 def poisson(name: str, cdf: str, duration_us: int) -> Callable[[Fabric], list[Traffic]]:
@@ -329,6 +329,8 @@ SCHEMES = {
         Scheme("reps_fifo", "reps_fifo", ENTROPY),
         Scheme("uet_mixed", f"uet_mixed:{_BLAMES}", ENTROPY, large=True, adapted=_OF_BLAMES),
         Scheme("mrc", "mrc", ENTROPY, large=True),
+        Scheme("uno", "uno", ENTROPY),
+        Scheme("mprdma_reuse", "mprdma_reuse", ENTROPY),
         Scheme("lbsp", "lbsp", PAPER, large=True),
         Scheme("selb", "selb", PAPER),
         Scheme("pdlb", "pdlb", PAPER),
