@@ -324,3 +324,21 @@ def test_a_packet_that_no_path_was_left_for_is_told_so() -> None:
         assert any(not each.path for each in one.again)
         assert f"path {choices.DEAD_END}" in story.tell(one)
         assert all("no path was left" in story.one_again(each, 0.0) for each in one.again if not each.path)
+
+
+def test_over_ultra_ethernet_a_timeout_is_of_one_packet() -> None:
+    broken = {
+        "preset": "uet-htsim",
+        "scheme": {"name": "reps"},
+        "topology": {"leaves": 2, "spines": 4, "hosts_per_leaf": 2, "host_rate_gbps": 100, "fabric_rate_gbps": 100},
+        "traffic": [{"kind": "flows", "list": [{"src": 0, "dst": 2, "size_bytes": 2_000_000}]}],
+        "fault": [{"kind": "down", "ends": ["leaf0", "spine1"], "at_us": 30}],
+        "detection": {"mode": "never"},
+    }
+    result = spinewise.run(broken, trace=[0])
+    told = explain.story(result, 0)
+    waits = [one for one in told.again if one.timeout]
+    assert len(waits) == result.flows.to_pylist()[0]["timeouts"] > 0
+    # The timer is that of 29 packets of queue: 72.768 us.
+    assert all(one.time_us - one.before_us > 72.7 for one in waits)
+    assert "while others went on" in story.tell(told)

@@ -72,6 +72,8 @@ class Choices:
         self.rules = self.words("rule")
         links, paths = self.rows.column("links").to_pylist(), self.numbers("paths")
         self.names = [way_name(links[row][:-1], int(paths[row])) for row in range(len(number))]
+        # One path by its links; where a row stands for several, no two are the same.
+        self.paths = [(tuple(links[row]), row if paths[row] > 1 else 0) for row in range(len(number))]
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -91,8 +93,10 @@ class Choices:
         return self.names[row] == DEAD_END
 
     def moves(self) -> Array:
-        """The choices at which the flow moved."""
-        return np.flatnonzero((self.previous >= 0) & (self.previous != self.chosen))
+        """The choices at which the flow moved: another value that is hashed to the same path moves nothing."""
+        changed = np.flatnonzero((self.previous >= 0) & (self.previous != self.chosen))
+        kept = [at for at in changed if self.paths[self.previous[at]] != self.paths[self.chosen[at]]]
+        return np.array(kept, dtype=int)
 
     def decisions(self) -> Array:
         """The choices at which something was decided, as far as the scheme tells."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from spinewise.measures.afterwards import timeouts_of
 from spinewise.runs.result import Result
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ class Again:
     path: list[str]
     dropped_at: dict[str, int]
     fate: str = "lost"
+    # Over Ultra Ethernet a timer is of one packet, and others go on: then the time since it left before counts.
+    others_went_on: bool = False
 
 
 def sent_again(choices: Choices, result: Result) -> list[Again]:
@@ -45,7 +48,9 @@ def sent_again(choices: Choices, result: Result) -> list[Again]:
     links_told = result.report["links"]
     lost_at = {str(link["name"]): int(link["drops"]) + int(link.get("lost", 0)) for link in links_told}
     trimmed_at = {str(link["name"]): int(link.get("trimmed", 0)) for link in links_told}
-    least_us = float(result.spec.get("transport", {}).get("min_rto_us") or np.inf)
+    transport = result.spec.get("transport") or {}
+    least_us = min((seconds * 1e6 for _, seconds, _ in timeouts_of(transport)), default=float(np.inf))
+    of_packets = transport.get("kind") == "uet"
     links = choices.rows.column("links")
     # The first device that chooses sees every packet once.
     here = [at for at in range(len(choices)) if choices.device[at] == choices.device[0]]
@@ -58,13 +63,15 @@ def sent_again(choices: Choices, result: Result) -> list[Again]:
             path = [] if choices.stray(row) else [str(link) for link in links[row].as_py()]
             dropped_at = {link: lost_at[link] + trimmed_at[link] for link in path if lost_at[link] + trimmed_at[link]}
             silent = float(choices.time[at] - choices.time[here[place - 1]])
+            waited = float(choices.time[at] - choices.time[before]) if of_packets else silent
             found.append(
                 Again(
                     time_us=float(choices.time[at]),
                     before_us=float(choices.time[before]),
                     seq=seq,
                     silent_us=silent,
-                    timeout=silent >= NEARLY * least_us,
+                    timeout=waited >= NEARLY * least_us,
+                    others_went_on=of_packets,
                     path=path,
                     dropped_at=dropped_at,
                     fate=fate([lost_at[link] for link in path], [trimmed_at[link] for link in path]),

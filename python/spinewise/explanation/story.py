@@ -59,7 +59,12 @@ def delays(story: Story) -> list[str]:
         return []
     waits = [one for one in again if one.timeout]
     lines = ["What held it up:"]
-    if waits:
+    if waits and all(one.others_went_on for one in waits):
+        lines.append(
+            f"  it waited {times(len(waits))} for as long as a retransmission timeout for a packet, while others"
+            " went on, and sent that packet again"
+        )
+    elif waits:
         whole = sum(one.silent_us for one in waits)
         of = f" of its {us(flow['fct_us'])}" if flow.get("finished") else ""
         lines.append(

@@ -33,10 +33,13 @@ def after_run(entries: Sequence[EntrySummary], facts: Facts, report: Report, spe
 
 def timeouts_of(transport: Transport) -> list[tuple[str, float, float]]:
     """Keys of the least retransmission timeouts, each with its seconds and how much later it may expire."""
-    if transport.get("kind") != "rdma":
-        keys, tick = ["min_rto_us"], float(transport.get("rto_tick_us") or 0)
+    kind, tick = transport.get("kind"), 0.0
+    if kind == "uet" or (kind == "rdma" and transport.get("recovery") != "irn"):
+        keys = ["rto_us"]
+    elif kind == "rdma":
+        keys = ["rto_low_us", "rto_high_us"]
     else:
-        keys, tick = (["rto_low_us", "rto_high_us"] if transport.get("recovery") == "irn" else ["rto_us"]), 0.0
+        keys, tick = ["min_rto_us"], float(transport.get("rto_tick_us") or 0)
     given: Mapping[str, object] = transport
     found = ((key, given.get(key)) for key in keys)
     return [(key, value * US, tick * US) for key, value in found if isinstance(value, int | float)]
