@@ -48,6 +48,11 @@ CASES: dict[str, dict[str, Any]] = {
     "conweave": spec(preset="selb", scheme={"name": "conweave"}),
     "irn": spec(preset="selb", transport={"kind": "rdma", "recovery": "irn"}, switch={"pfc": False}),
     "lossless": spec(preset="selb", **LOSSLESS),
+    "split": spec(
+        preset="selb",
+        transport={"kind": "rdma", "recovery": "irn", "queue_pairs": 3, "queue_pair_use": "split"},
+        switch={"pfc": False},
+    ),
     "uet": spec(
         preset="uet",
         scheme={"name": "reps"},

@@ -203,6 +203,20 @@ def test_queue_pairs_number_their_packets() -> None:
     assert sum(header[4] == 0x40 for header in answers) == flow["cnps"]
 
 
+def test_a_message_that_is_split_is_a_write_on_each_queue_pair() -> None:
+    result = ran("split")
+    flow = result.flows.to_pylist()[0]
+    frames = [frame for frame in file_of("split").at("host0->leaf0") if frame.protocol == 17 and frame.ports[1] == 4791]
+    data = [frame.segment[8:] for frame in frames if frame.options[2][0] == 2]
+    # Bytes 5 to 7 of the header: the queue pair; the length of a WRITE stands behind address and key.
+    opened = {int.from_bytes(header[5:8], "big"): header[24:28] for header in data if header[0] == 6}
+    assert sorted(opened) == [256, 257, 258]
+    lengths = [int.from_bytes(length, "big") for length in opened.values()]
+    assert sum(lengths) == flow["size_bytes"]
+    assert max(lengths) - min(lengths) <= 1
+    assert len({frame.ports for frame in frames if frame.options[2][0] == 2}) == 3
+
+
 def test_ultra_ethernet_is_named_and_travels_in_udp() -> None:
     result, frames = ran("uet"), file_of("uet").frames
     table = result.packets

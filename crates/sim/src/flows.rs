@@ -1,6 +1,7 @@
 //! The flows: what they are (fixed), what their ends know (made on first use, dropped when done), what became of them.
 
 mod numbers;
+mod queue_pairs;
 mod udp;
 
 use crate::gates::Gates;
@@ -223,21 +224,6 @@ impl Flows {
     /// Has its sender been asked for anything yet?
     pub fn has_started(&self, flow: u32) -> bool {
         self.ends.sends(flow) || self.paces(flow) || self.records[flow as usize].packets > 0
-    }
-
-    /// Source port (low half) and destination port of each flow: numbered per source host from 10,000 and per
-    /// destination host from 100, in the order of starting, as the public ns-3 code of ConWeave does.
-    pub fn ports(&self) -> Vec<u32> {
-        let hosts = self.first.len();
-        let (mut from, mut to) = (vec![10_000u32; hosts], vec![100u32; hosts]);
-        let next = |ports: &mut Vec<u32>, host: u32| {
-            let port = ports[host as usize] & 0xffff;
-            ports[host as usize] += 1;
-            port
-        };
-        let subflows = self.specs.iter().flat_map(|flow| std::iter::repeat_n(flow, self.subflows as usize));
-        let all = self.specs.iter().chain(subflows);
-        all.map(|flow| next(&mut from, flow.src) | next(&mut to, flow.dst) << 16).collect()
     }
 
     /// Is it TCP?

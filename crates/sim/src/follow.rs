@@ -3,6 +3,7 @@
 
 use crate::flows::Flows;
 use crate::net::Net;
+use crate::packet::Fields;
 use crate::spec::Rules;
 use spinewise_policy::FlowKey;
 use std::collections::BTreeMap;
@@ -24,7 +25,7 @@ impl Net {
     /// Of flows that are one to that code's keys, all but the first, and the first: the keys leave out the source and lay
     /// the priority over the destination's port.
     fn shared_rows(&self, flows: &Flows) -> BTreeMap<u32, FlowKey> {
-        let Some(ports) = &self.hashing.ports else { return BTreeMap::new() };
+        let Fields::Ports(ports) = &self.hashing.fields else { return BTreeMap::new() };
         let mut first = BTreeMap::new();
         let mut shared = BTreeMap::new();
         for (number, (flow, ports)) in (0u32..).zip(flows.specs.iter().zip(ports)) {

@@ -9,6 +9,8 @@ use crate::engine::Sim;
 use crate::packet::Clock;
 use crate::spec::Ideal;
 use crate::topology::{BestPaths, LinkSpec};
+use crate::transport::contract::Protocol;
+use crate::transport::rdma::split::wire_bytes;
 use crate::warden::GoOn;
 use bound::{Bounds, Data};
 
@@ -32,7 +34,7 @@ pub(crate) fn of_flows(sim: &Sim<'_>, ideal: Ideal, go_on: GoOn<'_>) -> Vec<u64>
             match ideal {
                 Ideal::Bound => {
                     let patience = if is_tcp { sim.world.flows.facts.patience.0 } else { u64::MAX };
-                    bounds.of(flow.src, flow.dst, &Data::new(flow.size, payload, header), patience)
+                    bounds.of(flow.src, flow.dst, &data(sim, number as u32, (payload, header)), patience)
                 }
                 Ideal::BestPath => {
                     let paths = best.between(topology, flow.src, flow.dst);
@@ -41,6 +43,17 @@ pub(crate) fn of_flows(sim: &Sim<'_>, ideal: Ideal, go_on: GoOn<'_>) -> Vec<u64>
             }
         })
         .collect()
+}
+
+/// What a flow sends, of packets of `payload` with a `header` each. Those of a message that is split over queue pairs have
+/// other sizes, and leave in an order that pacing decides: each byte of them counts by itself, which none can beat.
+fn data(sim: &Sim<'_>, number: u32, (payload, header): (u64, u64)) -> Data {
+    let (flows, size) = (&sim.world.flows, sim.world.flows.specs[number as usize].size);
+    let is_split = flows.is_tcp(number) && flows.facts.protocol == Protocol::Roce && flows.subflows > 0;
+    match is_split {
+        true => Data::new(wire_bytes(size, flows.subflows, (payload, header)), 1, 0),
+        false => Data::new(size, payload, header),
+    }
 }
 
 /// Exact arrival of the last byte when `size` bytes leave in full packets, back to back, over `path`: the last full

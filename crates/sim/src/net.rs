@@ -3,12 +3,12 @@
 use crate::capture::Taps;
 use crate::faults::{Faults, Frail};
 use crate::line::Line;
-use crate::packet::{Clock, Hashing, Tags};
+use crate::packet::{Clock, Fields, Hashing, Tags};
 use crate::port::AllRules;
 use crate::series::Recorded;
 use crate::spec::{
-    AckPaths, EngineKind, Follow, Habits, HashKind, HeaderBytes, Nics, PathTag, PortKind, SharedBufferSpec, Spec,
-    SwitchSpec, TrimmingSpec, sizing,
+    AckPaths, EngineKind, Follow, Habits, HeaderBytes, Nics, PathTag, PortKind, SharedBufferSpec, Spec, SwitchSpec,
+    TrimmingSpec, sizing,
 };
 use crate::timers::Class;
 use crate::topology::{Components, Topology};
@@ -87,8 +87,8 @@ impl Net {
         Frail::new((&self.topology, &self.faults, &self.taps), node, self.clock, self.seed)
     }
 
-    /// From the spec, its wiring, and source and destination port of each flow (for [`Hashing::ports`]).
-    pub fn new(spec: &Spec, topology: Topology, ports: Vec<u32>) -> Net {
+    /// From the spec, its wiring, and what tells its flows apart.
+    pub fn new(spec: &Spec, topology: Topology, fields: Fields) -> Net {
         let frame = spec.transport.frame();
         let clock = spec.rules.clock(spec.topology.clock());
         let follows_htsim = spec.run.engine == EngineKind::Htsim;
@@ -120,7 +120,7 @@ impl Net {
                     PathTag::Outer => Tags::Outer,
                     PathTag::Inner => Tags::Inner,
                 },
-                ports: (spec.scheme.hash == HashKind::Murmur3).then_some(ports),
+                fields,
                 ends: Vec::new(),
             },
             acks_by_ecmp: spec.scheme.acks == AckPaths::Ecmp,
@@ -154,10 +154,10 @@ impl Net {
 
     /// What switch `id` mixes into its hashes. Where the public ns-3 code of ConWeave is followed: its node number.
     pub fn switch_salt(&self, id: u32) -> u64 {
-        match self.hashing.ports {
-            Some(_) => u64::from(self.topology.label(self.topology.switch_node(id))) ^ self.hash_salt,
+        match self.hashing.fields {
+            Fields::Ports(_) => u64::from(self.topology.label(self.topology.switch_node(id))) ^ self.hash_salt,
             // Mixed by itself, or seeds and salts that count up together would cancel out.
-            None => {
+            Fields::Header | Fields::QueuePairs(_) => {
                 let run = self.seed ^ hash::name("switch salt") ^ hash::mix(self.hash_salt);
                 hash::mix2(run, u64::from(id))
             }

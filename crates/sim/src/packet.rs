@@ -144,11 +144,17 @@ impl Packet {
     /// The fields that switches hash.
     #[inline(always)]
     pub fn hashed(&self, hashing: &Hashing) -> Hashed {
-        if let Some(ports) = &hashing.ports {
-            return self.addresses(ports, &hashing.ends);
+        if !matches!(hashing.fields, Fields::Header) {
+            return self.other_fields(hashing);
         }
+        self.mixed(hashing, u64::from(self.key().0))
+    }
+
+    /// The two hosts, the tag, and what tells the flow and its direction.
+    #[inline(always)]
+    fn mixed(&self, hashing: &Hashing, key: u64) -> Hashed {
         let pair = u64::from(self.src.bits()) << 32 | u64::from(self.dst.bits());
-        let inner = u64::from(self.key().0) << 8 | self.kind as u64;
+        let inner = key << 8 | self.kind as u64;
         if self.way == Way::ANY {
             return Hashed::Mixed { pair, inner, tag: 0 };
         }
@@ -156,6 +162,21 @@ impl Packet {
         match hashing.tags {
             Tags::Outer => Hashed::Mixed { pair, inner: 0, tag },
             Tags::Inner | Tags::Explicit => Hashed::Mixed { pair, inner, tag },
+        }
+    }
+
+    /// What is hashed where that is not the header.
+    #[cold]
+    fn other_fields(&self, hashing: &Hashing) -> Hashed {
+        let key = u64::from(self.key().0);
+        match &hashing.fields {
+            Fields::Header => self.mixed(hashing, key),
+            Fields::Ports(ports) => self.addresses(ports, &hashing.ends),
+            Fields::QueuePairs(pairs) => {
+                let of_flow = matches!(self.kind, Kind::Data | Kind::Ack);
+                let shared = || u64::from(pairs[self.flow as usize]) << 1 | key & 1;
+                self.mixed(hashing, if of_flow { shared() } else { key })
+            }
         }
     }
 
@@ -180,11 +201,22 @@ impl Packet {
 pub struct Hashing {
     /// What a host's path tag is to them.
     pub tags: Tags,
-    /// Source and destination port (low and high half) of each flow, where addresses and ports are hashed.
-    pub ports: Option<Vec<u32>>,
+    /// What tells flows apart.
+    pub fields: Fields,
     /// Where the public ns-3 code of ConWeave is followed, source and destination of each flow: what switches say to each
     /// other about a flow goes as if the one end said it to the other.
     pub ends: Vec<(u32, u32)>,
+}
+
+/// What switches hash to tell flows apart.
+#[derive(Debug)]
+pub enum Fields {
+    /// Each flow and path is one of its own.
+    Header,
+    /// Source and destination port (low and high half) of each flow, hashed with addresses.
+    Ports(Vec<u32>),
+    /// Which queue pair of the connection between its hosts each flow goes by: those that share one are one to switches.
+    QueuePairs(Vec<u32>),
 }
 
 /// What a host's path tag is to the switches.

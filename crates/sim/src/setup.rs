@@ -18,7 +18,7 @@ use crate::spec::{
 use crate::switch::Switch;
 use crate::tape::Tape;
 use crate::topology::{Components, Topology};
-use crate::transport::{Ends, Kind, TcpConfig, TransportSpec};
+use crate::transport::Ends;
 use crate::warden::{GoOn, Interrupted, Progress, Warden, Watch};
 use crate::workload::load::{Loads, Offered, arrival_interval};
 use crate::workload::{self, FlowSpec, Workload};
@@ -26,6 +26,7 @@ use crate::world::World;
 use spinewise_policy::{Shape, Span, Tier, Time};
 
 pub(crate) mod memory;
+mod paths;
 
 /// Choices that must not change any result; tests turn them.
 #[derive(Clone, Copy, Debug, Default)]
@@ -100,14 +101,15 @@ impl Setup {
         let pairs: Vec<(u32, u32)> = list.iter().map(|(flow, _)| (flow.src, flow.dst)).collect();
         faults.refuse_cuts(&topology, &pairs)?;
         drop(pairs);
-        let subflows = subflows(spec, list.len())?;
-        let ends = Ends::new(&spec.transport, spec.seed, list.len(), subflows as usize);
+        let paths = paths::paths(spec, &list)?;
+        let ends = Ends::new(&spec.transport, spec.seed, list.len(), paths as usize);
         // Where switches hash ports, queue pairs have them in the order in which flows are listed.
         let as_listed = spec.scheme.hash == HashKind::Murmur3 || spec.run.engine == EngineKind::Htsim;
         let ties = if as_listed { Ties::AsListed } else { Ties::ByHosts };
         let flows = Flows::new(list, waits, topology.hosts, ties, ends);
         let flows = flows.with_reroutes(spec.metrics.facts.then_some(Reroutes));
-        let net = Net::new(spec, topology, flows.ports());
+        let fields = flows.fields(spec);
+        let net = Net::new(spec, topology, fields);
         let mut net = if tuning.commit_at_start { net.keeping() } else { net };
         (net.faults, net.taps) = (faults, taps);
         net.series_links = Recorded::new(&spec.metrics.series_links, &net.topology)?;
@@ -330,18 +332,6 @@ fn left_out(entry: usize, spec: &Spec) -> Warning {
     let until = spec.run.until.since(Time::ZERO).as_us_f64();
     let text = format!("Flows that would start at the end of the run (run.until_us = {until}) or later are left out.");
     Warning::of("flows_after_end", format!("traffic[{entry}]"), text)
-}
-
-/// How many subflows each flow has, 0 without MPTCP.
-fn subflows(spec: &Spec, flows: usize) -> Result<u32, SpecError> {
-    let TransportSpec::Tcp(TcpConfig { kind: Kind::Mptcp, subflows, .. }) = spec.transport else { return Ok(0) };
-    // Numbers of flows and subflows have 31 bits: a bit tells the direction.
-    let most = (1u64 << 31) / (flows as u64).max(1);
-    if u64::from(subflows) < most {
-        return Ok(subflows);
-    }
-    let allowed = format!("fewer than {} subflows for each of {flows} flows, or fewer flows", most.max(2) - 1);
-    Err(SpecError::said("transport.subflows", subflows.to_string(), allowed))
 }
 
 /// Every flow and its acknowledgements must find a way.

@@ -3,7 +3,7 @@
 A flow is one message, an RDMA WRITE by a reliable connection: First, Middle, Last, or Only. The number of a packet
 (PSN) is its first byte divided by the payload of a full packet, from 0. The model's congestion notification rides on an
 acknowledgement: it is the BECN bit there, and no packet of its own. What a NACK of IRN tells of the packet that made it
-has no field.
+has no field. A message that is split over queue pairs is a WRITE on each.
 """
 
 from __future__ import annotations
@@ -30,22 +30,32 @@ _BTH = struct.Struct(">BBHII")
 
 def header(packet: Packet, told: Told) -> tuple[bytes, int]:
     """The transport headers, and the bytes behind them, padding included."""
-    pair = FIRST_QUEUE_PAIR + packet.flow % (_24_BITS - FIRST_QUEUE_PAIR)
+    number_of_pair = packet.flow * told.subflows + packet.subflow - 1 if packet.subflow else packet.flow
+    pair = FIRST_QUEUE_PAIR + number_of_pair % (_24_BITS - FIRST_QUEUE_PAIR)
+    size = carried(packet, told)
     if packet.kind == "ack":
         number, syndrome = answer(packet, told.mss)
         head = _BTH.pack(ACKNOWLEDGE, 0, DEFAULT_PARTITION, (BECN if packet.cnp else 0) << 24 | pair, number)
-        done = packet.ack == packet.size_bytes
+        done = packet.ack == size
         return head + struct.pack(">I", syndrome << 24 | done), 0
     first = packet.seq == 0
-    last = packet.seq + packet.payload_bytes == packet.size_bytes
+    last = packet.seq + packet.payload_bytes == size
     code = (WRITE_ONLY if last else WRITE_FIRST) if first else WRITE_LAST if last else WRITE_MIDDLE
     padding = -packet.payload_bytes % 4
     number = packet.seq // told.mss % _24_BITS
     head = _BTH.pack(code, padding << 4, DEFAULT_PARTITION, pair, ASKS_FOR_ACK << 24 | number)
     if first:
         # Where the message goes: address, key and length (section 9.3.1).
-        head += struct.pack(">QII", 0, packet.flow, min(packet.size_bytes, 2**32 - 1))
+        head += struct.pack(">QII", 0, packet.flow, min(size, 2**32 - 1))
     return head, packet.payload_bytes + padding
+
+
+def carried(packet: Packet, told: Told) -> int:
+    """What the queue pair of a packet carries of its message."""
+    if not packet.subflow:
+        return packet.size_bytes
+    part, more = divmod(packet.size_bytes, told.subflows)
+    return part + (packet.subflow <= more)
 
 
 def answer(packet: Packet, mss: int) -> tuple[int, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from spinewise.shapes import Spec
+from spinewise.shapes import Spec, Transport
 
 NO_DATA = 2**64 - 1
 # Header bytes of a TCP packet on the wire from which on it has time stamps: IPv4 20, TCP 20, the option 12 (RFC 7323).
@@ -63,7 +63,7 @@ class Told:
         sack: TCP acknowledges selectively.
         fin: TCP connections are closed by packets.
         window: what TCP advertises, in units of 2**SCALE bytes.
-        subflows: MPTCP's subflows of a connection; 0 without MPTCP.
+        subflows: MPTCP's subflows of a connection, or the queue pairs that a message is split over; 0 without either.
         options: MPTCP's options are on the wire.
     """
 
@@ -95,6 +95,12 @@ class Told:
             sack=transport.get("recovery") in ("sack", "rack"),
             fin=bool(transport.get("fin")) and not mptcp,
             window=max(1, min(window, UNSCALED_WINDOW)),
-            subflows=transport["subflows"] if mptcp else 0,
+            subflows=transport["subflows"] if mptcp else split_over(transport),
             options=mptcp and transport["mptcp_options"] == "charged",
         )
+
+
+def split_over(transport: Transport) -> int:
+    """The queue pairs that each message is split over; 0: none is."""
+    many = transport.get("queue_pairs") or 0
+    return many if many > 1 and transport["queue_pair_use"] == "split" else 0

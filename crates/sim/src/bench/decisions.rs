@@ -5,7 +5,7 @@
 
 use crate::address::Address;
 use crate::bank::{Bank, Call, Called, Chosen, NO_PEER, Places, Room};
-use crate::packet::{Hashing, Packet, Tags};
+use crate::packet::{Fields, Hashing, Packet, Tags};
 use crate::spec::comparable_schemes;
 use serde_json::{Value, json};
 use spinewise_policy::site::Ports;
@@ -20,7 +20,7 @@ pub(super) const PATHS: &[u16] = &[4, 8, 16, 32, 64, 128, 256];
 const RACKS: u32 = 5;
 const HOSTS: u32 = 4;
 const FLOWS: u32 = 64;
-const HASHING: Hashing = Hashing { tags: Tags::Explicit, ports: None, ends: Vec::new() };
+const HASHING: Hashing = Hashing { tags: Tags::Explicit, fields: Fields::Header, ends: Vec::new() };
 
 /// Uplinks with queues that a random stream fills; the same port has another queue at each instant.
 struct Uplinks {

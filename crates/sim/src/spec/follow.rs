@@ -15,7 +15,7 @@ use crate::keys::{Default, Kind, Reader, SpecError, keys, one_of};
 use crate::packet::Clock;
 use crate::tape::Draws;
 use crate::topology::TopologySpec;
-use crate::transport::TransportSpec;
+use crate::transport::{RdmaConfig, TransportSpec};
 
 keys! {
     /// `[follow]`: the rules of the public ns-3 code of ConWeave.
@@ -229,6 +229,10 @@ pub(super) fn check(
         let schemes = one_of(FOLLOWED.iter().map(|followed| followed.name));
         let allowed = format!("{schemes} with run.follow = \"conweave-ns3\", whose schemes these are");
         return Err(SpecError::new("scheme.name", &scheme.into(), allowed));
+    }
+    if let TransportSpec::Rdma(RdmaConfig { queue_pairs: Some(many), .. }) = transport {
+        let allowed = "no queue_pairs with run.follow: each flow of that code has a queue pair of its own";
+        return Err(SpecError::new("transport.queue_pairs", &(*many).into(), allowed));
     }
     let fits = topology.clock() == Clock::Floor1Ns
         && matches!(switch, SwitchSpec::SharedBuffer(shared) if shared.priorities == 1)

@@ -9,6 +9,7 @@
 //! | `rdma/receiver.rs` | [`RdmaReceiver`]: ACK, NACK, CNP |
 //! | `rdma/blocks.rs` | sets of byte ranges |
 //! | `rdma/ends.rs` | [`QueuePair`]: both ends as the contract of transports has them |
+//! | `rdma/split.rs` | [`SplitQueuePairs`]: messages over several queue pairs at once |
 //!
 //! Where papers leave something open, the public ns-3 code of the ConWeave paper (rdma-hw.cc, rdma-queue-pair.h) decides.
 //! Every packet is answered by itself. Left out: the set-up of queue pairs, message boundaries, and CNPs as packets of
@@ -20,6 +21,7 @@ mod ends;
 mod pacing;
 pub(crate) mod receiver;
 pub(crate) mod sender;
+pub(crate) mod split;
 
 use spinewise_policy::time::Time;
 
@@ -27,6 +29,7 @@ pub(crate) use config::{RdmaConfig, Recovery};
 pub(crate) use ends::QueuePair;
 pub(crate) use receiver::RdmaReceiver;
 pub(crate) use sender::RdmaSender;
+pub(crate) use split::SplitQueuePairs;
 
 use super::contract::Answer;
 

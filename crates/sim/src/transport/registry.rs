@@ -4,7 +4,7 @@ use super::contract::{Answer, Arrival, Asks, Counts, Facts, Grant, Outgoing, Rec
 use super::ends::{EndsOf, Expired, Heard, Lane};
 use super::mptcp::Multipath;
 use super::one_path::{PacedPlain, PacedSelective, Plain, Selective};
-use super::rdma::QueuePair;
+use super::rdma::{QueuePair, SplitQueuePairs};
 use super::resequencer::Tally;
 use super::tcp::TcpSender;
 use super::tcp::sack::SackSender;
@@ -20,6 +20,7 @@ macro_rules! each_transport {
             PacedPlain: PacedPlain,
             PacedSelective: PacedSelective,
             QueuePair: QueuePair,
+            SplitQueuePairs: SplitQueuePairs,
             Connection: Connection,
             Multipath: Multipath<TcpSender>,
             SelectiveMultipath: Multipath<SackSender>,
@@ -41,6 +42,9 @@ impl Ends {
                     (true, false, _) => Ends::Multipath(EndsOf::new(config, flows, paths)),
                     (true, true, _) => Ends::SelectiveMultipath(EndsOf::new(config, flows, paths)),
                 }
+            }
+            TransportSpec::Rdma(config) if config.split_over() > 0 => {
+                Ends::SplitQueuePairs(EndsOf::new(config.clone(), flows, paths))
             }
             TransportSpec::Rdma(config) => Ends::QueuePair(EndsOf::new(config.clone(), flows, paths)),
             TransportSpec::Uet(config) => Ends::Connection(EndsOf::new(config.clone(), flows, paths)),

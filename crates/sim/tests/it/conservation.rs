@@ -74,6 +74,18 @@ fn least_time(topology: &Topology, flow: &FlowSpec, payload: u64, header: u64) -
     each.max(all) + last.delay.0
 }
 
+/// The flow that stands for one whose message is split over queue pairs, byte by byte on the wire; and for others itself.
+fn split(transport: &Value, carried: bool, whole: (FlowSpec, u64, u64)) -> (FlowSpec, u64, u64) {
+    let pairs = transport["queue_pairs"].as_u64().unwrap_or(0);
+    let (flow, payload, header) = whole;
+    if pairs < 2 || !carried || transport["queue_pair_use"] != "split" {
+        return whole;
+    }
+    let packets = |part: u64| (flow.size / pairs + u64::from(part < flow.size % pairs)).div_ceil(payload);
+    let size = flow.size + header * (0..pairs).map(packets).sum::<u64>();
+    (FlowSpec { size, ..flow }, 1, 0)
+}
+
 /// Every flow finishes or is reported unfinished; nobody receives what was not sent, or sooner than light allows.
 fn check_flows(spec: &Value, outcome: &Outcome) {
     let (finished, tcp) = (flow_column(outcome, "finished"), flow_column(outcome, "tcp"));
@@ -97,7 +109,9 @@ fn check_flows(spec: &Value, outcome: &Outcome) {
                 Traffic::Tcp(_) => (frame.mss, frame.header),
                 Traffic::Udp(udp) => (udp.config.packet_bytes, 0),
             };
-            let least = least_time(&topology, flow, payload.into(), header.into());
+            let whole = (*flow, payload.into(), header.into());
+            let (flow, payload, header) = split(&resolved.resolved["transport"], tcp[n] == 1, whole);
+            let least = least_time(&topology, &flow, payload, header);
             assert!(fct[n] >= least, "faster than physics, {least}: {}", about());
             // LBSP's routes have links that are down, and so has its ideal.
             let as_wired = spec["scheme"]["name"] == "lbsp";

@@ -45,6 +45,7 @@ mod parameters;
 mod pdlb_fig1;
 mod plb_by_step;
 mod queue_aware;
+mod queue_pairs;
 mod random_graphs;
 mod rdma;
 mod rdma_theory;

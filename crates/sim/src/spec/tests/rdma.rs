@@ -14,7 +14,7 @@ pub(super) fn everything() -> Value {
         "transport": {
             "kind": "rdma", "congestion_control": "dcqcn", "mss_bytes": 4096, "header_bytes": 64, "ack_bytes": 64, "recovery": "irn",
             "nack_interval_us": 0, "rto_us": 1000.5, "rto_low_us": 50, "rto_high_us": 50, "rto_low_packets": 0,
-            "window_bytes": 4096, "ooo_cnp": false, "cnp_interval_us": 50, "pacing_rounding": "floor_1ns",
+            "window_bytes": 4096, "queue_pairs": 2, "queue_pair_use": "split", "ooo_cnp": false, "cnp_interval_us": 50, "pacing_rounding": "floor_1ns",
             "dcqcn_g": 0.5, "dcqcn_initial_alpha": 0, "dcqcn_alpha_timer_us": 55, "dcqcn_decrease_interval_us": 0,
             "dcqcn_increase_timer_us": 0.25, "dcqcn_byte_counter_bytes": 1e7, "dcqcn_fast_recovery_steps": 0,
             "dcqcn_additive_increase_gbps": 0.04, "dcqcn_hyper_increase_gbps": 0, "dcqcn_min_rate_gbps": 0.1,

@@ -50,6 +50,11 @@ pub(super) fn read(
     if config.rto_high < config.rto_low {
         return Err(reader.refuse("rto_high_us", "rto_low_us or more"));
     }
+    if config.queue_pairs.is_none() && reader.given("queue_pair_use").is_some() {
+        return Err(
+            reader.refuse("queue_pair_use", "no queue_pair_use without queue_pairs: no message shares one then")
+        );
+    }
     config.control = preset.control;
     config.control.read(kind, &mut own)?;
     if kind.collects_telemetry() {

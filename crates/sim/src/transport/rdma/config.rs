@@ -20,6 +20,16 @@ words! {
 }
 
 words! {
+    /// How messages use the queue pairs of their connection.
+    QueuePairUse {
+        /// Each message on the next one.
+        RoundRobin = "round_robin",
+        /// An equal part of each message on each.
+        Split = "split",
+    }
+}
+
+words! {
     /// The kind of transport that these keys are of.
     Family {
         /// The queue pairs of RNICs.
@@ -85,6 +95,12 @@ keys! {
         cnp_interval as "cnp_interval_us": Span, Kind::Time(Unit::Microseconds, Zero::Allowed), Default::Preset;
         /// Gaps between paced packets: exact, with remainders carried, or cut to whole nanoseconds as ns-3.19 has them.
         clock as "pacing_rounding": Clock, Kind::Words(ROUNDINGS), Default::Preset;
+        /// Queue pairs of the connection from a host to another, which its messages share, as collective libraries have them
+        /// (NCCL_IB_QPS_PER_CONNECTION). Switches hash the queue pair with the hosts (E-ECMP), so messages of one queue pair
+        /// take one path under ECMP.
+        queue_pairs: Option<u32>, Kind::Integer { min: 1, max: 64 }, Default::Nothing("one for each message, which none other shares");
+        /// How messages use them: in turn, each on one, or split over all (NCCL_IB_SPLIT_DATA_ON_QPS). With queue_pairs.
+        queue_pair_use: QueuePairUse, Kind::Words(QueuePairUse::WORDS), Default::Word("round_robin");
         also {
             /// The parameters of each congestion control.
             control: Settings = Settings::default();
@@ -99,6 +115,14 @@ keys! {
 }
 
 impl RdmaConfig {
+    /// Over how many queue pairs each message is split; 0: it is not.
+    pub fn split_over(&self) -> u32 {
+        match (self.queue_pairs, self.queue_pair_use) {
+            (Some(many), QueuePairUse::Split) if many > 1 => many,
+            (_, QueuePairUse::Split | QueuePairUse::RoundRobin) => 0,
+        }
+    }
+
     /// The public ns-3 code of the ConWeave paper with its evaluation's settings, at 100 Gbps (run.py, rdma-hw.cc). Time
     /// is in whole nanoseconds. A window of 104,000 bytes is one BDP of its leaf-spine; a spec has that of its own fabric.
     pub fn conweave_ns3(recovery: Recovery) -> Self {
@@ -123,6 +147,8 @@ impl RdmaConfig {
             ooo_cnp: true,
             cnp_interval: Span::ZERO,
             clock: Clock::Exact,
+            queue_pairs: None,
+            queue_pair_use: QueuePairUse::RoundRobin,
             window_from_newest: false,
             recover_kept_on_timeout: false,
             kind: rate::Kind::Dcqcn,

@@ -187,7 +187,8 @@ impl Flow {
 fn finishes(transport: &TransportSpec, size: u64, seed: u64, wire: Wire) -> Counts {
     let paths = match transport {
         TransportSpec::Tcp(config) if config.mptcp() => config.subflows,
-        TransportSpec::Tcp(_) | TransportSpec::Rdma(_) | TransportSpec::Uet(_) => 0,
+        TransportSpec::Rdma(config) => config.split_over(),
+        TransportSpec::Tcp(_) | TransportSpec::Uet(_) => 0,
     };
     let mut flow = Flow {
         ends: Ends::new(transport, seed, 1, paths as usize),
@@ -238,7 +239,13 @@ fn transports() -> Vec<TransportSpec> {
     for recovery in [rdma::Recovery::GoBackN, rdma::Recovery::Irn] {
         for &kind in rate::Kind::ALL {
             let presets = [RdmaConfig::conweave_ns3(recovery), RdmaConfig::dcqcn_paper(recovery)];
-            all.extend(presets.map(|preset| TransportSpec::Rdma(RdmaConfig { kind, ..preset })));
+            let splits = |preset: &RdmaConfig| RdmaConfig {
+                queue_pairs: Some(3),
+                queue_pair_use: rdma::config::QueuePairUse::Split,
+                ..preset.clone()
+            };
+            let all_presets = presets.iter().map(splits).chain(presets.clone());
+            all.extend(all_presets.map(|preset| TransportSpec::Rdma(RdmaConfig { kind, ..preset })));
         }
     }
     for &kind in delivery::Kind::ALL {

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
 use spinewise_sim::bank::{Entry, REGISTRY};
-use spinewise_sim::setup::Tuning;
+use spinewise_sim::setup::{Setup, Tuning};
 use spinewise_sim::spec::sizing::least_buffer;
 use spinewise_sim::spec::{EngineKind, Stop, resolve};
 
@@ -313,13 +313,14 @@ fn rdma() -> impl Strategy<Value = Value> {
     let losses = (0u32..10, 100u32..1000, prop_oneof![Just(0u32), 1u32..20], any::<bool>());
     let dcqcn = (1u32..60, prop_oneof![Just(0u32), 1u32..50], 5u32..300, prop_oneof![Just(0u32), 2_000u32..200_000]);
     let words = (select(&["go_back_n", "irn"][..]), select(&["exact", "floor_1ns"][..]), any::<bool>(), 0u32..60);
-    let words = (words, select(&CONTROLS[1][..]));
+    let pairs = (prop::option::weighted(0.3, 1u32..5), select(&["round_robin", "split"][..]));
+    let words = (words, (select(&CONTROLS[1][..]), pairs));
     (frame, losses, dcqcn, words).prop_map(
         |(
             (mss, header, ack),
             (nack, rto, window, ooo),
             (alpha, cut, rise, bytes),
-            ((recovery, rounding, clamp, cnp), control),
+            ((recovery, rounding, clamp, cnp), (control, (pairs, used))),
         )| {
             let mut transport = json!({
                 "kind": "rdma", "congestion_control": control, "mss_bytes": mss, "header_bytes": header, "ack_bytes": ack, "recovery": recovery,
@@ -330,6 +331,9 @@ fn rdma() -> impl Strategy<Value = Value> {
                 "dcqcn_alpha_timer_us": alpha, "dcqcn_decrease_interval_us": cut, "dcqcn_increase_timer_us": rise,
                 "dcqcn_byte_counter_bytes": bytes, "dcqcn_clamp_target": clamp,
             });
+            if let Some(pairs) = pairs {
+                transport = crate::common::merged(&transport, &json!({"queue_pairs": pairs, "queue_pair_use": used}));
+            }
             if control == "dcqcn" {
                 transport = crate::common::merged(&transport, &dcqcn);
             }
@@ -556,6 +560,13 @@ pub(crate) fn made_to_fit(mut spec: Value) -> Value {
         // Thresholds of up to 80 kB must lie below the buffer.
         let least = least_buffer(&crate::common::resolved(&spec)).max(80_001);
         spec["switch"]["buffer_bytes"] = json!((least * thousandths).div_ceil(1000));
+    }
+    if spec["transport"]["queue_pair_use"] == "split" {
+        // A message of fewer bytes than parts.
+        let read = resolve(&spec).map(|read| Setup::new(&read, Tuning::default()).map(|_| ()));
+        if read.is_ok_and(|setup| setup.is_err()) {
+            spec["transport"]["queue_pair_use"] = json!("round_robin");
+        }
     }
     spec
 }

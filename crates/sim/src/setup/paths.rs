@@ -1,0 +1,38 @@
+//! How many paths each flow of a run has: the subflows of MPTCP, or the queue pairs that a message is split over.
+
+use crate::flows::Listed;
+use crate::keys::SpecError;
+use crate::spec::Spec;
+use crate::transport::{Kind, TcpConfig, TransportSpec};
+
+/// The key that says it, and how many; 0: each flow has one path, which goes by the number of the flow.
+fn wanted(spec: &Spec) -> (&'static str, u32) {
+    match &spec.transport {
+        TransportSpec::Tcp(TcpConfig { kind: Kind::Mptcp, subflows, .. }) => ("subflows", *subflows),
+        TransportSpec::Rdma(rdma) => ("queue_pairs", rdma.split_over()),
+        TransportSpec::Tcp(_) | TransportSpec::Uet(_) => ("subflows", 0),
+    }
+}
+
+/// How many numbers of paths each of these flows has.
+///
+/// # Errors
+/// More than there are numbers, or a message that has fewer bytes than parts.
+pub(super) fn paths(spec: &Spec, list: &[Listed]) -> Result<u32, SpecError> {
+    let (key, paths) = wanted(spec);
+    let refused = |allowed: String| Err(SpecError::said(format!("transport.{key}"), paths.to_string(), allowed));
+    let flows = list.len();
+    // Numbers of flows and paths have 31 bits: a bit tells the direction.
+    let most = (1u64 << 31) / (flows as u64).max(1);
+    if u64::from(paths) >= most {
+        return refused(format!("fewer than {} {key} for each of {flows} flows, or fewer flows", most.max(2) - 1));
+    }
+    let least = list.iter().filter(|(_, udp)| udp.is_none()).map(|(flow, _)| (flow.size, flow.entry)).min();
+    match least {
+        Some((size, entry)) if key == "queue_pairs" && size < u64::from(paths) => {
+            let entry = &spec.traffic[usize::from(entry)].name;
+            refused(format!("at most {size} with queue_pair_use = \"split\": {entry} has a message of {size} bytes"))
+        }
+        _ => Ok(paths),
+    }
+}
