@@ -173,6 +173,8 @@ class Transport(TypedDict, total=False):
     ooo_cnp: bool
     cnp_interval_us: float
     pacing_rounding: str
+    queue_pairs: int
+    queue_pair_use: str
     dcqcn_g: float
     dcqcn_initial_alpha: float
     dcqcn_alpha_timer_us: float

@@ -103,4 +103,4 @@ class Told:
 def split_over(transport: Transport) -> int:
     """The queue pairs that each message is split over; 0: none is."""
     many = transport.get("queue_pairs") or 0
-    return many if many > 1 and transport["queue_pair_use"] == "split" else 0
+    return many if many > 1 and transport.get("queue_pair_use") == "split" else 0

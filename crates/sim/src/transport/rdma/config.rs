@@ -100,7 +100,7 @@ keys! {
         /// take one path under ECMP.
         queue_pairs: Option<u32>, Kind::Integer { min: 1, max: 64 }, Default::Nothing("one for each message, which none other shares");
         /// How messages use them: in turn, each on one, or split over all (NCCL_IB_SPLIT_DATA_ON_QPS). With queue_pairs.
-        queue_pair_use: QueuePairUse, Kind::Words(QueuePairUse::WORDS), Default::Word("round_robin");
+        queue_pair_use: Option<QueuePairUse>, Kind::Words(QueuePairUse::WORDS), Default::Nothing("\"round_robin\", with queue_pairs");
         also {
             /// The parameters of each congestion control.
             control: Settings = Settings::default();
@@ -118,8 +118,8 @@ impl RdmaConfig {
     /// Over how many queue pairs each message is split; 0: it is not.
     pub fn split_over(&self) -> u32 {
         match (self.queue_pairs, self.queue_pair_use) {
-            (Some(many), QueuePairUse::Split) if many > 1 => many,
-            (_, QueuePairUse::Split | QueuePairUse::RoundRobin) => 0,
+            (Some(many), Some(QueuePairUse::Split)) if many > 1 => many,
+            (_, Some(QueuePairUse::Split | QueuePairUse::RoundRobin) | None) => 0,
         }
     }
 
@@ -148,7 +148,7 @@ impl RdmaConfig {
             cnp_interval: Span::ZERO,
             clock: Clock::Exact,
             queue_pairs: None,
-            queue_pair_use: QueuePairUse::RoundRobin,
+            queue_pair_use: None,
             window_from_newest: false,
             recover_kept_on_timeout: false,
             kind: rate::Kind::Dcqcn,

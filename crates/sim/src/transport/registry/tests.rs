@@ -241,7 +241,7 @@ fn transports() -> Vec<TransportSpec> {
             let presets = [RdmaConfig::conweave_ns3(recovery), RdmaConfig::dcqcn_paper(recovery)];
             let splits = |preset: &RdmaConfig| RdmaConfig {
                 queue_pairs: Some(3),
-                queue_pair_use: rdma::config::QueuePairUse::Split,
+                queue_pair_use: Some(rdma::config::QueuePairUse::Split),
                 ..preset.clone()
             };
             let all_presets = presets.iter().map(splits).chain(presets.clone());
