@@ -108,7 +108,7 @@ impl Setup {
         let ties = if as_listed { Ties::AsListed } else { Ties::ByHosts };
         let flows = Flows::new(list, waits, topology.hosts, ties, ends);
         let flows = flows.with_reroutes(spec.metrics.facts.then_some(Reroutes));
-        let fields = flows.fields(spec);
+        let fields = paths::fields(spec, &flows);
         let net = Net::new(spec, topology, fields);
         let mut net = if tuning.commit_at_start { net.keeping() } else { net };
         (net.faults, net.taps) = (faults, taps);

@@ -4,8 +4,6 @@
 //! `transport.queue_pairs` each message has a queue pair of its own, which is an entropy that no such library has.
 
 use super::Flows;
-use crate::packet::Fields;
-use crate::spec::{HashKind, Spec};
 use crate::transport::{RdmaConfig, TransportSpec};
 use std::collections::BTreeMap;
 
@@ -13,19 +11,10 @@ use std::collections::BTreeMap;
 const OWN: u32 = 1 << 31;
 
 impl Flows {
-    /// What switches hash to tell flows apart.
-    pub fn fields(&self, spec: &Spec) -> Fields {
-        let pairs = self.queue_pairs(&spec.transport);
-        match spec.scheme.hash {
-            HashKind::Murmur3 => Fields::Ports(self.ports(pairs.as_deref())),
-            HashKind::Mix => pairs.map_or(Fields::Header, Fields::QueuePairs),
-        }
-    }
-
     /// By number of flow or path: which queue pair of its connection it goes by, if connections have some that messages
     /// share. Messages of a pair of hosts take them in turn, in the order of their numbers; the parts of a message that is
     /// split have one each.
-    fn queue_pairs(&self, transport: &TransportSpec) -> Option<Vec<u32>> {
+    pub fn queue_pairs(&self, transport: &TransportSpec) -> Option<Vec<u32>> {
         let TransportSpec::Rdma(RdmaConfig { queue_pairs: Some(many), .. }) = *transport else { return None };
         let mut turns = BTreeMap::new();
         let mut pairs: Vec<u32> = Vec::with_capacity(self.count());
@@ -44,7 +33,7 @@ impl Flows {
     /// Source port (low half) and destination port of each number: counted per source host from 10,000 and per destination
     /// host from 100, in the order of starting, as the public ns-3 code of ConWeave does. What shares a queue pair shares
     /// them.
-    fn ports(&self, pairs: Option<&[u32]>) -> Vec<u32> {
+    pub fn ports(&self, pairs: Option<&[u32]>) -> Vec<u32> {
         let hosts = self.first.len();
         let (mut from, mut to) = (vec![10_000u32; hosts], vec![100u32; hosts]);
         let mut next = |src: u32, dst: u32| {

@@ -1,8 +1,10 @@
-//! How many paths each flow of a run has: the subflows of MPTCP, or the queue pairs that a message is split over.
+//! How many paths each flow of a run has, the subflows of MPTCP or the queue pairs that a message is split over, and what
+//! switches hash to tell them apart.
 
-use crate::flows::Listed;
+use crate::flows::{Flows, Listed};
 use crate::keys::SpecError;
-use crate::spec::Spec;
+use crate::packet::Fields;
+use crate::spec::{HashKind, Spec};
 use crate::transport::{Kind, TcpConfig, TransportSpec};
 
 /// The key that says it, and how many; 0: each flow has one path, which goes by the number of the flow.
@@ -34,5 +36,14 @@ pub(super) fn paths(spec: &Spec, list: &[Listed]) -> Result<u32, SpecError> {
             refused(format!("at most {size} with queue_pair_use = \"split\": {entry} has a message of {size} bytes"))
         }
         _ => Ok(paths),
+    }
+}
+
+/// What switches hash to tell flows and paths apart.
+pub(super) fn fields(spec: &Spec, flows: &Flows) -> Fields {
+    let pairs = flows.queue_pairs(&spec.transport);
+    match spec.scheme.hash {
+        HashKind::Murmur3 => Fields::Ports(flows.ports(pairs.as_deref())),
+        HashKind::Mix => pairs.map_or(Fields::Header, Fields::QueuePairs),
     }
 }
