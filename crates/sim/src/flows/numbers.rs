@@ -1,7 +1,8 @@
 //! The numbers of subflows: behind those of all flows, those of one flow in a row. What is found by number, a packet's
 //! for instance, may be either's.
 //!
-//! Without MPTCP there are no such numbers, and nothing here costs more than the bounds check it stands for.
+//! Queue pairs that a message is split over are numbered alike. Without either there are no such numbers, and nothing here
+//! costs more than the bounds check it stands for.
 
 use super::Flows;
 

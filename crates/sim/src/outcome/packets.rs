@@ -53,7 +53,7 @@ columns! {
             => Word8(row.packet.kind as u8);
         protocol: Word8, "", "of the flow: udp, tcp, rdma or uet; null: no flow" => row.word();
         flow: u32, "", "number of the flow; 4294967295: none" => row.flow;
-        subflow: u16, "", "which subflow of MPTCP, from 1; 0: none" => row.subflow;
+        subflow: u16, "", "which subflow of MPTCP, or queue pair of a split message, from 1; 0: none" => row.subflow;
         size_bytes: u64, "bytes", "payload of the flow; 0: no flow, or without end" => row.size;
         src: u32, "", "number of the node that sent it: hosts first, then switches" => row.node(row.packet.src);
         dst: u32, "", "number of the node it is for" => row.node(row.packet.dst);

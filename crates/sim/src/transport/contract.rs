@@ -4,8 +4,8 @@
 //! to be woken. It keeps no clock and no timer, draws no random number, and knows neither hosts nor links. The host
 //! builds packets from what it says, plans its timers and keeps the record of the flow.
 //!
-//! A flow is sent on one *path* or on several (the subflows of MPTCP), counted from 0. Transports with one path ignore
-//! the argument.
+//! A flow is sent on one *path* or on several (the subflows of MPTCP, the queue pairs of a split message), counted from 0.
+//! Transports with one path ignore the argument.
 
 use super::Frame;
 use super::resequencer::Rules;
