@@ -51,12 +51,10 @@ def test_flows_arrive_under_every_scheme_and_packets_go_through_the_tunnel(schem
 def test_presto_uses_all_four_paths_alike(tmp_path: Path) -> None:
     run("--set", "scheme.name=presto", "--set", "topology.override=[]", "--out", str(tmp_path / "run"))
     result = spinewise.Result.read(tmp_path / "run")
-    up = [link["bytes"] for link in result.report["links"] if link["name"].startswith("leaf1->spine")]
-    # Cells in turn, from two hosts, and acknowledgements by the fabric's own hash. On a busy machine a path answers
-    # late now and then, and is left for a while.
+    up = [link["bytes"] for link in result.report["links"] if link["name"].startswith("leaf0->spine")]
+    # Cells in turn. The other leaf sends more acknowledgements than data, and those go by the fabric's own hash.
     assert len(up) == 4
-    assert min(up) > 0.12 * sum(up)
-    assert max(up) < 0.4 * sum(up)
+    assert min(up) > 0.75 * max(up)
 
 
 def test_ports_mark_what_finds_a_long_queue(tmp_path: Path) -> None:
