@@ -94,11 +94,10 @@ impl plans::Order for Run {
 impl Run {
     fn new(sim: &Sim<'_>) -> Run {
         let topology = &sim.net.topology;
-        let outs = |node| (0..topology.ports(node)).map(|port| topology.out_number(node, port)).collect();
         Run {
             plans: Plans::default(),
             sent: vec![Sent::default(); topology.links.len()],
-            outs: (0..topology.nodes()).map(outs).collect(),
+            outs: plans::outs(topology),
             known: vec![0; topology.hosts as usize],
             inside: vec![VecDeque::new(); topology.switches() as usize],
         }

@@ -81,25 +81,6 @@ impl plans::Order for Run {
     }
 
     fn happen(&mut self, sim: &mut Sim<'_>, now: Time, number: u64, event: Event) {
-        self.happen(sim, now, number, event);
-    }
-}
-
-impl Run {
-    fn new(sim: &Sim<'_>) -> Run {
-        let topology = &sim.net.topology;
-        let outs = |node| (0..topology.ports(node)).map(|port| topology.out_number(node, port)).collect();
-        Run {
-            plans: Plans::default(),
-            sent: vec![Sent::default(); topology.links.len()],
-            outs: (0..topology.nodes()).map(outs).collect(),
-            looks: vec![Time::NEVER; topology.hosts as usize],
-            pauses: vec![Time::ZERO; topology.hosts as usize],
-            hops: 0,
-        }
-    }
-
-    fn happen(&mut self, sim: &mut Sim<'_>, now: Time, number: u64, event: Event) {
         let mut looks = !matches!(event, Event::Plan(..));
         let node = match event {
             Event::Arrival(link) => {
@@ -142,6 +123,20 @@ impl Run {
             self.plans.plan(at, Event::Plan(host, What::Landed(operation)));
         }
         self.list(sim, node, now, looks);
+    }
+}
+
+impl Run {
+    fn new(sim: &Sim<'_>) -> Run {
+        let topology = &sim.net.topology;
+        Run {
+            plans: Plans::default(),
+            sent: vec![Sent::default(); topology.links.len()],
+            outs: plans::outs(topology),
+            looks: vec![Time::NEVER; topology.hosts as usize],
+            pauses: vec![Time::ZERO; topology.hosts as usize],
+            hops: 0,
+        }
     }
 
     /// Takes the first packet off `link` and lets it arrive. Returns where, and whether a host has heard of it: it answers

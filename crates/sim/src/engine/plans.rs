@@ -1,6 +1,7 @@
 //! What is planned where a program's order of events is followed: by instant, and at one instant in the order of planning.
 
 use super::{Grid, Sim, WATCH_EVERY};
+use crate::topology::Topology;
 use crate::warden::{Interrupted, Watch};
 use spinewise_policy::Time;
 use std::cmp::Reverse;
@@ -38,6 +39,12 @@ impl<E: Ord> Plans<E> {
     pub(super) fn plan_as(&mut self, number: u64, at: Time, event: E) {
         self.heap.push(Reverse((at, number, event)));
     }
+}
+
+/// The links out of each node, by port.
+pub(super) fn outs(topology: &Topology) -> Vec<Vec<u32>> {
+    let outs = |node| (0..topology.ports(node)).map(|port| topology.out_number(node, port)).collect();
+    (0..topology.nodes()).map(outs).collect()
 }
 
 /// The order of a program.
