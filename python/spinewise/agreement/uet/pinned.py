@@ -8,8 +8,6 @@ where receivers pace, the means are compared.
 
 from __future__ import annotations
 
-import csv
-import gzip
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -156,13 +154,5 @@ def paths(case: UetCase, seed: int) -> dict[tuple[int, str], int]:
     Raises:
         SpecError: the file is not there, or is another.
     """
-    path = case.folder / "flows" / f"{case.name}.s{seed}.paths.csv.gz"
-    try:
-        with gzip.open(path, "rt", newline="") as text:
-            rows = csv.DictReader(text)
-            if tuple(rows.fieldnames or ()) != COLUMNS:
-                raise SpecError("line 1", ",".join(rows.fieldnames or ()), ",".join(COLUMNS), file=str(path))
-            return {(int(row["flow"]), row["dir"]): int(row["spine"]) for row in rows}
-    except (OSError, EOFError, UnicodeDecodeError, zlib.error, ValueError, TypeError) as error:
-        allowed = "the paths of a recorded run, a gzip file of CSV text"
-        raise SpecError("(whole file)", path, allowed, str(error), file=str(path)) from None
+    told = case.rows(seed, "paths", COLUMNS, lambda row: ((int(row["flow"]), row["dir"]), int(row["spine"])))
+    return dict(told)

@@ -9,14 +9,18 @@ import csv
 import gzip
 import json
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import TypeVar
 
 from spinewise.errors import SpecError, nearest
 
 CASES = "cases.jsonl"
+T = TypeVar("T")
+# Files of a recorded run, by what they tell.
+ENDINGS = {"flows": "csv.gz", "paths": "paths.csv.gz"}
 # What the names of cases begin with whose paths were recorded.
 PINNED = "det."
 COLUMNS = ("flow", "src", "dst", "size_bytes", "start_ps", "fct_ps", "new", "rtx", "acks", "nacks", "pulls", "rts")
@@ -93,19 +97,27 @@ class UetCase:
         Raises:
             SpecError: the file is not there, or is another.
         """
-        path = self.folder / "flows" / f"{self.name}.s{seed}.csv.gz"
+        names = ("flow", "start_ps", "fct_ps", "rtx")
+        found = self.rows(seed, "flows", COLUMNS, lambda row: [int(row[name]) for name in names])
+        flows, starts, times, again = ([row[at] for row in found] for at in range(len(names)))
+        return Times(flows, starts, times, sum(again))
+
+    def rows(self, seed: int, what: str, columns: Sequence[str], read: Callable[[dict[str, str]], T]) -> list[T]:
+        """The rows of a file of a recorded run, which has these columns, as `read` takes them.
+
+        Raises:
+            SpecError: the file is not there, or is another.
+        """
+        path = self.folder / "flows" / f"{self.name}.s{seed}.{ENDINGS[what]}"
         try:
             with gzip.open(path, "rt", newline="") as text:
                 rows = csv.DictReader(text)
-                if tuple(rows.fieldnames or ()) != COLUMNS:
-                    raise SpecError("line 1", ",".join(rows.fieldnames or ()), ",".join(COLUMNS), file=str(path))
-                names = ("flow", "start_ps", "fct_ps", "rtx")
-                found = [[int(row[name]) for name in names] for row in rows]
+                if tuple(rows.fieldnames or ()) != tuple(columns):
+                    raise SpecError("line 1", ",".join(rows.fieldnames or ()), ",".join(columns), file=str(path))
+                return [read(row) for row in rows]
         except (OSError, EOFError, UnicodeDecodeError, zlib.error, ValueError, TypeError) as error:
-            allowed = "the flows of a recorded run, a gzip file of CSV text"
+            allowed = f"the {what} of a recorded run, a gzip file of CSV text"
             raise SpecError("(whole file)", path, allowed, str(error), file=str(path)) from None
-        flows, starts, times, again = ([row[at] for row in found] for at in range(len(names)))
-        return Times(flows, starts, times, sum(again))
 
 
 def find(folder: str | Path, patterns: Sequence[str] = ()) -> list[UetCase]:
