@@ -73,7 +73,7 @@ def test_the_fabric_is_told_with_names_and_faults() -> None:
 
 
 def test_trims_are_told_by_tier() -> None:
-    spec: dict[str, Any] = {
+    spec: dict[str, object] = {
         "preset": "uet",
         "topology": {"leaves": 2, "spines": 4, "hosts_per_leaf": 4, "host_rate_gbps": 100, "fabric_rate_gbps": 100},
         "scheme": {"name": "ecmp"},

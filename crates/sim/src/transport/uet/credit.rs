@@ -11,7 +11,7 @@ const SHIFT: u32 = 8;
 /// Where both ends begin to count, quanta. Targets may lie below what has been granted.
 const BEGIN: u64 = 100_000_000;
 
-/// Bytes of so many quanta.
+/// A number of quanta in bytes.
 fn bytes(quanta: u64) -> i64 {
     (quanta << SHIFT) as i64
 }

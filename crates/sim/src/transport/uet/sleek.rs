@@ -2,7 +2,7 @@
 //!
 //! | sign of a loss | function |
 //! |---|---|
-//! | so many packets have arrived and wait for one before them that reordering cannot be why | [`Sleek::lost`] |
+//! | more packets wait for a missing one than reordering explains | [`Sleek::lost`] |
 //! | nothing is heard; a probe is answered, and finds next to no queue in which packets could still wait | [`Sleek::judge`] |
 //!
 //! Then all that is not acknowledged, within a window of the first that is missing, is sent again once, whatever is
@@ -61,7 +61,8 @@ pub(super) struct Sleek {
 }
 
 impl Sleek {
-    /// Of a flow over an empty network with this round trip; NSCC's target is so many of them.
+    /// The state of a new flow. `network_rtt` is the round trip of an empty network, `target_rtts` NSCC's target in units of
+    /// it.
     pub(super) fn new(rate: u64, network_rtt: Span, target_rtts: f64) -> Self {
         Sleek {
             rate,

@@ -17,7 +17,7 @@ fn us(us: u64) -> Time {
     Time::ZERO + Span::from_us(us)
 }
 
-/// A sender of so many full packets.
+/// A sender with `packets` full packets to send.
 fn sender(config: &UetConfig, packets: u64) -> UetSender {
     let frame = Frame { mss: config.mss, header: config.header, ack_bytes: config.ack_bytes };
     let size = packets * u64::from(config.mss);
