@@ -13,6 +13,7 @@ from spinewise.agreement.uet.setting import spec_of
 from spinewise.cli import main as spinewise
 from spinewise.errors import SpecError
 from spinewise.runs.jobs import Silent
+from spinewise.shapes import Spec
 
 TOPO = """Nodes 8
 Tiers 2
@@ -150,6 +151,39 @@ def test_options_become_keys_of_the_spec(folder: Path) -> None:
     (case,) = recorded.find(folder)
     spec = spec_of(case, 1, folder / "flows.csv")
     assert (spec["transport"]["recovery"], spec["switch"]["trim"]) == ("sleek", False)
+
+
+def spec_with(folder: Path, options: str) -> Spec:
+    (case,) = recorded.find(with_options(folder, f"-topo a.topo -tm a.cm {options} -seed 1"))
+    return spec_of(case, 1, folder / "flows.csv")
+
+
+@pytest.mark.parametrize(("method", "compare"), [("queue", "queue"), ("qb", "queue"), ("bandwidth", "pause")])
+def test_what_adaptive_switches_compare_is_what_differs_there(folder: Path, method: str, compare: str) -> None:
+    spec = spec_with(folder, f"-strat ecmp_ar -ar_method {method} -ar_granularity flow")
+    assert spec["scheme"] == {"name": "adaptive", "params": {"compare": compare, "unit": "flowlet"}}
+
+
+@pytest.mark.parametrize(
+    ("options", "key", "allowed"),
+    [
+        ("-strat ecmp_ar -ar_method width", "-ar_method", "queue, pqb"),
+        ("-strat ecmp_ar -ar_granularity byte", "-ar_granularity", "packet, flow"),
+        ("-linkspeed 400000", "-linkspeed", "100 Gbps, in Mbps"),
+    ],
+)
+def test_an_option_without_a_meaning_is_refused(folder: Path, options: str, key: str, allowed: str) -> None:
+    with pytest.raises(SpecError, match=f"{key} = .*{allowed}"):
+        spec_with(folder, options)
+
+
+def test_the_fabric_of_the_program_has_the_speed_of_its_nics(folder: Path) -> None:
+    (folder / "inputs" / "b.cm").write_text("Nodes 1024\nConnections 1\n1->1000 id 1 start 0 size 4096\n")
+    told = {"case": "own.one", "topo": None, "cm": "b.cm", "options": "-tm b.cm -linkspeed 400000 -seed 1", "seed": 1}
+    (folder / recorded.CASES).write_text(json.dumps(told) + "\n")
+    (case,) = recorded.find(folder)
+    topology = spec_of(case, 1, folder / "flows.csv")["topology"]
+    assert (topology["host_rate_gbps"], topology["fabric_rate_gbps"], topology["core_rate_gbps"]) == (400, 400, 400)
 
 
 def test_each_bound_can_fail() -> None:

@@ -20,8 +20,7 @@ SLOWER, UNTIL_US = 4, 20_000
 # The program's own fat-tree, where no topology is given.
 K16: Topology = {
     "kind": "fat_tree", "pods": 16, "leaves_per_pod": 8, "aggregations_per_pod": 8, "cores_per_aggregation": 8,
-    "hosts_per_leaf": 8, "host_rate_gbps": 100, "fabric_rate_gbps": 100, "core_rate_gbps": 100,
-    "host_delay_ns": 1000, "fabric_delay_ns": 1000, "core_delay_ns": 1000,
+    "hosts_per_leaf": 8, "host_delay_ns": 1000, "fabric_delay_ns": 1000, "core_delay_ns": 1000,
 }  # fmt: skip
 LOAD_BALANCERS = {
     "oblivious": "oblivious",
@@ -31,7 +30,14 @@ LOAD_BALANCERS = {
     "mixed": "uet_mixed",
 }
 SENDERS = {"nscc": "nscc", "dctcp": "dctcp_per_mark", "constant": "constant"}
+# What its adaptive switches compare ports by. Nothing feeds the program's meters of use, and no port pauses, so those
+# two always tie: what compares queues too compares queues alone, and what does not draws any port.
+TIES = "pause"
+COMPARED = {
+    "queue": "queue", "pqb": "queue", "pq": "queue", "qb": "queue", "bandwidth": TIES, "pause": TIES, "pb": TIES,
+}  # fmt: skip
 USUAL_PATHS = "64"
+USUAL_MBPS = "100000"
 
 
 def spec_of(case: UetCase, seed: int, flow_file: Path) -> Spec:
@@ -58,10 +64,17 @@ def spec_of(case: UetCase, seed: int, flow_file: Path) -> Spec:
 
 def topology_of(case: UetCase) -> Topology:
     """The fabric, with its degraded links."""
-    topology = K16.copy()
-    if case.topo is not None:
+    gbps = int(case.option("linkspeed", USUAL_MBPS)) / 1000
+    if case.topo is None:
+        topology = K16.copy()
+        topology["host_rate_gbps"] = topology["fabric_rate_gbps"] = topology["core_rate_gbps"] = gbps
+    else:
         found = htsim_topo.read(case.folder / "inputs" / case.topo)
         topology = cast(Topology, tomllib.loads(found.fabric.toml())["topology"])
+        if topology["host_rate_gbps"] != gbps:
+            # NICs there go by the option, ports by the file.
+            allowed = f"the rate of hosts in {case.topo}, {topology['host_rate_gbps']} Gbps, in Mbps"
+            raise SpecError("-linkspeed", case.option("linkspeed", USUAL_MBPS), allowed, file=case.name)
     degraded = int(case.option("failed", "0"))
     if degraded:
         topology["override"] = slower(topology, degraded)
@@ -133,13 +146,22 @@ def switch_of(case: UetCase, topology: Topology) -> Switch:
     return switch
 
 
+def adaptive(case: UetCase) -> dict[str, str | float | bool]:
+    """The parameters of adaptive switches."""
+    method, unit = case.option("ar_method", "queue"), case.option("ar_granularity", "packet")
+    if method not in COMPARED:
+        raise SpecError("-ar_method", method, ", ".join(COMPARED), file=case.name)
+    if unit not in ("packet", "flow"):
+        raise SpecError("-ar_granularity", unit, "packet, flow", file=case.name)
+    return {"compare": COMPARED[method], "unit": "flowlet" if unit == "flow" else "packet"}
+
+
 def scheme_of(case: UetCase) -> Scheme:
     """``[scheme]``: what switches do if they choose, else how hosts choose entropy values."""
     strategy = case.option("strat", "")
     paths = case.option("paths", USUAL_PATHS)
     if strategy == "ecmp_ar":
-        flowlets = case.option("ar_granularity", "packet") == "flow"
-        return {"name": "adaptive", "params": {"unit": "flowlet"} if flowlets else {}}
+        return {"name": "adaptive", "params": adaptive(case)}
     if strategy == "ecmp_rr":
         return {"name": "round_robin"}
     if strategy == "rr_ecmp":
