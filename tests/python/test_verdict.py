@@ -268,7 +268,7 @@ def test_facts_of_a_run() -> None:
     assert found.imbalance == 0.5
     assert found.get("hottest.mean_use") == 0.5
     assert found.get("overhead_bytes.acks") == 40
-    with pytest.raises(KeyError, match="no fact 'timeout'; there are drops, marks, timeouts"):
+    with pytest.raises(KeyError, match="no fact 'timeout'; there are drops, trims, marks, timeouts"):
         found.get("timeout")
 
 
@@ -321,6 +321,18 @@ def test_what_happened_is_a_table_for_any_width(two: Comparison) -> None:
     assert max(map(len, narrow.splitlines())) <= 80
     assert "What happened (means over seeds), continued" in narrow
     assert "…" not in narrow
+
+
+def test_trims_are_told_where_switches_trim_and_nowhere_else(two: Comparison) -> None:
+    fabric = {"kind": "leaf_spine", "leaves": 2, "spines": 2, "hosts_per_leaf": 4, "host_rate_gbps": 100}
+    crowd = {"kind": "flows", "list": [{"src": n, "dst": 7, "size_bytes": 500_000} for n in range(6)]}
+    spec = {"preset": "uet", "topology": fabric, "traffic": [crowd]}
+    cut = sw.compare(spec, "ecmp,reps", seeds=2)
+    runs = [sw.run(spec | {"scheme": {"name": "reps"}}, seed=seed) for seed in cut.seeds]
+    trimmed = [run.report["counters"]["trimmed"]["packets"] for run in runs]
+    assert cut.facts("reps", None).trims == sum(trimmed) / 2 > 0
+    assert "trims" in happened.happened_table(cut).right
+    assert "trims" not in happened.happened_table(two).right
 
 
 def test_facts_and_verdicts_are_in_the_files(two: Comparison, tmp_path: Path) -> None:

@@ -84,6 +84,7 @@ def plain(head: str, name: str, tell: Callable[[float], str], *, even_if_zero: b
 
 COLUMNS = (
     plain("drops", "drops", units.count),
+    plain("trims", "trims", units.count),
     plain("marks", "marks", units.count),
     plain("timeouts", "timeouts", units.count),
     plain("sent again", "retransmits", units.count),
@@ -101,6 +102,7 @@ COLUMNS = (
 )
 
 LEGEND = {
+    "trims": "packets that lost their payload at full queues",
     "for nothing": "sent again though it had arrived",
     "reroutes": "packets that left their first leaf by another uplink than the one before of their flow",
     "no data": "share of all bytes that carry none: acknowledgements, probes, messages, headers of schemes",

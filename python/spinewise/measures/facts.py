@@ -53,6 +53,7 @@ class Facts:
 
     Attributes:
         drops: packets dropped at full queues, control and UDP included.
+        trims: packets trimmed at full queues; NaN where switches do not trim.
         marks: data packets that arrived marked CE.
         timeouts: retransmission timeouts.
         retransmits: data packets sent again; spurious: of these, what had arrived, as far as duplicate SACK told.
@@ -72,6 +73,7 @@ class Facts:
     """
 
     drops: float = math.nan
+    trims: float = math.nan
     marks: float = math.nan
     timeouts: float = math.nan
     retransmits: float = math.nan
@@ -133,12 +135,14 @@ def facts_of(report: Report, packets: Packets) -> Facts:
     overhead[HEADERS] = float(counters["scheme_header_bytes"])
     reroutes = report["totals"].get("reroutes") if "totals" in report else None
     balance, fallen = report.get("balance"), counters.get("dropped")
+    trimmed = counters.get("trimmed")
     worst = max(links, key=lambda link: int(link["drops"]), default=None)
     dropped = int(worst["drops"]) if worst else 0
     ports = [link for link in links if str(link["name"]).partition("->")[2].startswith("host")]
     port = max(ports, key=lambda link: int(link["drops"]), default=None)
     return Facts(
         drops=math.nan if fallen is None else float(fallen["packets"]),
+        trims=math.nan if trimmed is None else float(trimmed["packets"]),
         marks=float(packets.marks),
         timeouts=float(packets.timeouts),
         retransmits=float(packets.retransmits),

@@ -135,6 +135,7 @@ OFFERED = (
 
 MEANINGS_OF_FACTS = {
     "drops": "packets dropped at full queues, control and UDP included",
+    "trims": "packets trimmed at full queues; null where switches do not trim",
     "marks": "data packets that arrived marked CE",
     "timeouts": "retransmission timeouts",
     "retransmits": "data packets sent again",
