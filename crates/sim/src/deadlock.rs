@@ -7,13 +7,14 @@
 //! must leave first. Each waits for a queue of the next switch that holds packets which came by its link, so there is a
 //! circle.
 
+use crate::ids::LinkId;
 use crate::switch::Switch;
 use crate::topology::Topology;
 use spinewise_policy::Time;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A queue of a data priority at an egress port: the link it feeds, and the priority.
-type Queue = (u32, u8);
+type Queue = (LinkId, u8);
 
 /// Can flow control of this run lead to a deadlock? Where pauses run out by themselves packets are dropped instead.
 pub(crate) fn is_possible(switches: &[Switch]) -> bool {
@@ -21,7 +22,7 @@ pub(crate) fn is_possible(switches: &[Switch]) -> bool {
 }
 
 /// The links of a circle of queues that wait for each other at `now`, in order, from the node of the lowest number on.
-pub(crate) fn find(switches: &[Switch], topology: &Topology, now: Time) -> Option<Vec<u32>> {
+pub(crate) fn find(switches: &[Switch], topology: &Topology, now: Time) -> Option<Vec<LinkId>> {
     let mut stuck = stuck(switches, topology, now);
     while !stuck.is_empty() {
         let free: Vec<Queue> = free(switches, topology, &stuck);
@@ -56,7 +57,7 @@ fn stuck(switches: &[Switch], topology: &Topology, now: Time) -> BTreeSet<Queue>
 
 /// Does the switch behind a link still ask for a pause?
 fn asks(switches: &[Switch], topology: &Topology, (link, priority): Queue, now: Time) -> bool {
-    let (to, port) = topology.links[link as usize].to;
+    let (to, port) = topology.links[link].to;
     let buffer = topology.as_switch(to).and_then(|switch| switches[switch as usize].buffer.as_deref());
     buffer.is_some_and(|buffer| buffer.is_pausing((port, priority), now))
 }
@@ -66,12 +67,12 @@ fn free(switches: &[Switch], topology: &Topology, stuck: &BTreeSet<Queue>) -> Ve
     let mut left: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
     let mut free = Vec::new();
     for &(link, priority) in stuck {
-        let (to, port) = topology.links[link as usize].to;
+        let (to, port) = topology.links[link].to;
         let switch = &switches[topology.switch_number(to) as usize];
         let Some(buffer) = switch.buffer.as_deref() else { continue };
         let left = left.entry(to).or_insert_with(|| {
-            let here = stuck.iter().filter(|&&(link, _)| topology.links[link as usize].from.0 == to);
-            let waiting = here.map(|&(link, priority)| (topology.links[link as usize].from.1, priority));
+            let here = stuck.iter().filter(|&&(link, _)| topology.links[link].from.0 == to);
+            let waiting = here.map(|&(link, priority)| (topology.links[link].from.1, priority));
             buffer.by_ingress(waiting.flat_map(|(port, priority)| switch.waiting(port, priority)))
         });
         if buffer.would_resume((port, priority), left) {
@@ -82,13 +83,13 @@ fn free(switches: &[Switch], topology: &Topology, stuck: &BTreeSet<Queue>) -> Ve
 }
 
 /// A circle among queues that wait for each other: from the first, always on to the first that holds what must leave.
-fn circle(switches: &[Switch], topology: &Topology, stuck: &BTreeSet<Queue>) -> Vec<u32> {
+fn circle(switches: &[Switch], topology: &Topology, stuck: &BTreeSet<Queue>) -> Vec<LinkId> {
     let next = |&(link, priority): &Queue| {
-        let (to, port) = topology.links[link as usize].to;
+        let (to, port) = topology.links[link].to;
         let switch = &switches[topology.switch_number(to) as usize];
-        let behind = stuck.iter().filter(|&&(out, of)| topology.links[out as usize].from.0 == to && of == priority);
+        let behind = stuck.iter().filter(|&&(out, of)| topology.links[out].from.0 == to && of == priority);
         let holds = |&&(out, of): &&Queue| {
-            let mut waiting = switch.waiting(topology.links[out as usize].from.1, of);
+            let mut waiting = switch.waiting(topology.links[out].from.1, of);
             waiting.any(|(came, _)| came == Some((port, priority)))
         };
         behind.copied().find(|queue| holds(&queue))
@@ -101,7 +102,7 @@ fn circle(switches: &[Switch], topology: &Topology, stuck: &BTreeSet<Queue>) -> 
         }
         path.push(queue);
     }
-    let first = (0..path.len()).min_by_key(|&at| topology.links[path[at].0 as usize].from);
+    let first = (0..path.len()).min_by_key(|&at| topology.links[path[at].0].from);
     path.rotate_left(first.unwrap_or(0));
     path.into_iter().map(|(link, _)| link).collect()
 }

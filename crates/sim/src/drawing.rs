@@ -1,6 +1,7 @@
 //! A fabric for people: its nodes, links and faults as data, to be drawn and to be named.
 
 use crate::faults;
+use crate::ids::LinkId;
 use crate::keys::SpecError;
 use crate::spec::Spec;
 use crate::topology::{Topology, Wiring};
@@ -21,7 +22,7 @@ pub fn drawing(spec: &Spec) -> Result<Value, SpecError> {
             Wiring::Links(_) => "links",
         },
         "nodes": nodes(&topology),
-        "links": (0..topology.links.len() as u32).map(|number| link(&topology, number)).collect::<Vec<_>>(),
+        "links": topology.links.ids().map(|number| link(&topology, number)).collect::<Vec<_>>(),
         "faults": faults::told(spec, &topology)?,
     }))
 }
@@ -52,8 +53,8 @@ fn tier(topology: &Topology, switch: u32) -> &'static str {
     }
 }
 
-fn link(topology: &Topology, number: u32) -> Value {
-    let link = &topology.links[number as usize];
+fn link(topology: &Topology, number: LinkId) -> Value {
+    let link = &topology.links[number];
     json!({
         "name": topology.link_name(number),
         "from": topology.node_name(link.from.0),

@@ -16,6 +16,7 @@ pub mod windows;
 
 use crate::deadlock;
 use crate::host::Host;
+use crate::ids::LinkId;
 use crate::line::Line;
 use crate::net::Net;
 use crate::operations::News;
@@ -66,8 +67,8 @@ const NODES_PER_EVENT: u32 = 64;
 
 impl Sim<'_> {
     /// Takes the first packet off `link`, which arrives now, with the marks its sender gave it up to now.
-    fn take_off(&mut self, link: u32, now: Time) -> InHand {
-        let from = self.net.topology.links[link as usize].from;
+    fn take_off(&mut self, link: LinkId, now: Time) -> InHand {
+        let from = self.net.topology.links[link].from;
         if let Some(switch) = self.net.topology.as_switch(from.0)
             && self.net.rules.marks_at_dequeue()
             && let Port::Fifo(port) = &mut self.switches[switch as usize].ports[usize::from(from.1)]
@@ -80,8 +81,8 @@ impl Sim<'_> {
     }
 
     /// The line that feeds a link.
-    fn line(&self, link: u32) -> &Line {
-        let (node, port) = self.net.topology.links[link as usize].from;
+    fn line(&self, link: LinkId) -> &Line {
+        let (node, port) = self.net.topology.links[link].from;
         match self.net.topology.as_switch(node) {
             Some(switch) => self.switches[switch as usize].ports[usize::from(port)].line(),
             None => self.hosts[node as usize].line(),
@@ -100,12 +101,12 @@ impl Sim<'_> {
 
     /// A packet arrives at `node` by its in-link of number `link`.
     #[inline]
-    fn arrive(&mut self, node: u32, link: u32, now: Time, hand: &mut InHand) {
+    fn arrive(&mut self, node: u32, link: LinkId, now: Time, hand: &mut InHand) {
         self.note_event(node, now);
         if node < self.net.topology.hosts {
             self.hosts[node as usize].arrive(&mut self.world, hand);
         } else {
-            let port = (link - self.net.topology.first_link[node as usize]) as u16;
+            let port = link.port(self.net.topology.first_link[node as usize]);
             let switch = &mut self.switches[self.net.topology.switch_number(node) as usize];
             switch.arrive(&mut self.world, port, hand);
         }

@@ -23,6 +23,7 @@ mod schedule;
 mod select;
 mod told;
 
+use crate::ids::LinkId;
 use crate::spec::{DetectionMode, Nics, Spec, SpecError, SwitchSpec};
 use crate::topology::{LinkSpec, Reach, Topology};
 use crate::transport::TransportSpec;
@@ -62,7 +63,7 @@ pub struct Faults {
     /// By switch, in order.
     steps: Vec<Vec<(Time, Step)>>,
     /// What switches take for down, by number: sets of links, the first of which is empty.
-    maps: Vec<BTreeSet<u32>>,
+    maps: Vec<BTreeSet<LinkId>>,
 }
 
 impl Faults {
@@ -101,7 +102,7 @@ impl Faults {
     }
 
     /// The fabric as switches know it at any time: sets of links that are down, the first of which is empty.
-    pub fn maps(&self) -> Vec<BTreeSet<u32>> {
+    pub fn maps(&self) -> Vec<BTreeSet<LinkId>> {
         if self.maps.is_empty() { vec![BTreeSet::new()] } else { self.maps.clone() }
     }
 
@@ -119,26 +120,26 @@ impl Faults {
     }
 
     /// Is a link down at this instant?
-    pub fn is_down(&self, link: u32, at: Time) -> bool {
+    pub fn is_down(&self, link: LinkId, at: Time) -> bool {
         self.schedule.links.get(&link).is_some_and(|faults| faults.is_down(at))
     }
 
     /// Rate and delay of a link at this instant.
-    pub fn line(&self, link: u32, spec: &LinkSpec, at: Time) -> (u64, Span) {
+    pub fn line(&self, link: LinkId, spec: &LinkSpec, at: Time) -> (u64, Span) {
         self.schedule.links.get(&link).map_or((spec.rate, spec.delay), |faults| {
             (faults.rate(at).unwrap_or(spec.rate), spec.delay + faults.added(at))
         })
     }
 
     /// Of these links the receiver wants to know when each packet left, even where no loss depends on it.
-    pub fn note_starts(&mut self, links: impl Iterator<Item = u32>) {
+    pub fn note_starts(&mut self, links: impl Iterator<Item = LinkId>) {
         for link in links {
             self.schedule.note_starts(link);
         }
     }
 
     /// How a link changes for its sender, if it does.
-    pub fn outlet(&self, link: u32, spec: &LinkSpec) -> Option<Box<Outlet>> {
+    pub fn outlet(&self, link: LinkId, spec: &LinkSpec) -> Option<Box<Outlet>> {
         Outlet::new(link, self.schedule.links.get(&link)?, spec.rate, spec.delay)
     }
 
@@ -174,7 +175,7 @@ impl Faults {
 }
 
 /// Which pairs of these hosts no packet can cross, there or back, if these links are down.
-fn cut_off(topology: &Topology, down: &BTreeSet<u32>, pairs: &[(u32, u32)]) -> Vec<bool> {
+fn cut_off(topology: &Topology, down: &BTreeSet<LinkId>, pairs: &[(u32, u32)]) -> Vec<bool> {
     if down.is_empty() {
         return vec![false; pairs.len()];
     }
@@ -191,7 +192,7 @@ fn cut_off(topology: &Topology, down: &BTreeSet<u32>, pairs: &[(u32, u32)]) -> V
 fn refuse_late_nics(spec: &Spec, schedule: &Schedule, topology: &Topology) -> Result<(), SpecError> {
     let queues = matches!(&spec.switch, SwitchSpec::OutputQueued(queues) if queues.nics == Nics::Queue);
     let late = schedule.links.iter().filter(|(_, faults)| !faults.delays.is_empty()).map(|(&link, _)| link);
-    let mut late = late.filter(|&link| topology.links[link as usize].from.0 < topology.hosts);
+    let mut late = late.filter(|&link| topology.links[link].from.0 < topology.hosts);
     match late.next() {
         Some(link) if queues && !matches!(spec.transport, TransportSpec::Rdma(_)) => {
             let allowed = format!("\"pull\" with a fault of kind \"delay\" at {}", topology.link_name(link));

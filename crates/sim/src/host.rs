@@ -73,7 +73,7 @@ impl Host {
     /// Host `id` of the network, with its flows planned.
     pub fn new(id: u32, net: &Net, flows: &Flows, edge: Option<&Bank>) -> Self {
         let link = net.topology.out_number(id, 0);
-        let spec = &net.topology.links[link as usize];
+        let spec = &net.topology.links[link];
         let mut timers = Timers::default();
         let (next_flow, last_flow) = (flows.first[id as usize], flows.first[id as usize + 1]);
         if next_flow < last_flow {

@@ -21,6 +21,7 @@ mod follow;
 mod gates;
 mod host;
 mod ideal;
+pub mod ids;
 mod keys;
 mod line;
 mod link;

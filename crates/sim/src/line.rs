@@ -4,6 +4,7 @@
 //! where faults change them. What waits for it, and in which order, is a matter of whoever owns it.
 
 use crate::faults::Outlet;
+use crate::ids::LinkId;
 use crate::link::Wires;
 use crate::packet::{Clock, PS_BITS, Packet, ns3_nanoseconds};
 use spinewise_policy::{Span, Time};
@@ -20,7 +21,7 @@ pub struct Line {
     packets: u64,
     bytes: u64,
     /// The link it feeds.
-    pub link: u32,
+    pub link: LinkId,
 }
 
 const _: () = assert!(size_of::<Line>() == 64);
@@ -46,7 +47,7 @@ struct Uneven {
 
 impl Line {
     /// The line of a link of `rate` bits per second, which must not be zero. One with an `outlet` changes.
-    pub fn new(clock: Clock, (rate, delay): (u64, Span), link: u32, outlet: Option<Box<Outlet>>) -> Line {
+    pub fn new(clock: Clock, (rate, delay): (u64, Span), link: LinkId, outlet: Option<Box<Outlet>>) -> Line {
         let pace = match ps_per_byte(rate) {
             Some(ps) if clock == Clock::Exact && outlet.is_none() => Pace::Even(ps),
             // Of a rate that changes nothing is known before.
@@ -219,7 +220,7 @@ mod tests {
 
     /// Picoseconds that packets of these bytes take, sent back to back.
     fn times(clock: Clock, rate: u64, packets: &[u32]) -> Vec<u64> {
-        let mut line = Line::new(clock, (rate, Span::ZERO), 0, None);
+        let mut line = Line::new(clock, (rate, Span::ZERO), LinkId::new(0), None);
         let mut wires = Wires::new(vec![0], 1);
         let mut time = |&bytes: &u32| {
             let start = line.free_at();
@@ -255,7 +256,7 @@ mod tests {
 
     #[test]
     fn a_busy_period_that_begins_carries_nothing() {
-        let mut line = Line::new(Clock::Exact, (3_000_000_000_000, Span::ZERO), 0, None);
+        let mut line = Line::new(Clock::Exact, (3_000_000_000_000, Span::ZERO), LinkId::new(0), None);
         let mut wires = Wires::new(vec![0], 1);
         let ends = [0, 2, 10].map(|start| line.send(Time(start), 1, &mut wires).0);
         // 2 2/3 ps a byte: the second ends at 5 1/3, and the third is sent alone.
@@ -266,7 +267,7 @@ mod tests {
     #[test]
     fn an_even_line_knows_its_past_and_its_future() {
         let delay = Span::from_ns(1000);
-        let mut line = Line::new(Clock::Exact, (8_000_000_000, delay), 0, None);
+        let mut line = Line::new(Clock::Exact, (8_000_000_000, delay), LinkId::new(0), None);
         let mut wires = Wires::new(vec![0], 1);
         let arrives = line.send(Time::ZERO, 500, &mut wires);
         assert_eq!(arrives, Time::ZERO + Span::from_ns(1500));

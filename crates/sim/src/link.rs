@@ -1,5 +1,6 @@
 //! Links: a FIFO of packets in flight each. They are the only doors between nodes.
 
+use crate::ids::LinkId;
 use crate::packet::{BODY, Body, InHand, Packet};
 use crate::ring::Ring;
 use spinewise_policy::Time;
@@ -25,9 +26,9 @@ pub struct Wires {
     pub due: Vec<Time>,
     bodies: Vec<VecDeque<Body>>,
     /// When packets in flight left, of links whose receivers ask.
-    starts: BTreeMap<u32, VecDeque<Time>>,
+    starts: BTreeMap<LinkId, VecDeque<Time>>,
     /// Links that were empty and are not any more; the event-queue engine reads it.
-    pub fresh: Option<Vec<u32>>,
+    pub fresh: Option<Vec<LinkId>>,
     /// Transmissions so far.
     pub hops: u64,
 }
@@ -50,19 +51,19 @@ impl Wires {
 
     /// The ring of a link.
     #[inline]
-    pub fn ring(&self, link: u32) -> &Ring<Packet> {
-        &self.rings[link as usize].0
+    pub fn ring(&self, link: LinkId) -> &Ring<Packet> {
+        &self.rings[link.index()].0
     }
 
     /// The ring of a link, to mark a packet that is still the sender's.
     #[inline]
-    pub fn ring_mut(&mut self, link: u32) -> &mut Ring<Packet> {
-        &mut self.rings[link as usize].0
+    pub fn ring_mut(&mut self, link: LinkId) -> &mut Ring<Packet> {
+        &mut self.rings[link.index()].0
     }
 
     /// Puts the packet in hand on a link, to arrive at `at`.
     #[inline(always)]
-    pub fn push(&mut self, link: u32, hand: &mut InHand, at: Time) {
+    pub fn push(&mut self, link: LinkId, hand: &mut InHand, at: Time) {
         let slot = self.slot(link, at);
         // The instant goes into the slot, not into the packet in hand: a vector load behind a narrow store stalls.
         *slot = hand.packet;
@@ -75,13 +76,13 @@ impl Wires {
     /// Room on a link for one more packet that arrives at `at`, which must be written into it whole, with that instant.
     /// A body goes [beside it](Self::push_body).
     #[inline(always)]
-    pub fn slot(&mut self, link: u32, at: Time) -> &mut Packet {
+    pub fn slot(&mut self, link: LinkId, at: Time) -> &mut Packet {
         self.hops += 1;
-        let ring = &mut self.rings[link as usize].0;
+        let ring = &mut self.rings[link.index()].0;
         debug_assert!(ring.is_empty() || ring.nth_back_mut(0).at <= at, "no overtaking on a link");
         if ring.is_empty() {
-            self.heads[link as usize] = at;
-            let due = &mut self.due[self.to[link as usize] as usize];
+            self.heads[link.index()] = at;
+            let due = &mut self.due[self.to[link.index()] as usize];
             *due = (*due).min(at);
             if let Some(fresh) = &mut self.fresh {
                 fresh.push(link);
@@ -92,27 +93,27 @@ impl Wires {
 
     /// Puts the body of the packet that was put last on a link beside it.
     #[cold]
-    pub fn push_body(&mut self, link: u32, body: Option<Body>) {
+    pub fn push_body(&mut self, link: LinkId, body: Option<Body>) {
         if self.bodies.is_empty() {
             self.bodies.resize_with(self.rings.len(), VecDeque::new);
         }
-        self.bodies[link as usize].push_back(body.unwrap_or_default());
+        self.bodies[link.index()].push_back(body.unwrap_or_default());
     }
 
     /// Notes when the packet leaves that is put on a link next.
-    pub fn note_start(&mut self, link: u32, start: Time) {
+    pub fn note_start(&mut self, link: LinkId, start: Time) {
         self.starts.entry(link).or_default().push_back(start);
     }
 
     /// When the packet left that has just been taken off a link of which all are [noted](Self::note_start).
-    pub fn started(&mut self, link: u32) -> Time {
+    pub fn started(&mut self, link: LinkId) -> Time {
         self.starts.get_mut(&link).and_then(VecDeque::pop_front).expect("the start of each packet is noted")
     }
 
     /// The packets on a link, with when each left if that was noted.
     #[cold]
-    pub fn flying(&self, link: u32) -> Vec<Flying> {
-        let mut bodies = self.bodies.get(link as usize).into_iter().flatten();
+    pub fn flying(&self, link: LinkId) -> Vec<Flying> {
+        let mut bodies = self.bodies.get(link.index()).into_iter().flatten();
         let mut starts = self.starts.get(&link).into_iter().flatten();
         let hand = |packet: &Packet| {
             let body = if packet.is(BODY) { bodies.next().cloned() } else { None };
@@ -123,26 +124,26 @@ impl Wires {
 
     /// Takes the first packet off a link.
     #[inline(always)]
-    pub fn pop(&mut self, link: u32, hand: &mut InHand) {
+    pub fn pop(&mut self, link: LinkId, hand: &mut InHand) {
         self.take(link, hand);
-        self.heads[link as usize] = first_arrival(&mut self.rings[link as usize].0);
+        self.heads[link.index()] = first_arrival(&mut self.rings[link.index()].0);
     }
 
     /// Takes the first packet off a link and leaves its head as it is: [`Wires::refresh_heads`] must follow.
     #[inline(always)]
-    pub fn take(&mut self, link: u32, hand: &mut InHand) {
-        let ring = &mut self.rings[link as usize].0;
+    pub fn take(&mut self, link: LinkId, hand: &mut InHand) {
+        let ring = &mut self.rings[link.index()].0;
         hand.packet = *ring.get(0);
         ring.pop();
         if hand.packet.is(BODY) {
-            hand.body = self.bodies[link as usize].pop_front();
+            hand.body = self.bodies[link.index()].pop_front();
         }
     }
 
     /// Sets the heads right of links from which everything before `end` was taken. Returns the earliest.
     #[inline]
-    pub fn refresh_heads(&mut self, links: std::ops::Range<u32>, end: Time) -> Time {
-        let range = links.start as usize..links.end as usize;
+    pub fn refresh_heads(&mut self, links: std::ops::Range<LinkId>, end: Time) -> Time {
+        let range = links.start.index()..links.end.index();
         let mut earliest = Time::NEVER;
         for (head, flight) in self.heads[range.clone()].iter_mut().zip(&mut self.rings[range]) {
             if *head < end {

@@ -2,6 +2,7 @@
 
 use crate::bank::REGISTRY;
 use crate::choices::Recorder;
+use crate::ids::LinkId;
 use crate::net::Net;
 use crate::series::{Counted, Recorded};
 use crate::transport::resequencer::Tally;
@@ -147,8 +148,8 @@ impl Log {
 /// Rows that are written at every interval, whatever happens: the use of each link, and its queue if it has one.
 pub fn rows_each_time(net: &Net) -> u64 {
     let topology = &net.topology;
-    let recorded = (0..topology.links.len() as u32).filter(|&link| net.series_links.has(topology, link));
-    let has_queue = |link: u32| net.nics_queue || topology.links[link as usize].from.0 >= topology.hosts;
+    let recorded = topology.links.ids().filter(|&link| net.series_links.has(topology, link));
+    let has_queue = |link: LinkId| net.nics_queue || topology.links[link].from.0 >= topology.hosts;
     recorded.map(|link| 1 + u64::from(has_queue(link))).sum()
 }
 
@@ -156,11 +157,11 @@ pub fn rows_each_time(net: &Net) -> u64 {
 pub fn write_link(
     log: &mut Log,
     (net, now, interval): (&Net, Time, Span),
-    link: u32,
+    link: LinkId,
     before: &mut Counted,
     (counted, queue): (Counted, Option<u64>),
 ) {
-    let entity = net.topology.nodes() + link;
+    let entity = net.topology.nodes() + link.number();
     let share = |ps: u64| ps as f64 / interval.0 as f64;
     log.point(now, 0, entity, share((counted.busy - before.busy).0));
     if let Some(bytes) = queue {

@@ -2,6 +2,7 @@
 
 use crate::capture::Taps;
 use crate::faults::{Faults, Frail};
+use crate::ids::LinkId;
 use crate::line::Line;
 use crate::packet::{Clock, Fields, Hashing, Tags};
 use crate::port::AllRules;
@@ -170,8 +171,8 @@ impl Net {
     }
 
     /// The line of a link, on which nothing has been sent.
-    pub fn line(&self, link: u32) -> Line {
-        let spec = &self.topology.links[link as usize];
+    pub fn line(&self, link: LinkId) -> Line {
+        let spec = &self.topology.links[link];
         Line::new(self.clock, (spec.rate, spec.delay), link, self.faults.outlet(link, spec))
     }
 
@@ -219,7 +220,7 @@ impl Net {
 
     /// The order of arrivals at one instant: mixed afresh, so that no link always wins.
     #[inline]
-    pub fn tie(&self, now: spinewise_policy::Time, link: u32) -> u64 {
-        hash::mix(hash::mix(now.0 ^ self.salt) ^ u64::from(link))
+    pub fn tie(&self, now: spinewise_policy::Time, link: LinkId) -> u64 {
+        hash::mix(hash::mix(now.0 ^ self.salt) ^ u64::from(link.number()))
     }
 }

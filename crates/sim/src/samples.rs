@@ -89,7 +89,7 @@ impl Samples {
 
     /// What has been seen of the link that this port of this node feeds.
     pub fn of(&self, net: &Net, (node, port): (u32, u16)) -> &Seen {
-        &self.seen[net.topology.first_link[node as usize] as usize + usize::from(port)]
+        &self.seen[net.topology.in_link(node, port).index()]
     }
 
     /// How unevenly nodes have used their equal-cost links.
@@ -130,7 +130,7 @@ impl Samples {
             if !self.active[node as usize] {
                 continue;
             }
-            let first = topology.first_link[node as usize] as usize;
+            let first = topology.first_link[node as usize].index();
             let active = match topology.as_switch(node) {
                 None => self.look_at_host(&of.hosts[node as usize], first, at, of),
                 Some(switch) => self.look_at_switch(switch, &of.switches[switch as usize], first, at, of),

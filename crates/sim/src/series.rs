@@ -1,5 +1,6 @@
 //! Time series of links: each link's are written by the node that sends on it.
 
+use crate::ids::LinkId;
 use crate::keys::SpecError;
 use crate::spec::SeriesLinks;
 use crate::topology::Topology;
@@ -16,7 +17,7 @@ pub enum Recorded {
     /// Of all: with marks, drops and pauses.
     All,
     /// Of these, by number: likewise.
-    These(BTreeSet<u32>),
+    These(BTreeSet<LinkId>),
 }
 
 impl Recorded {
@@ -30,9 +31,9 @@ impl Recorded {
             SeriesLinks::All => return Ok(Recorded::All),
             SeriesLinks::Named(names) => names,
         };
-        let known: Vec<String> = (0..topology.links.len() as u32).map(|link| topology.link_name(link)).collect();
+        let known: Vec<String> = topology.links.ids().map(|link| topology.link_name(link)).collect();
         let number = |(n, name): (usize, &String)| match known.iter().position(|other| other == name) {
-            Some(link) => Ok(link as u32),
+            Some(link) => Ok(LinkId::new(link as u32)),
             None => {
                 let last = known.last().map_or("", String::as_str);
                 let allowed = format!("names of links as reports print them: {}, … {last}", known[0]);
@@ -44,7 +45,7 @@ impl Recorded {
     }
 
     /// Are series kept of this link?
-    pub fn has(&self, topology: &Topology, link: u32) -> bool {
+    pub fn has(&self, topology: &Topology, link: LinkId) -> bool {
         match self {
             Recorded::Fabric => topology.joins_switches(link),
             Recorded::All => true,

@@ -115,7 +115,10 @@ impl Switch {
             dice: match net.shared {
                 Some(_) if net.habits.one_stream_for_marks => Dice::Ns3(Box::new(Mrg32k3a::ns3_stream_0())),
                 _ => Dice::PerPort(
-                    ports.iter().map(|port| Rng::stream(net.seed, "ecn", u64::from(port.line().link))).collect(),
+                    ports
+                        .iter()
+                        .map(|port| Rng::stream(net.seed, "ecn", u64::from(port.line().link.number())))
+                        .collect(),
                 ),
             },
             before: vec![Counted::default(); if net.has_series() { ports.len() } else { 0 }],
@@ -507,7 +510,7 @@ fn ports_of(id: u32, net: &Net, queues: u16) -> Vec<Port> {
     (0..topology.ports(node))
         .map(|port| {
             let link = topology.out_number(node, port);
-            let spec = &topology.links[link as usize];
+            let spec = &topology.links[link];
             let (line, class) = (net.line(link), net.rules.class(spec.rate));
             if !keeps {
                 return Port::Fifo(Fifo::new(line, class));

@@ -5,6 +5,7 @@
 //! nanosecond; it also names its link, for which the header has 12 bits that all hops mix. The 42 bytes are on the wire of
 //! every packet of data and of every answer, whatever the number of hops.
 
+use crate::ids::LinkId;
 use crate::packet::Body;
 use spinewise_policy::Time;
 
@@ -21,7 +22,7 @@ const HEADER: usize = 1 + MOST_HOPS * HOP;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hop {
     /// The link that the packet leaves by.
-    pub link: u32,
+    pub link: LinkId,
     /// When it starts.
     pub at: Time,
     /// Bytes that the port has sent before.
@@ -35,7 +36,7 @@ pub struct Hop {
 impl Hop {
     fn encode(&self) -> [u8; HOP] {
         let mut bytes = [0; HOP];
-        let ends = u64::from(self.link) << 32 | u64::from(self.queue);
+        let ends = u64::from(self.link.number()) << 32 | u64::from(self.queue);
         for (place, word) in bytes.chunks_exact_mut(8).zip([self.at.0, self.sent, self.rate, ends]) {
             place.copy_from_slice(&word.to_le_bytes());
         }
@@ -45,7 +46,7 @@ impl Hop {
     fn decode(bytes: &[u8; HOP]) -> Hop {
         let word = |n: usize| bytes.as_chunks().0.get(n).map_or(0, |bytes| u64::from_le_bytes(*bytes));
         let [at, sent, rate, ends] = [0, 1, 2, 3].map(word);
-        Hop { at: Time(at), sent, rate, link: (ends >> 32) as u32, queue: ends as u32 }
+        Hop { at: Time(at), sent, rate, link: LinkId::new((ends >> 32) as u32), queue: ends as u32 }
     }
 }
 
@@ -91,8 +92,13 @@ mod tests {
 
     #[test]
     fn five_hops_are_told_as_they_were_written_and_a_sixth_finds_no_room() {
-        let hop =
-            |n: u64| Hop { link: n as u32, at: Time(n << 40), sent: u64::MAX - n, queue: 7 * n as u32, rate: n << 50 };
+        let hop = |n: u64| Hop {
+            link: LinkId::new(n as u32),
+            at: Time(n << 40),
+            sent: u64::MAX - n,
+            queue: 7 * n as u32,
+            rate: n << 50,
+        };
         let mut written = header();
         for n in 0..6 {
             assert_eq!(Hops::of(&written).iter().collect::<Vec<_>>(), (0..n.min(5)).map(hop).collect::<Vec<_>>());

@@ -22,10 +22,12 @@ mod routes;
 pub(crate) mod spec;
 mod wiring;
 
+use crate::ids::{LinkId, Table};
 use crate::keys::SpecError;
 use crate::warden::{ALWAYS, GoOn};
 use spinewise_policy::{Span, Tier, Tree};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 pub use components::{Component, Components};
 pub(crate) use nominal::Fabric;
@@ -70,11 +72,11 @@ pub struct Topology {
     /// Number of leaves: switches that have hosts.
     pub leaves: u32,
     /// All links, by number.
-    pub links: Vec<LinkSpec>,
+    pub links: Table<LinkId, LinkSpec>,
     /// First link of each node, one more at the end.
-    pub first_link: Vec<u32>,
-    /// Link that a node's port feeds, by (first_link of the node + port).
-    pub out_link: Vec<u32>,
+    pub first_link: Vec<LinkId>,
+    /// Link that a node's port feeds, by the link that comes in there.
+    pub out_link: Table<LinkId, LinkId>,
     /// Leaf of each host.
     pub leaf_of: Vec<u32>,
     /// Ways between leaves: `ways[from * leaves + to]`. Where [`Topology::tags_name_paths`] does not hold, the equal
@@ -231,17 +233,30 @@ impl Topology {
 
     /// Ports of a node.
     pub fn ports(&self, node: u32) -> u16 {
-        (self.first_link[node as usize + 1] - self.first_link[node as usize]) as u16
+        let links = self.in_links(node);
+        links.end.port(links.start)
+    }
+
+    /// The links into a node, in the order of its ports.
+    #[inline]
+    pub fn in_links(&self, node: u32) -> Range<LinkId> {
+        self.first_link[node as usize]..self.first_link[node as usize + 1]
+    }
+
+    /// The link that comes in at `port` of `node`.
+    #[inline]
+    pub fn in_link(&self, node: u32, port: u16) -> LinkId {
+        self.first_link[node as usize].plus(port)
     }
 
     /// The link that `port` of `node` feeds.
     pub fn out(&self, node: u32, port: u16) -> &LinkSpec {
-        &self.links[self.out_number(node, port) as usize]
+        &self.links[self.out_number(node, port)]
     }
 
     /// Number of the link that `port` of `node` feeds.
-    pub fn out_number(&self, node: u32, port: u16) -> u32 {
-        self.out_link[(self.first_link[node as usize] + u32::from(port)) as usize]
+    pub fn out_number(&self, node: u32, port: u16) -> LinkId {
+        self.out_link[self.in_link(node, port)]
     }
 
     /// The link that leads to a host.
@@ -271,9 +286,9 @@ impl Topology {
     }
 
     /// The link in the other direction of the same cable.
-    pub fn back(&self, link: u32) -> u32 {
-        let (node, port) = self.links[link as usize].from;
-        self.first_link[node as usize] + u32::from(port)
+    pub fn back(&self, link: LinkId) -> LinkId {
+        let (node, port) = self.links[link].from;
+        self.in_link(node, port)
     }
 
     /// The switch behind a port that leads to one.
@@ -282,17 +297,17 @@ impl Topology {
     }
 
     /// Does a link lead from switch to switch?
-    pub fn joins_switches(&self, number: u32) -> bool {
-        let link = &self.links[number as usize];
+    pub fn joins_switches(&self, number: LinkId) -> bool {
+        let link = &self.links[number];
         link.from.0 >= self.hosts && link.to.0 >= self.hosts
     }
 
     /// A link's name for people: `leaf0->spine3`, `host12->leaf0`, with `#1` for parallel ones.
-    pub fn link_name(&self, number: u32) -> String {
-        let link = &self.links[number as usize];
-        let twins: Vec<u32> = (0..self.ports(link.from.0))
+    pub fn link_name(&self, number: LinkId) -> String {
+        let link = &self.links[number];
+        let twins: Vec<LinkId> = (0..self.ports(link.from.0))
             .map(|port| self.out_number(link.from.0, port))
-            .filter(|&other| self.links[other as usize].to.0 == link.to.0)
+            .filter(|&other| self.links[other].to.0 == link.to.0)
             .collect();
         let base = format!("{}->{}", self.node_name(link.from.0), self.node_name(link.to.0));
         match twins.iter().position(|&other| other == number) {
@@ -322,12 +337,12 @@ impl Topology {
         for leaf in 0..self.leaves {
             let node = self.leaf_node(leaf);
             let ports = self.host_ports(leaf)..self.ports(node);
-            let sum = |number: &dyn Fn(u16) -> u32| -> u64 {
-                let links = ports.clone().map(|port| &self.links[number(port) as usize]);
+            let sum = |number: &dyn Fn(u16) -> LinkId| -> u64 {
+                let links = ports.clone().map(|port| &self.links[number(port)]);
                 links.filter(|link| link.up).map(|link| link.rate).sum()
             };
             up.push(sum(&|port| self.out_number(node, port)));
-            down.push(sum(&|port| self.first_link[node as usize] + u32::from(port)));
+            down.push(sum(&|port| self.in_link(node, port)));
         }
         (self.nominal_uplinks.clone(), up, down)
     }

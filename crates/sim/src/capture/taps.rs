@@ -1,6 +1,7 @@
 //! Which links are looked at.
 
 use super::{PACKET_BYTES, Tap};
+use crate::ids::LinkId;
 use crate::keys::bytes_said;
 use crate::spec::{CaptureSpec, SpecError};
 use crate::topology::Topology;
@@ -12,9 +13,9 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Point {
     /// The link it sends on.
-    pub out: u32,
+    pub out: LinkId,
     /// The link back.
-    pub back: u32,
+    pub back: LinkId,
 }
 
 /// What is looked at of a link.
@@ -31,7 +32,7 @@ pub(super) struct Sides {
 pub struct Taps {
     /// In the order of their links.
     pub points: Vec<Point>,
-    links: BTreeMap<u32, Sides>,
+    links: BTreeMap<LinkId, Sides>,
     span: (Time, Time),
     most: u64,
 }
@@ -56,7 +57,7 @@ impl Taps {
         }
         let points: Vec<Point> = found.into_iter().map(|out| Point { out, back: topology.back(out) }).collect();
         refuse_too_many(spec.most, points.len() as u64, room)?;
-        let mut links: BTreeMap<u32, Sides> = BTreeMap::new();
+        let mut links: BTreeMap<LinkId, Sides> = BTreeMap::new();
         for point in &points {
             links.entry(point.out).or_default().sent = true;
             links.entry(point.back).or_default().received = true;
@@ -65,13 +66,13 @@ impl Taps {
     }
 
     /// What keeps the packets of a link, if it is looked at.
-    pub fn tap(&self, link: u32) -> Option<Box<Tap>> {
+    pub fn tap(&self, link: LinkId) -> Option<Box<Tap>> {
         let sides = *self.links.get(&link)?;
         Some(Box::new(Tap::new(sides, self.span, self.most)))
     }
 
     /// The links that are looked at.
-    pub fn links(&self) -> impl Iterator<Item = u32> + '_ {
+    pub fn links(&self) -> impl Iterator<Item = LinkId> + '_ {
         self.links.keys().copied()
     }
 
@@ -82,12 +83,12 @@ impl Taps {
 }
 
 /// The links that the ports send on which `name` means.
-fn ports(n: usize, name: &str, topology: &Topology) -> Result<Vec<u32>, SpecError> {
+fn ports(n: usize, name: &str, topology: &Topology) -> Result<Vec<LinkId>, SpecError> {
     if let Some(node) = (0..topology.nodes()).find(|&node| topology.node_name(node) == name) {
         return Ok((0..topology.ports(node)).map(|port| topology.out_number(node, port)).collect());
     }
-    let links = 0..topology.links.len() as u32;
-    let arrow = |link: &u32| {
+    let links = topology.links.ids();
+    let arrow = |link: &LinkId| {
         let known = topology.link_name(*link);
         // A shell takes ">" for itself.
         known == name || known.replacen("->", "-", 1) == name

@@ -4,6 +4,7 @@
 //! same results is what the tests of both rest on.
 
 use super::{Grid, Sim, WATCH_EVERY};
+use crate::ids::LinkId;
 use crate::timers::Class;
 use crate::warden::{Interrupted, Watch};
 use spinewise_policy::Time;
@@ -41,7 +42,7 @@ pub fn run(sim: &mut Sim<'_>, mut watch: Watch<'_>) -> Result<Time, Interrupted>
         let Some(top) = heap.peek_mut() else { return Ok(sim.limits.until) };
         let Reverse((_, class, _, what)) = *top;
         let node = if class == Class::Arrival {
-            arrive(sim, what, top)
+            arrive(sim, LinkId::new(what), top)
         } else {
             PeekMut::pop(top);
             if listed[what as usize] != (now, class) {
@@ -70,22 +71,22 @@ pub fn run(sim: &mut Sim<'_>, mut watch: Watch<'_>) -> Result<Time, Interrupted>
 }
 
 /// The next arrival on a link that is not empty.
-fn arrival(sim: &Sim<'_>, link: u32) -> Event {
-    let at = sim.world.wires.heads[link as usize];
-    Reverse((at, Class::Arrival, sim.net.tie(at, link), link))
+fn arrival(sim: &Sim<'_>, link: LinkId) -> Event {
+    let at = sim.world.wires.heads[link.index()];
+    Reverse((at, Class::Arrival, sim.net.tie(at, link), link.number()))
 }
 
 /// Takes the first packet off `link` and lets it arrive; its successor takes its place in the heap.
-fn arrive(sim: &mut Sim<'_>, link: u32, mut top: PeekMut<'_, Event>) -> u32 {
+fn arrive(sim: &mut Sim<'_>, link: LinkId, mut top: PeekMut<'_, Event>) -> u32 {
     let now = top.0.0;
     let mut hand = sim.take_off(link, now);
-    if sim.world.wires.heads[link as usize] == Time::NEVER {
+    if sim.world.wires.heads[link.index()] == Time::NEVER {
         PeekMut::pop(top);
     } else {
         *top = arrival(sim, link);
         drop(top);
     }
-    let node = sim.world.wires.to[link as usize];
+    let node = sim.world.wires.to[link.index()];
     sim.arrive(node, link, now, &mut hand);
     node
 }

@@ -8,6 +8,7 @@
 
 use super::Sim;
 use super::plans::{self, Plans};
+use crate::ids::{LinkId, Table};
 use crate::operations::News;
 use crate::packet::InHand;
 use crate::timers::What;
@@ -19,11 +20,11 @@ use std::collections::VecDeque;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     /// The first packet on its way along a link arrives.
-    Arrival(u32),
+    Arrival(LinkId),
     /// The first packet inside a switch gets to its port.
     Through(u32),
     /// A transmission on a link ends.
-    End(u32),
+    End(LinkId),
     /// The NIC of a host is free.
     Free(u32),
     /// What a node planned for itself.
@@ -43,13 +44,13 @@ struct Sent {
 
 struct Run {
     plans: Plans<Event>,
-    sent: Vec<Sent>,
+    sent: Table<LinkId, Sent>,
     /// Links out of each node.
-    outs: Vec<Vec<u32>>,
+    outs: Vec<Vec<LinkId>>,
     /// For each host: packets in the ring of its link that its NIC has sent.
     known: Vec<usize>,
     /// For each switch: packets inside, with the links they came by.
-    inside: Vec<VecDeque<(u32, InHand)>>,
+    inside: Vec<VecDeque<(LinkId, InHand)>>,
 }
 
 /// Runs to the end. Returns the instant it stopped at.
@@ -96,7 +97,7 @@ impl Run {
         let topology = &sim.net.topology;
         Run {
             plans: Plans::default(),
-            sent: vec![Sent::default(); topology.links.len()],
+            sent: Table::filled(Sent::default(), topology.links.len()),
             outs: plans::outs(topology),
             known: vec![0; topology.hosts as usize],
             inside: vec![VecDeque::new(); topology.switches() as usize],
@@ -104,14 +105,14 @@ impl Run {
     }
 
     /// A packet arrives: at a host, or in a switch.
-    fn arrive(&mut self, sim: &mut Sim<'_>, link: u32, now: Time) {
+    fn arrive(&mut self, sim: &mut Sim<'_>, link: LinkId, now: Time) {
         let mut hand = sim.take_off(link, now);
-        self.sent[link as usize].flying -= 1;
-        let from = sim.net.topology.links[link as usize].from.0;
+        self.sent[link].flying -= 1;
+        let from = sim.net.topology.links[link].from.0;
         if from < sim.net.topology.hosts {
             self.known[from as usize] -= 1;
         }
-        let node = sim.world.wires.to[link as usize];
+        let node = sim.world.wires.to[link.index()];
         if node < sim.net.topology.hosts {
             sim.arrive(node, link, now, &mut hand);
             self.list(sim, node, now);
@@ -123,7 +124,7 @@ impl Run {
                 self.plans.plan(now, Event::Through(switch));
             }
         }
-        if self.sent[link as usize].flying > 0 {
+        if self.sent[link].flying > 0 {
             self.plans.plan(sim.world.wires.ring(link).get(0).at, Event::Arrival(link));
         }
     }
@@ -140,15 +141,15 @@ impl Run {
     }
 
     /// A transmission ends: the packet is on its way, and the next one starts.
-    fn end(&mut self, sim: &mut Sim<'_>, link: u32, now: Time) {
-        let sent = &mut self.sent[link as usize];
+    fn end(&mut self, sim: &mut Sim<'_>, link: LinkId, now: Time) {
+        let sent = &mut self.sent[link];
         sent.busy = false;
         sent.flying += 1;
         if sent.flying == 1 {
             self.plans.plan(sim.world.wires.ring(link).get(0).at, Event::Arrival(link));
         }
-        let (node, port) = sim.net.topology.links[link as usize].from;
-        if std::mem::take(&mut self.sent[link as usize].wanted) {
+        let (node, port) = sim.net.topology.links[link].from;
+        if std::mem::take(&mut self.sent[link].wanted) {
             sim.fire(node, now, What::LateTransmitDone(port));
             self.list(sim, node, now);
         } else {
@@ -157,8 +158,8 @@ impl Run {
     }
 
     /// The packet starts that was put on a link behind those that are on their way, if there is one.
-    fn begin(&mut self, sim: &Sim<'_>, link: u32) {
-        let (ring, sent) = (sim.world.wires.ring(link), &mut self.sent[link as usize]);
+    fn begin(&mut self, sim: &Sim<'_>, link: LinkId) {
+        let (ring, sent) = (sim.world.wires.ring(link), &mut self.sent[link]);
         if !sent.busy && ring.len() > sent.flying {
             sent.busy = true;
             let ends = ring.get(sent.flying).at - sim.line(link).delay();
@@ -206,7 +207,7 @@ impl Run {
                 self.plans.plan(at, Event::Plan(node, what));
                 continue;
             };
-            let sent = &mut self.sent[self.outs[node as usize][usize::from(port)] as usize];
+            let sent = &mut self.sent[self.outs[node as usize][usize::from(port)]];
             if sent.busy {
                 sent.wanted = true;
             } else {

@@ -13,6 +13,7 @@
 
 use super::Sim;
 use super::plans::{self, FIRST, Plans};
+use crate::ids::{LinkId, Table};
 use crate::operations::News;
 use crate::packet::Packet;
 use crate::timers::What;
@@ -24,9 +25,9 @@ use std::collections::VecDeque;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     /// The first packet of a link arrives.
-    Arrival(u32),
+    Arrival(LinkId),
     /// A transmission on this link ends: what waits starts, or the NIC looks for something to send.
-    End(u32),
+    End(LinkId),
     /// The NIC of a host looks again, as no queue pair was ready when it did.
     Look(u32),
     /// A pause of a host ends.
@@ -52,9 +53,9 @@ struct Sent {
 
 struct Run {
     plans: Plans<Event>,
-    sent: Vec<Sent>,
+    sent: Table<LinkId, Sent>,
     /// Links out of each node.
-    outs: Vec<Vec<u32>>,
+    outs: Vec<Vec<LinkId>>,
     /// For each host: when the look is that is planned, [`Time::NEVER`] without one.
     looks: Vec<Time>,
     /// For each host: the end of the pause that has been planned for.
@@ -89,9 +90,9 @@ impl plans::Order for Run {
                 node
             }
             Event::End(link) => {
-                self.sent[link as usize].busy = false;
-                let node = sim.net.topology.links[link as usize].from.0;
-                if !self.sent[link as usize].waiting.is_empty() {
+                self.sent[link].busy = false;
+                let node = sim.net.topology.links[link].from.0;
+                if !self.sent[link].waiting.is_empty() {
                     self.begin(sim, link);
                 } else if node < sim.net.topology.hosts {
                     sim.pull(node, now);
@@ -131,7 +132,7 @@ impl Run {
         let topology = &sim.net.topology;
         Run {
             plans: Plans::default(),
-            sent: vec![Sent::default(); topology.links.len()],
+            sent: Table::filled(Sent::default(), topology.links.len()),
             outs: plans::outs(topology),
             looks: vec![Time::NEVER; topology.hosts as usize],
             pauses: vec![Time::ZERO; topology.hosts as usize],
@@ -141,10 +142,10 @@ impl Run {
 
     /// Takes the first packet off `link` and lets it arrive. Returns where, and whether a host has heard of it: it answers
     /// the packet, the flow that the packet answers is under way, or the packet ends a pause.
-    fn arrive(&mut self, sim: &mut Sim<'_>, link: u32, now: Time) -> (u32, bool) {
+    fn arrive(&mut self, sim: &mut Sim<'_>, link: LinkId, now: Time) -> (u32, bool) {
         let mut hand = sim.take_off(link, now);
-        self.sent[link as usize].known -= 1;
-        let node = sim.world.wires.to[link as usize];
+        self.sent[link].known -= 1;
+        let node = sim.world.wires.to[link.index()];
         let Packet { kind, flow, .. } = hand.packet;
         let under_way = kind == Kind::Ack && sim.world.flows.records[flow as usize].sender_fct == 0;
         let hops = sim.world.wires.hops;
@@ -159,12 +160,12 @@ impl Run {
     }
 
     /// The first packet that waits for a line starts.
-    fn begin(&mut self, sim: &Sim<'_>, link: u32) {
-        let sent = &mut self.sent[link as usize];
+    fn begin(&mut self, sim: &Sim<'_>, link: LinkId) {
+        let sent = &mut self.sent[link];
         let Some((ends, arrives)) = sent.waiting.pop_front() else { return };
         sent.end = (ends, self.plans.number());
         self.plans.plan(arrives, Event::Arrival(link));
-        if !sent.waiting.is_empty() || sim.net.topology.links[link as usize].from.0 < sim.net.topology.hosts {
+        if !sent.waiting.is_empty() || sim.net.topology.links[link].from.0 < sim.net.topology.hosts {
             sent.busy = true;
             self.plans.plan_as(sent.end.1, sent.end.0, Event::End(link));
         }
@@ -184,12 +185,12 @@ impl Run {
     fn list_sent(&mut self, sim: &mut Sim<'_>, node: u32, now: Time) {
         let mut sent = sim.world.wires.hops - self.hops;
         self.hops = sim.world.wires.hops;
-        let mut links: Vec<(u8, u32)> = Vec::new();
+        let mut links: Vec<(u8, LinkId)> = Vec::new();
         for &link in &self.outs[node as usize] {
             if sent == 0 {
                 break;
             }
-            let (ring, known) = (sim.world.wires.ring(link), self.sent[link as usize].known);
+            let (ring, known) = (sim.world.wires.ring(link), self.sent[link].known);
             if ring.len() > known {
                 sent -= (ring.len() - known) as u64;
                 links.push((class(ring.get(known).kind), link));
@@ -202,11 +203,11 @@ impl Run {
     }
 
     /// Notes the packets that have been put on a link.
-    fn note_sent(&mut self, sim: &Sim<'_>, link: u32, now: Time) {
+    fn note_sent(&mut self, sim: &Sim<'_>, link: LinkId, now: Time) {
         let (ring, line) = (sim.world.wires.ring(link), sim.line(link));
-        let known = std::mem::replace(&mut self.sent[link as usize].known, ring.len());
+        let known = std::mem::replace(&mut self.sent[link].known, ring.len());
         for packet in ring.iter().skip(known) {
-            let sent = &mut self.sent[link as usize];
+            let sent = &mut self.sent[link];
             sent.waiting.push_back((packet.at - line.delay(), packet.at));
             if sent.waiting.len() == 1 {
                 if line.left_at(packet) <= now && !sent.busy {
@@ -257,8 +258,8 @@ impl Run {
         planned == Time::NEVER || (at < planned && !sim.net.habits.nic_look_stays)
     }
 
-    fn is_idle(&self, link: u32, now: Time) -> bool {
-        let sent = &self.sent[link as usize];
+    fn is_idle(&self, link: LinkId, now: Time) -> bool {
+        let sent = &self.sent[link];
         !sent.busy && sent.waiting.is_empty() && sent.end.0 <= now
     }
 
@@ -274,7 +275,7 @@ impl Run {
         }
         self.list_sent(sim, node, now);
         for (at, port, what) in later {
-            let end = self.sent[self.outs[node as usize][usize::from(port)] as usize].end;
+            let end = self.sent[self.outs[node as usize][usize::from(port)]].end;
             let number = if at == end.0 { end.1 } else { self.plans.number() };
             self.plans.plan_as(number, at, Event::Plan(node, what));
         }

@@ -6,6 +6,7 @@
 //! run by one thread, and it is what keeps a node's state in the cache for a whole window.
 
 use super::{Grid, NODES_PER_EVENT, Sim, WATCH_EVERY};
+use crate::ids::LinkId;
 use crate::link::Wires;
 use crate::net::Net;
 use crate::packet::InHand;
@@ -88,7 +89,7 @@ fn work_host(sim: &mut Sim<'_>, node: u32, end: Time, hand: &mut InHand) {
     let host = &mut hosts[node as usize];
     let mut events = 0;
     loop {
-        let (arrival, timer) = (world.wires.heads[link as usize], host.timers.next_at());
+        let (arrival, timer) = (world.wires.heads[link.index()], host.timers.next_at());
         let next = arrival.min(timer).min(host.wake);
         if next >= end {
             world.wires.due[node as usize] = next;
@@ -112,8 +113,9 @@ fn work_host(sim: &mut Sim<'_>, node: u32, end: Time, hand: &mut InHand) {
 /// A switch's window.
 fn work_switch(sim: &mut Sim<'_>, node: u32, (start, end): (Time, Time), room: &mut Room, hand: &mut InHand) {
     let Room { keys, sorter } = room;
-    let (first, last) = (sim.net.topology.first_link[node as usize], sim.net.topology.first_link[node as usize + 1]);
-    gather(sim.net, &sim.world.wires, first..last, (start, end), keys, sorter);
+    let links = sim.net.topology.in_links(node);
+    let first = links.start;
+    gather(sim.net, &sim.world.wires, links.clone(), (start, end), keys, sorter);
     let Sim { net, switches, world, .. } = sim;
     let switch = &mut switches[net.topology.switch_number(node) as usize];
     if world.wires.heads.len() >= TOUCH_FROM && keys.len() >= switch.ports.len() {
@@ -129,10 +131,10 @@ fn work_switch(sim: &mut Sim<'_>, node: u32, (start, end): (Time, Time), room: &
                 switch.fire(world, what);
             }
         }
-        let port = (key & PORT_MASK) as u32;
-        world.wires.take(first + port, hand);
+        let port = (key & PORT_MASK) as u16;
+        world.wires.take(first.plus(port), hand);
         world.now = now;
-        switch.arrive(world, port as u16, hand);
+        switch.arrive(world, port, hand);
     }
     while switch.timers.next_at() < end {
         if let Some((at, what)) = switch.timers.pop() {
@@ -153,17 +155,16 @@ fn work_switch(sim: &mut Sim<'_>, node: u32, (start, end): (Time, Time), room: &
             }
         }
     }
-    due = due.min(world.wires.refresh_heads(first..last, end));
+    due = due.min(world.wires.refresh_heads(links, end));
     world.wires.due[node as usize] = due;
 }
 
 /// Reads what a node will need whose turn is next: loads that nothing waits for, while another node is at work.
 #[inline]
 fn touch(sim: &Sim<'_>, node: u32, end: Time) -> u64 {
-    let (first, last) = (sim.net.topology.first_link[node as usize], sim.net.topology.first_link[node as usize + 1]);
     let mut touched = 0;
-    for link in first..last {
-        if sim.world.wires.heads[link as usize] < end {
+    for link in LinkId::each(sim.net.topology.in_links(node)) {
+        if sim.world.wires.heads[link.index()] < end {
             let ring = sim.world.wires.ring(link);
             touched ^= (0..ring.len().min(TOUCH_IN)).fold(0, |touched, i| touched ^ ring.get(i).seq);
             if node < sim.net.topology.hosts {
@@ -244,19 +245,19 @@ impl Sorter {
 fn gather(
     net: &Net,
     wires: &Wires,
-    links: std::ops::Range<u32>,
+    links: std::ops::Range<LinkId>,
     (start, end): (Time, Time),
     keys: &mut Vec<u64>,
     sorter: &mut Sorter,
 ) {
     keys.clear();
-    let heads = &wires.heads[links.start as usize..links.end as usize];
+    let heads = &wires.heads[links.start.index()..links.end.index()];
     'ports: for (port, &head) in heads.iter().enumerate() {
         if head >= end {
             continue;
         }
         let port = port as u64;
-        let (front, back) = wires.ring(links.start + port as u32).slices();
+        let (front, back) = wires.ring(links.start.plus(port as u16)).slices();
         // One loop within the other: an iterator over both pieces is slower.
         for part in [front, back] {
             for packet in part {
@@ -274,7 +275,7 @@ fn gather(
 
 /// Arrivals at the same instant go in an order mixed afresh for each instant.
 #[cold]
-fn break_ties(net: &Net, first: u32, start: Time, keys: &mut [u64]) {
+fn break_ties(net: &Net, first: LinkId, start: Time, keys: &mut [u64]) {
     let mut i = 1;
     while i < keys.len() {
         if keys[i] >> PORT_BITS != keys[i - 1] >> PORT_BITS {
@@ -287,7 +288,7 @@ fn break_ties(net: &Net, first: u32, start: Time, keys: &mut [u64]) {
             i += 1;
         }
         let place = |key: &u64| {
-            let link = first + (key & PORT_MASK) as u32;
+            let link = first.plus((key & PORT_MASK) as u16);
             (net.tie(Time(start.0 + offset), link), link)
         };
         match &mut keys[from..i] {

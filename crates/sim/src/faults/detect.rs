@@ -8,6 +8,7 @@
 use super::Interval;
 use super::hellos::{Hellos, deaf};
 use super::schedule::{LinkFaults, union};
+use crate::ids::LinkId;
 use crate::spec::{Detection, DetectionMode, SpecError};
 use crate::topology::Topology;
 use spinewise_policy::{Span, Time};
@@ -26,10 +27,10 @@ pub(super) enum Seen {
 }
 
 /// What each end comes to see and when, by the link that it feeds; in order, no two alike in succession.
-pub(super) type Changes = BTreeMap<u32, Vec<(Time, Seen)>>;
+pub(super) type Changes = BTreeMap<LinkId, Vec<(Time, Seen)>>;
 
 /// What is wrong with links.
-pub(super) type Links = BTreeMap<u32, Arc<LinkFaults>>;
+pub(super) type Links = BTreeMap<LinkId, Arc<LinkFaults>>;
 
 /// What the ends of all links that break come to see in a run of this seed that lasts until `end`.
 ///
@@ -48,9 +49,9 @@ pub(super) fn changes(
         DetectionMode::Never => return Ok(changes),
     };
     let nothing = Arc::new(LinkFaults::default());
-    let of = |link: u32| links.get(&link).unwrap_or(&nothing);
+    let of = |link: LinkId| links.get(&link).unwrap_or(&nothing);
     // Both ends of each cable of which either direction suffers.
-    let ends: std::collections::BTreeSet<u32> = links.keys().flat_map(|&link| [link, topology.back(link)]).collect();
+    let ends: std::collections::BTreeSet<LinkId> = links.keys().flat_map(|&link| [link, topology.back(link)]).collect();
     for link in ends {
         let back = topology.back(link);
         let down = if how.mode == DetectionMode::Hello {
@@ -65,7 +66,7 @@ pub(super) fn changes(
             both.sort_unstable();
             found(&union(both.into_iter()), hold)
         };
-        let spec = &topology.links[link as usize];
+        let spec = &topology.links[link];
         let slow = if spec.rate < spec.nominal_rate {
             vec![(Time::ZERO, Time::NEVER)]
         } else {

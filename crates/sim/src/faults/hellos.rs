@@ -5,6 +5,7 @@
 
 use super::Interval;
 use super::schedule::{LinkFaults, union};
+use crate::ids::LinkId;
 use crate::packet::Clock;
 use crate::spec::{Detection, SpecError};
 use crate::topology::Topology;
@@ -33,24 +34,24 @@ impl<'a> Hellos<'a> {
     /// Over this link; none between a switch and a host.
     pub(super) fn new(
         how: &Detection,
-        link: u32,
+        link: LinkId,
         faults: &'a LinkFaults,
         topology: &Topology,
         seed: u64,
     ) -> Option<Self> {
-        let spec = &topology.links[link as usize];
+        let spec = &topology.links[link];
         if spec.from.0.min(spec.to.0) < topology.hosts {
             return None;
         }
         // Not all switches speak at once.
-        let phase = Rng::stream(seed, "hello phase", u64::from(link)).bits() % how.hello.0;
+        let phase = Rng::stream(seed, "hello phase", u64::from(link.number())).bits() % how.hello.0;
         Some(Hellos {
             faults,
             interval: how.hello,
             dead: u64::from(how.dead_count),
             first: Time(phase),
             flight: spec.delay + Span(Clock::Exact.tx_time(HELLO_BYTES, spec.rate)),
-            dice: Rng::stream(seed, "hello loss", u64::from(link)).bits(),
+            dice: Rng::stream(seed, "hello loss", u64::from(link.number())).bits(),
         })
     }
 

@@ -5,6 +5,7 @@ use super::Faults;
 use super::Interval;
 use super::schedule::LinkFaults;
 use crate::capture::{Tap, Taps};
+use crate::ids::LinkId;
 use crate::link::{Flying, Wires};
 use crate::packet::{Clock, InHand, Packet};
 use crate::topology::Topology;
@@ -14,7 +15,7 @@ use std::sync::Arc;
 /// A link into a node, as its schedule has it.
 #[derive(Debug)]
 struct Inlet {
-    link: u32,
+    link: LinkId,
     rate: u64,
     delay: u64,
     faults: Arc<LinkFaults>,
@@ -40,21 +41,20 @@ impl Frail {
         clock: Clock,
         seed: u64,
     ) -> Option<Box<Frail>> {
-        let first = topology.first_link[node as usize];
-        let inlet = |link: u32| {
-            let spec = &topology.links[link as usize];
+        let inlet = |link: LinkId| {
+            let spec = &topology.links[link];
             let (faults, tap) = (faults.schedule.links.get(&link), taps.tap(link));
             (tap.is_some() || faults.is_some_and(|faults| faults.loses())).then(|| Inlet {
                 link,
                 rate: spec.rate,
                 delay: spec.delay.0,
                 faults: faults.cloned().unwrap_or_default(),
-                dice: Rng::stream(seed, "loss", u64::from(link)),
+                dice: Rng::stream(seed, "loss", u64::from(link.number())),
                 lost: 0,
                 tap,
             })
         };
-        let inlets: Vec<_> = (first..first + u32::from(topology.ports(node))).map(inlet).collect();
+        let inlets: Vec<_> = LinkId::each(topology.in_links(node)).map(inlet).collect();
         inlets.iter().any(Option::is_some).then(|| Box::new(Frail { inlets, clock }))
     }
 
@@ -83,7 +83,7 @@ impl Frail {
     }
 
     /// Captures the packets on a link that had left when the run stopped.
-    pub fn note_flying(&mut self, link: u32, flying: Vec<Flying>, stop: Time) {
+    pub fn note_flying(&mut self, link: LinkId, flying: Vec<Flying>, stop: Time) {
         let clock = self.clock;
         let Some(inlet) = self.inlets.iter_mut().flatten().find(|inlet| inlet.link == link) else { return };
         for (hand, started) in flying {

@@ -4,6 +4,7 @@
 //! cannot reach a switch reaches it when some link works again.
 
 use super::detect::{Changes, Links, Seen};
+use crate::ids::LinkId;
 use crate::spec::{Detection, DetectionMode};
 use crate::topology::Topology;
 use crate::warden::GoOn;
@@ -19,7 +20,7 @@ pub(super) enum News {
     /// What the sender of a link takes it for.
     Heard {
         /// The link.
-        link: u32,
+        link: LinkId,
         /// Is it down now?
         down: bool,
     },
@@ -40,7 +41,7 @@ pub(super) fn by_switch(
     ups.sort_unstable();
     let flood = Flood { topology, links, changes, ups, hop: how.flood_hop, at_once };
     for (&link, changes) in changes {
-        let spec = &topology.links[link as usize];
+        let spec = &topology.links[link];
         let Some(switch) = topology.as_switch(spec.from.0) else { continue };
         // Who keeps the routes of the whole fabric has no use for such news.
         let tells = how.reconverge && spec.to.0 >= topology.hosts && !topology.as_wired;
@@ -101,12 +102,12 @@ impl Flood<'_> {
     }
 
     /// Does a link work at this instant, and its sender take it to?
-    fn passes(&self, link: u32, at: Time) -> bool {
+    fn passes(&self, link: LinkId, at: Time) -> bool {
         let taken = self.changes.get(&link).and_then(|changes| {
             let next = changes.partition_point(|&(since, _)| since <= at);
             changes[..next].last()
         });
-        self.topology.links[link as usize].up
+        self.topology.links[link].up
             && !self.links.get(&link).is_some_and(|faults| faults.is_down(at))
             && taken.is_none_or(|&(_, seen)| seen != Seen::Down)
     }
@@ -123,7 +124,7 @@ impl Flood<'_> {
             let node = topology.switch_node(switch);
             for port in topology.host_ports(switch)..topology.ports(node) {
                 let number = topology.out_number(node, port);
-                let link = &topology.links[number as usize];
+                let link = &topology.links[number];
                 let (next, arrives) = (topology.switch_number(link.to.0), time + link.delay + self.hop);
                 if arrives < arrivals[next as usize] && self.passes(number, at) {
                     arrivals[next as usize] = arrives;

@@ -1,6 +1,7 @@
 //! The sender's end of a link whose rate or delay changes.
 
 use super::schedule::LinkFaults;
+use crate::ids::LinkId;
 use crate::link::Wires;
 use spinewise_policy::{Span, Time};
 
@@ -15,7 +16,7 @@ struct Change {
 /// How a link changes. Each transmission goes by what holds when it starts.
 #[derive(Debug)]
 pub struct Outlet {
-    link: u32,
+    link: LinkId,
     /// In order; the first holds from the start.
     changes: Vec<Change>,
     /// Which of them held at the last transmission: they start in order.
@@ -28,7 +29,7 @@ pub struct Outlet {
 
 impl Outlet {
     /// Of a link that has this rate and delay when nothing is wrong; nothing if they never change.
-    pub fn new(link: u32, faults: &LinkFaults, rate: u64, delay: Span) -> Option<Box<Outlet>> {
+    pub fn new(link: LinkId, faults: &LinkFaults, rate: u64, delay: Span) -> Option<Box<Outlet>> {
         if !faults.changes() {
             return None;
         }
@@ -81,7 +82,7 @@ mod tests {
             delays: vec![((Time(150), Time(300)), Span(1000))],
             ..LinkFaults::default()
         };
-        *Outlet::new(3, &faults, 10, Span(50)).expect("a link that changes")
+        *Outlet::new(LinkId::new(3), &faults, 10, Span(50)).expect("a link that changes")
     }
 
     #[test]
@@ -101,7 +102,7 @@ mod tests {
             assert_eq!(outlet.at(Time(at)), (rate, Span(delay)), "{at}");
             assert_eq!(outlet.rate(Time(at)), rate, "{at}");
         }
-        assert!(Outlet::new(3, &LinkFaults::default(), 10, Span(50)).is_none());
+        assert!(Outlet::new(LinkId::new(3), &LinkFaults::default(), 10, Span(50)).is_none());
     }
 
     #[test]

@@ -7,6 +7,7 @@
 use super::Step;
 use super::detect::Seen;
 use super::news::News;
+use crate::ids::LinkId;
 use crate::topology::{Reach, Topology};
 use crate::warden::GoOn;
 use spinewise_policy::{Span, Time};
@@ -16,14 +17,14 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Known {
     /// Links whose senders take them for down, as it had heard when it last computed its routes.
-    links: BTreeSet<u32>,
+    links: BTreeSet<LinkId>,
     /// Ports of its own that are down.
     ports: BTreeSet<u16>,
 }
 
 impl Known {
     /// Both links of each cable that is not used: it is if both its ends say that it works.
-    fn cables(&self, topology: &Topology) -> BTreeSet<u32> {
+    fn cables(&self, topology: &Topology) -> BTreeSet<LinkId> {
         self.links.iter().flat_map(|&link| [link, topology.back(link)]).collect()
     }
 }
@@ -33,13 +34,13 @@ struct Shared<'a> {
     topology: &'a mut Topology,
     go_on: GoOn<'a>,
     /// Routes for some links that are down.
-    reaches: BTreeMap<BTreeSet<u32>, Reach>,
+    reaches: BTreeMap<BTreeSet<LinkId>, Reach>,
     /// The sets of links that some switch takes for down at some time, by number.
-    maps: Vec<BTreeSet<u32>>,
+    maps: Vec<BTreeSet<LinkId>>,
 }
 
 impl Shared<'_> {
-    fn map(&mut self, down: &BTreeSet<u32>) -> u32 {
+    fn map(&mut self, down: &BTreeSet<LinkId>) -> u32 {
         let at = self.maps.iter().position(|known| known == down).unwrap_or_else(|| {
             self.maps.push(down.clone());
             self.maps.len() - 1
@@ -81,7 +82,7 @@ pub(super) fn steps(
     control: Span,
     topology: &mut Topology,
     go_on: GoOn<'_>,
-) -> (Steps, Vec<BTreeSet<u32>>) {
+) -> (Steps, Vec<BTreeSet<LinkId>>) {
     let mut shared = Shared { topology, go_on, reaches: BTreeMap::new(), maps: vec![BTreeSet::new()] };
     let of = |(switch, news): (u32, &Vec<(Time, News)>)| {
         Router::new(switch, shared.topology).live(news, control, &mut shared)
@@ -94,7 +95,7 @@ struct Router {
     switch: u32,
     known: Known,
     /// Links whose senders take them for down, as it has heard.
-    heard: BTreeSet<u32>,
+    heard: BTreeSet<LinkId>,
     /// When it will have computed its routes from that.
     due: Option<Time>,
     row: u32,

@@ -2,6 +2,7 @@
 
 use super::Interval;
 use super::select::Map;
+use crate::ids::LinkId;
 use crate::spec::{Broken, Effect, Fault, Pairs, SpecError};
 use crate::topology::Topology;
 use serde_json::json;
@@ -94,11 +95,11 @@ impl Hole {
 #[derive(Debug, Default)]
 pub(super) struct Schedule {
     /// By link.
-    pub links: BTreeMap<u32, Arc<LinkFaults>>,
+    pub links: BTreeMap<LinkId, Arc<LinkFaults>>,
     /// When switches die, by switch.
     pub deaths: BTreeMap<u32, Vec<Time>>,
     /// What is down for good and must not cut hosts off: fault and link.
-    pub for_good: Vec<(usize, u32)>,
+    pub for_good: Vec<(usize, LinkId)>,
 }
 
 /// An interval, and which fault it belongs to.
@@ -134,7 +135,7 @@ impl Schedule {
     pub(super) fn new(faults: &[Fault], topology: &Topology, seed: u64, end: Time) -> Result<Schedule, SpecError> {
         let map = Map::new(topology);
         let mut schedule = Schedule::default();
-        let mut said: BTreeMap<u32, Said> = BTreeMap::new();
+        let mut said: BTreeMap<LinkId, Said> = BTreeMap::new();
         let mut holes: BTreeMap<usize, Arc<Hole>> = BTreeMap::new();
         for (n, fault) in faults.iter().enumerate() {
             let (hit, times) = (map.links(n, fault)?, times(n, fault, end)?);
@@ -161,7 +162,7 @@ impl Schedule {
 
 impl Schedule {
     /// The receiver of a link wants to know when packets left.
-    pub(super) fn note_starts(&mut self, link: u32) {
+    pub(super) fn note_starts(&mut self, link: LinkId) {
         if let Some(faults) = self.links.get_mut(&link).and_then(Arc::get_mut) {
             faults.watched = true;
         }

@@ -1,5 +1,6 @@
 //! Which links a fault hits, by the names in the spec.
 
+use crate::ids::LinkId;
 use crate::spec::{Broken, Effect, Fault, FaultWay, Pairs, SpecError};
 use crate::topology::Topology;
 use serde_json::json;
@@ -27,12 +28,11 @@ impl Map<'_> {
     ///
     /// # Errors
     /// It names what is not there, a link that is down already, or a rate that is no lower.
-    pub(super) fn links(&self, n: usize, fault: &Fault) -> Result<Vec<u32>, SpecError> {
+    pub(super) fn links(&self, n: usize, fault: &Fault) -> Result<Vec<LinkId>, SpecError> {
         let topology = self.topology;
         let takes_down = fault.effect.takes_down();
-        let works =
-            |&forth: &u32| topology.links[forth as usize].up && topology.links[topology.back(forth) as usize].up;
-        let cables: Vec<u32> = match &fault.broken {
+        let works = |&forth: &LinkId| topology.links[forth].up && topology.links[topology.back(forth)].up;
+        let cables: Vec<LinkId> = match &fault.broken {
             Broken::Link(ends, which) => {
                 let cables = self.cables_between(n, ends, *which)?;
                 if takes_down && !cables.iter().all(works) {
@@ -53,18 +53,17 @@ impl Map<'_> {
         };
         let there = cables.iter().copied().filter(|_| fault.way != FaultWay::Backward);
         let back = cables.iter().filter(|_| fault.way != FaultWay::Forward).map(|&link| topology.back(link));
-        let hit: Vec<u32> = there.chain(back).collect();
+        let hit: Vec<LinkId> = there.chain(back).collect();
         self.check(n, fault, &hit)?;
         Ok(hit)
     }
 
-    fn check(&self, n: usize, fault: &Fault, hit: &[u32]) -> Result<(), SpecError> {
+    fn check(&self, n: usize, fault: &Fault, hit: &[LinkId]) -> Result<(), SpecError> {
         match &fault.effect {
             Effect::Rate(rate) => {
-                let as_slow = |&&link: &&u32| self.topology.links[link as usize].rate <= *rate;
+                let as_slow = |&&link: &&LinkId| self.topology.links[link].rate <= *rate;
                 let Some(&link) = hit.iter().find(as_slow) else { return Ok(()) };
-                let (name, gbps) =
-                    (self.topology.link_name(link), self.topology.links[link as usize].rate as f64 / 1e9);
+                let (name, gbps) = (self.topology.link_name(link), self.topology.links[link].rate as f64 / 1e9);
                 let allowed = format!("less than the {gbps} Gbps of {name}");
                 Err(SpecError::new(format!("fault[{n}].rate_gbps"), &json!(*rate as f64 / 1e9), allowed))
             }
@@ -79,13 +78,13 @@ impl Map<'_> {
     }
 
     /// The links from the first end to the second, or the one of that number.
-    fn cables_between(&self, n: usize, ends: &[String; 2], which: Option<u32>) -> Result<Vec<u32>, SpecError> {
+    fn cables_between(&self, n: usize, ends: &[String; 2], which: Option<u32>) -> Result<Vec<LinkId>, SpecError> {
         let topology = self.topology;
         let key = || format!("fault[{n}].ends");
         let [a, b] = [self.find(key, &ends[0])?, self.find(key, &ends[1])?];
-        let all: Vec<u32> = (0..topology.ports(a))
+        let all: Vec<LinkId> = (0..topology.ports(a))
             .map(|port| topology.out_number(a, port))
-            .filter(|&link| topology.links[link as usize].to.0 == b)
+            .filter(|&link| topology.links[link].to.0 == b)
             .collect();
         if all.is_empty() {
             let mut near: Vec<String> =

@@ -1,6 +1,7 @@
 //! Sets of links of which every path between two leaves has one: what they can carry bounds what paths carry together.
 
 use super::crossing::{Crossings, Path};
+use crate::ids::LinkId;
 use crate::packet::Clock;
 use crate::topology::Topology;
 use std::collections::BTreeMap;
@@ -23,7 +24,7 @@ pub(super) type Cut = Vec<(Gate, u64)>;
 
 /// A link between two switches of the paths from one leaf to another.
 struct Edge {
-    number: u32,
+    number: LinkId,
     from: usize,
     to: usize,
 }
@@ -56,7 +57,7 @@ pub(super) fn cuts(
         };
         let mut gates: BTreeMap<Gate, u64> = BTreeMap::new();
         for edge in paths.edges.iter().filter(|&edge| crosses(edge)) {
-            let link = &topology.links[edge.number as usize];
+            let link = &topology.links[edge.number];
             let behind = crossings.between(topology, paths.switches[edge.to], to).to_vec();
             let gate = Gate { rate: link.rate, before: before[edge.from], delay: link.delay.0, behind };
             *gates.entry(gate).or_default() += 1;
@@ -107,7 +108,7 @@ impl Paths {
         let mut least = vec![(u64::MAX, u64::MAX); self.switches.len()];
         least[0] = (0, 0);
         for edge in &self.edges {
-            let link = &topology.links[edge.number as usize];
+            let link = &topology.links[edge.number];
             let (time, delay) = least[edge.from];
             let here = &mut least[edge.to];
             here.0 = here.0.min(time + clock.tx_time(bytes, link.rate) + link.delay.0);
@@ -120,8 +121,7 @@ impl Paths {
     /// Fulkerson, Canadian Journal of Mathematics 8, 1956; by shortest augmenting paths, Edmonds and Karp, J. ACM 19, 1972).
     fn near_side(&self, topology: &Topology) -> Vec<bool> {
         let last = self.switches.len() - 1;
-        let mut room: Vec<(u64, u64)> =
-            self.edges.iter().map(|edge| (topology.links[edge.number as usize].rate, 0)).collect();
+        let mut room: Vec<(u64, u64)> = self.edges.iter().map(|edge| (topology.links[edge.number].rate, 0)).collect();
         loop {
             // By which edge each switch is reached, and whether along it.
             let mut by: Vec<Option<(usize, bool)>> = vec![None; self.switches.len()];

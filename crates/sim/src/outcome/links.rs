@@ -1,6 +1,7 @@
 //! What every link has carried, and what it looked like at the samples.
 
 use crate::engine::Sim;
+use crate::ids::LinkId;
 use crate::port::Counters;
 use crate::samples::Samples;
 use serde_json::{Value, json};
@@ -9,7 +10,7 @@ use spinewise_policy::Time;
 /// What a link has carried.
 pub(super) struct LinkAccount {
     /// Its number.
-    pub number: u32,
+    pub number: LinkId,
     /// What its sender's port has counted.
     pub counters: Counters,
     /// Packets lost on it.
@@ -31,7 +32,7 @@ pub(super) fn close(sim: &mut Sim<'_>, stop: Time) -> Vec<LinkAccount> {
     }
     links.sort_by_key(|link| link.number);
     for link in &mut links {
-        let (node, port) = sim.net.topology.links[link.number as usize].to;
+        let (node, port) = sim.net.topology.links[link.number].to;
         let frail = match sim.net.topology.as_switch(node) {
             Some(switch) => &sim.switches[switch as usize].frail,
             None => &sim.hosts[node as usize].frail,
@@ -52,7 +53,7 @@ fn link_told(sim: &Sim<'_>, link: &LinkAccount, stop: Time) -> Value {
     let mut told = json!({
         "name": topology.link_name(link.number),
         "fabric": topology.joins_switches(link.number),
-        "rate_bps": topology.links[link.number as usize].rate,
+        "rate_bps": topology.links[link.number].rate,
         "packets": c.packets,
         "bytes": c.bytes,
         "lost": link.lost,
@@ -76,7 +77,7 @@ fn link_told(sim: &Sim<'_>, link: &LinkAccount, stop: Time) -> Value {
 /// packets only as it sends them has no queue.
 fn sampled(sim: &Sim<'_>, link: &LinkAccount, stop: Time) -> (Value, Value) {
     let Some((samples, taken)) = taken(sim, stop) else { return (Value::Null, Value::Null) };
-    let from = sim.net.topology.links[link.number as usize].from;
+    let from = sim.net.topology.links[link.number].from;
     let seen = samples.of(sim.net, from);
     let lengths = &seen.lengths;
     let percentile = |percent| lengths.percentile(percent, taken);

@@ -6,6 +6,7 @@ use crate::columns::Values;
 use crate::columns::{Word8, Word32, columns};
 use crate::engine::Sim;
 use crate::faults::Frail;
+use crate::ids::LinkId;
 use crate::packet::{BARE, CE, CNP, CWR, ECE, ECT, NACK, Packet, RETRANSMIT, SYN};
 use crate::transport::Sack;
 use crate::transport::contract::Protocol;
@@ -190,7 +191,7 @@ pub(super) fn packets(sim: &mut Sim<'_>, stop: Time) -> Option<Packets> {
         seen.truncate(kept);
         told.push(json!({
             "name": sim.net.topology.link_name(point.out),
-            "rate_bps": sim.net.topology.links[point.out as usize].rate,
+            "rate_bps": sim.net.topology.links[point.out].rate,
             "packets": count,
             "kept": kept,
             "full_ps": full,
@@ -212,8 +213,8 @@ fn add_flying(sim: &mut Sim<'_>, stop: Time) {
 }
 
 /// The receiver's end of a link.
-fn frail_mut<'a>(sim: &'a mut Sim<'_>, link: u32) -> Option<&'a mut Frail> {
-    let node = sim.net.topology.links[link as usize].to.0;
+fn frail_mut<'a>(sim: &'a mut Sim<'_>, link: LinkId) -> Option<&'a mut Frail> {
+    let node = sim.net.topology.links[link].to.0;
     match sim.net.topology.as_switch(node) {
         Some(switch) => sim.switches[switch as usize].frail.as_deref_mut(),
         None => sim.hosts[node as usize].frail.as_deref_mut(),
@@ -221,8 +222,8 @@ fn frail_mut<'a>(sim: &'a mut Sim<'_>, link: u32) -> Option<&'a mut Frail> {
 }
 
 /// What was kept of a link.
-fn tap<'a>(sim: &'a Sim<'_>, link: u32) -> Option<&'a Tap> {
-    let (node, port) = sim.net.topology.links[link as usize].to;
+fn tap<'a>(sim: &'a Sim<'_>, link: LinkId) -> Option<&'a Tap> {
+    let (node, port) = sim.net.topology.links[link].to;
     let frail = match sim.net.topology.as_switch(node) {
         Some(switch) => sim.switches[switch as usize].frail.as_deref(),
         None => sim.hosts[node as usize].frail.as_deref(),

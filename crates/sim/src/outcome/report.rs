@@ -19,7 +19,7 @@ pub(super) fn report(sim: &Sim<'_>, links: &[LinkAccount], stop: Time, loads: Op
         deadlock::is_possible(&sim.switches).then(|| deadlock::find(&sim.switches, &sim.net.topology, stop)).flatten();
     let entities: Vec<String> = (0..topology.nodes())
         .map(|node| topology.node_name(node))
-        .chain((0..topology.links.len() as u32).map(|link| topology.link_name(link)))
+        .chain(topology.links.ids().map(|link| topology.link_name(link)))
         .collect();
     let in_flight = in_network(sim);
     let account = |a: crate::log::Account| json!({ "packets": a.packets, "bytes": a.bytes });

@@ -81,6 +81,7 @@ impl Kept {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::LinkId;
     use crate::line::Line;
     use crate::packet::Clock;
     use crate::port::{Control, Lanes, Rules};
@@ -89,7 +90,8 @@ mod tests {
     const DELAY: Span = Span::from_ns(1000);
 
     fn port(clock: Clock) -> (Kept, Wires) {
-        let port = Kept::new(Line::new(clock, (RATE, DELAY), 0, None), Lanes::new(1, Control::Apart, 0), 0);
+        let port =
+            Kept::new(Line::new(clock, (RATE, DELAY), LinkId::new(0), None), Lanes::new(1, Control::Apart, 0), 0);
         (port.with_control_ahead(), Wires::new(vec![0], 1))
     }
 
@@ -103,7 +105,11 @@ mod tests {
 
     /// What is on the link: kind, flow, length of a pause, and arrival in ns.
     fn on_link(wires: &Wires) -> Vec<(Kind, u32, u64, u64)> {
-        wires.ring(0).iter().map(|packet| (packet.kind, packet.flow, packet.seq, packet.at.0 / 1000)).collect()
+        wires
+            .ring(LinkId::new(0))
+            .iter()
+            .map(|packet| (packet.kind, packet.flow, packet.seq, packet.at.0 / 1000))
+            .collect()
     }
 
     #[test]
@@ -163,7 +169,7 @@ mod tests {
     #[test]
     fn a_line_whose_packets_carry_a_remainder_keeps_its_control() {
         let on = |rate, delay| {
-            Kept::new(Line::new(Clock::Exact, (rate, delay), 0, None), Lanes::new(1, Control::Apart, 0), 0)
+            Kept::new(Line::new(Clock::Exact, (rate, delay), LinkId::new(0), None), Lanes::new(1, Control::Apart, 0), 0)
         };
         let uneven = on(3_000_000_000, DELAY).with_control_ahead();
         assert!(!uneven.commits_control() && !port(Clock::Ns3).0.commits_control());

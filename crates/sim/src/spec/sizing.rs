@@ -29,7 +29,7 @@ pub fn cables(topology: &Topology, node: u32, packet: u64, clock: Clock) -> Vec<
     (0..topology.ports(node))
         .map(|port| {
             let out = topology.out(node, port);
-            let back = &topology.links[(topology.first_link[node as usize] + u32::from(port)) as usize];
+            let back = &topology.links[topology.in_link(node, port)];
             Cable { inward: inward(back.rate), outward: out.rate, delay: out.delay + back.delay }
         })
         .collect()

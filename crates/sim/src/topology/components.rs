@@ -5,6 +5,7 @@
 //! hop, their links have one rate and one label. Paths that are alike make a component (DRILL §3.4, from memory).
 
 use super::{Reach, Topology};
+use crate::ids::{LinkId, Table};
 use crate::warden::ALWAYS;
 use spinewise_policy::hash;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -14,9 +15,12 @@ use std::sync::OnceLock;
 const MOST_PATHS: usize = 4096;
 
 /// The links of a path, by number.
-type Path = Vec<u32>;
+type Path = Vec<LinkId>;
 /// Rate and label of each link of a path.
 type Looks = Vec<(u64, u64)>;
+
+/// The part of what each pair of leaves sends that crosses each link, summed over all pairs.
+type Loads = Table<LinkId, f64>;
 
 /// Paths between two leaves that are alike.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,17 +33,17 @@ pub struct Component {
 }
 
 impl Component {
-    fn of(topology: &Topology, paths: &[Path], loads: &[f64]) -> Component {
+    fn of(topology: &Topology, paths: &[Path], loads: &Loads) -> Component {
         let mut component = Component { capacity: 0, ports: BTreeMap::new() };
-        let of_each_pair = |&link: &u32| {
-            let (rate, load) = (topology.links[link as usize].rate, loads[link as usize]);
+        let of_each_pair = |&link: &LinkId| {
+            let (rate, load) = (topology.links[link].rate, loads[link]);
             // A way round leads over links that as built no pair uses: nobody shares these.
             if load > 0.0 { (rate as f64 / load) as u64 } else { rate }
         };
         for path in paths {
             component.capacity += path.iter().map(of_each_pair).min().unwrap_or_default();
             for &link in path {
-                let (node, port) = topology.links[link as usize].from;
+                let (node, port) = topology.links[link].from;
                 let ports = component.ports.entry(topology.switch_number(node)).or_default();
                 if let Err(place) = ports.binary_search(&port) {
                     ports.insert(place, port);
@@ -53,9 +57,9 @@ impl Component {
 /// Components by what is known to be down. Worked out as they are asked for, since most pairs may never send.
 #[derive(Debug, Default)]
 pub struct Components {
-    maps: Vec<(BTreeSet<u32>, OnceLock<Map>)>,
-    /// By link: the part of what each pair of leaves sends that crosses it, summed over all pairs. As built.
-    loads: OnceLock<Vec<f64>>,
+    maps: Vec<(BTreeSet<LinkId>, OnceLock<Map>)>,
+    /// As built.
+    loads: OnceLock<Loads>,
 }
 
 /// A fabric as somebody knows it.
@@ -65,14 +69,14 @@ struct Map {
     /// Equal-cost ports by `switch * leaves + leaf`; those of the topology if nothing is down.
     routes: Option<Vec<Vec<u16>>>,
     /// By link: a sum of a random number for each pair of leaves that uses it.
-    labels: Vec<u64>,
+    labels: Table<LinkId, u64>,
     /// By `from * leaves + to`: the components, if there is more than one.
     pairs: Vec<OnceLock<Box<[Component]>>>,
 }
 
 impl Components {
     /// For these sets of links that are down, each with its way back; the first one is empty.
-    pub fn new(maps: Vec<BTreeSet<u32>>) -> Components {
+    pub fn new(maps: Vec<BTreeSet<LinkId>>) -> Components {
         let maps = maps.into_iter().map(|down| (down, OnceLock::new())).collect();
         Components { maps, loads: OnceLock::new() }
     }
@@ -82,15 +86,15 @@ impl Components {
         let Some((down, map)) = self.maps.get(map as usize) else { return &[] };
         let map = map.get_or_init(|| Map::new(topology, down));
         map.pairs[(from * map.leaves + to) as usize].get_or_init(|| {
-            let loads = || &self.loads.get_or_init(|| even_loads(topology))[..];
+            let loads = || self.loads.get_or_init(|| even_loads(topology));
             map.split(topology, (from, to), loads)
         })
     }
 }
 
 /// See [`Components::loads`]: every switch spreads evenly over its shortest paths.
-fn even_loads(topology: &Topology) -> Vec<f64> {
-    let (leaves, mut loads) = (topology.leaves, vec![0.0; topology.links.len()]);
+fn even_loads(topology: &Topology) -> Loads {
+    let (leaves, mut loads) = (topology.leaves, Table::filled(0.0, topology.links.len()));
     let mut amounts = vec![0.0; topology.switches() as usize];
     let mut ports = Vec::new();
     for to in 0..leaves {
@@ -107,7 +111,7 @@ fn even_loads(topology: &Topology) -> Vec<f64> {
                     let link = topology.out_number(topology.switch_node(switch), port);
                     let next = topology.behind(switch, port);
                     let part = amount / ports.len() as f64;
-                    loads[link as usize] += part;
+                    loads[link] += part;
                     if amounts[next as usize] == 0.0 && next != to {
                         open.push_back(next);
                     }
@@ -121,7 +125,7 @@ fn even_loads(topology: &Topology) -> Vec<f64> {
 }
 
 impl Map {
-    fn new(topology: &Topology, down: &BTreeSet<u32>) -> Map {
+    fn new(topology: &Topology, down: &BTreeSet<LinkId>) -> Map {
         let (leaves, switches) = (topology.leaves, topology.switches());
         let routes = (!down.is_empty()).then(|| {
             let reach = Reach::over(topology, down, ALWAYS);
@@ -129,7 +133,7 @@ impl Map {
             all.map(|(switch, leaf)| reach.ports(topology, switch, leaf, down)).collect()
         });
         let pairs = (0..leaves * leaves).map(|_| OnceLock::new()).collect();
-        let mut map = Map { leaves, routes, labels: vec![0; topology.links.len()], pairs };
+        let mut map = Map { leaves, routes, labels: Table::filled(0, topology.links.len()), pairs };
         let mut seen = vec![u32::MAX; switches as usize];
         for pair in 0..leaves * leaves {
             map.label(topology, pair, &mut seen);
@@ -156,8 +160,8 @@ impl Map {
             }
             for at in 0..self.ports(topology, switch, to).len() {
                 let link = topology.out_number(topology.switch_node(switch), self.ports(topology, switch, to)[at]);
-                self.labels[link as usize] = self.labels[link as usize].wrapping_add(number);
-                open.push(topology.switch_number(topology.links[link as usize].to.0));
+                self.labels[link] = self.labels[link].wrapping_add(number);
+                open.push(topology.switch_number(topology.links[link].to.0));
             }
         }
     }
@@ -166,13 +170,13 @@ impl Map {
         &self,
         topology: &Topology,
         (from, to): (u32, u32),
-        loads: impl Fn() -> &'a [f64],
+        loads: impl Fn() -> &'a Loads,
     ) -> Box<[Component]> {
         let mut paths = Vec::new();
         if from == to || !self.walk(topology, (from, to), &mut Vec::new(), &mut paths) {
             return Box::default();
         }
-        let look = |&link: &u32| (topology.links[link as usize].rate, self.labels[link as usize]);
+        let look = |&link: &LinkId| (topology.links[link].rate, self.labels[link]);
         let mut alike: Vec<(Looks, Vec<Path>)> = Vec::new();
         for path in paths {
             let looks: Looks = path.iter().map(look).collect();

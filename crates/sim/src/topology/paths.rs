@@ -1,6 +1,7 @@
 //! Whole paths through the fabric.
 
 use super::{LinkSpec, Topology};
+use crate::ids::LinkId;
 use spinewise_policy::Span;
 use std::collections::BTreeMap;
 
@@ -8,7 +9,7 @@ use std::collections::BTreeMap;
 const MOST_KEPT: usize = 256;
 
 /// The links of a path between two switches, by number.
-type Path = Vec<u32>;
+type Path = Vec<LinkId>;
 
 impl Topology {
     /// The links from host `src` to host `dst` by `way`; where ways do not number whole paths, by the first candidate
@@ -88,17 +89,17 @@ impl Topology {
         // Of those equally common, the fastest and then the farthest.
         let common = host_links.iter().max_by_key(|&(link, count)| (count, link)).map(|(&link, _)| link);
         let (rate, there, back) = common.unwrap_or((1, Span::ZERO, Span::ZERO));
-        let mut longest: (usize, u64, Vec<u32>) = (0, 0, Vec::new());
+        let mut longest: (usize, u64, Path) = (0, 0, Vec::new());
         for from in 0..self.leaves {
             for to in (0..self.leaves).filter(|&to| to != from) {
                 let path = self.first_path(from, to);
-                let delay = path.iter().map(|&link| self.links[link as usize].delay.0).sum();
+                let delay = path.iter().map(|&link| self.links[link].delay.0).sum();
                 if (path.len(), delay) > (longest.0, longest.1) {
                     longest = (path.len(), delay, path);
                 }
             }
         }
-        let inner = longest.2.iter().map(|&link| &self.links[link as usize]).map(|link| (link.rate, link.delay));
+        let inner = longest.2.iter().map(|&link| &self.links[link]).map(|link| (link.rate, link.delay));
         [(rate, there)].into_iter().chain(inner).chain([(rate, back)]).collect()
     }
 
@@ -163,7 +164,7 @@ impl BestPaths {
         self.find(topology, from, to);
         let (first, last) = (*topology.out(src, 0), *topology.last_link(dst));
         self.known[&(from, to)].iter().map(move |path| {
-            let inner = path.iter().map(|&link| topology.links[link as usize]);
+            let inner = path.iter().map(|&link| topology.links[link]);
             [first].into_iter().chain(inner).chain([last]).collect()
         })
     }
@@ -199,7 +200,7 @@ impl BestPaths {
 
 /// Adds a path unless one that is kept is at least as good; drops those it outdoes.
 fn keep(topology: &Topology, kept: &mut Vec<Path>, path: Path) {
-    let link = |&number: &u32| &topology.links[number as usize];
+    let link = |&number: &LinkId| &topology.links[number];
     let delay = |path: &Path| path.iter().map(|number| link(number).delay.0).sum::<u64>();
     let outdoes = |a: &Path, b: &Path| {
         let as_fast = a.iter().zip(b).all(|(a, b)| link(a).rate >= link(b).rate);

@@ -2,6 +2,7 @@
 //! down.
 
 use super::Topology;
+use crate::ids::LinkId;
 use crate::warden::GoOn;
 use spinewise_policy::Tier;
 use std::collections::BTreeSet;
@@ -30,13 +31,13 @@ fn rank(topology: &Topology, node: u32) -> u8 {
 
 impl Reach {
     /// Over all links but those that are `down`; left off when it may not go on.
-    pub fn over(topology: &Topology, down: &BTreeSet<u32>, go_on: GoOn<'_>) -> Reach {
+    pub fn over(topology: &Topology, down: &BTreeSet<LinkId>, go_on: GoOn<'_>) -> Reach {
         let (switches, leaves) = (topology.switches(), topology.leaves);
         let size = (switches * leaves) as usize;
         let mut reach = Reach { leaves, hops: vec![UNREACHED; size], falls: vec![false; size] };
         let mut by_rank: Vec<u32> = (0..switches).collect();
         by_rank.sort_by_key(|&switch| rank(topology, topology.switch_node(switch)));
-        let works = |link: u32| topology.links[link as usize].up && !down.contains(&link);
+        let works = |link: LinkId| topology.links[link].up && !down.contains(&link);
         // Downwards, from the lowest tier on; then upwards, from the highest on.
         for (falls, order) in [(true, by_rank.clone()), (false, by_rank.into_iter().rev().collect::<Vec<_>>())] {
             for switch in order.into_iter().take_while(|_| go_on()) {
@@ -46,7 +47,7 @@ impl Reach {
         reach
     }
 
-    fn fill(&mut self, topology: &Topology, works: &impl Fn(u32) -> bool, (switch, falls): (u32, bool)) {
+    fn fill(&mut self, topology: &Topology, works: &impl Fn(LinkId) -> bool, (switch, falls): (u32, bool)) {
         let node = topology.switch_node(switch);
         let own = (switch * self.leaves) as usize;
         if falls && switch < self.leaves {
@@ -54,7 +55,7 @@ impl Reach {
         }
         for port in topology.host_ports(switch)..topology.ports(node) {
             let link = topology.out_number(node, port);
-            let next = topology.links[link as usize].to.0;
+            let next = topology.links[link].to.0;
             if !works(link) || (rank(topology, next) < rank(topology, node)) != falls {
                 continue;
             }
@@ -81,7 +82,7 @@ impl Reach {
     }
 
     /// The ports of a switch on shortest paths to a leaf.
-    pub fn ports(&self, topology: &Topology, switch: u32, leaf: u32, down: &BTreeSet<u32>) -> Vec<u16> {
+    pub fn ports(&self, topology: &Topology, switch: u32, leaf: u32, down: &BTreeSet<LinkId>) -> Vec<u16> {
         let node = topology.switch_node(switch);
         let (hops, falls) = self.at(switch, leaf);
         if hops == 0 || hops == UNREACHED {
@@ -89,7 +90,7 @@ impl Reach {
         }
         let nearer = |port: &u16| {
             let number = topology.out_number(node, *port);
-            let link = &topology.links[number as usize];
+            let link = &topology.links[number];
             let goes_down = rank(topology, link.to.0) < rank(topology, node);
             let (beyond, on) = self.at(topology.switch_number(link.to.0), leaf);
             link.up && !down.contains(&number) && goes_down == falls && beyond == hops - 1 && (on || !falls)

@@ -61,8 +61,7 @@ impl Topology {
         for hops in 1..=most {
             let mut next = Vec::new();
             for &switch in &nearest {
-                let node = (self.switch_node(switch)) as usize;
-                for link in &self.links[self.first_link[node] as usize..self.first_link[node + 1] as usize] {
+                for link in &self.links[self.in_links(self.switch_node(switch))] {
                     if count(link) && link.from.0 >= self.hosts {
                         let from = self.switch_number(link.from.0);
                         if distance[from as usize] == UNREACHED {

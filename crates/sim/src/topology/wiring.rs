@@ -2,6 +2,7 @@
 
 use super::spec::{Change, Direction, Graph, LeafSpine, LinkOverride};
 use super::{Home, LinkSpec, Naming, Topology};
+use crate::ids::{LinkId, Table};
 use crate::keys::SpecError;
 use crate::warden::GoOn;
 use spinewise_policy::{Span, Tier};
@@ -30,7 +31,7 @@ pub(super) struct Plan {
 pub(super) struct Laid {
     pub topology: Topology,
     /// Of each cable, the link from its first end and the link back.
-    pub links_of: Vec<(u32, u32)>,
+    pub links_of: Vec<(LinkId, LinkId)>,
     latency: Span,
 }
 
@@ -44,7 +45,7 @@ impl Plan {
             ports[cable.ends.0 as usize].push((label(cable.ends.1), number));
             ports[cable.ends.1 as usize].push((label(cable.ends.0), number));
         }
-        let mut first_link = vec![0u32];
+        let mut first_link = vec![LinkId::default()];
         let mut port_of = vec![(0u16, 0u16); self.cables.len()];
         for (node, ports) in (0u32..).zip(&mut ports) {
             ports.sort_unstable();
@@ -52,18 +53,18 @@ impl Plan {
                 let first_end = self.cables[cable].ends.0 == node;
                 *(if first_end { &mut port_of[cable].0 } else { &mut port_of[cable].1 }) = port;
             }
-            first_link.push(first_link[node as usize] + ports.len() as u32);
+            first_link.push(LinkId::new(first_link[node as usize].number() + ports.len() as u32));
         }
         let blank = LinkSpec { from: (0, 0), to: (0, 0), rate: 1, nominal_rate: 1, delay: Span::ZERO, up: true };
-        let mut links = vec![blank; self.cables.len() * 2];
-        let mut out_link = vec![0; links.len()];
+        let mut links = Table::filled(blank, self.cables.len() * 2);
+        let mut out_link = Table::filled(LinkId::default(), links.len());
         let mut links_of = Vec::with_capacity(self.cables.len());
         for (cable, &port) in self.cables.iter().zip(&port_of) {
             let ends = ((cable.ends.0, port.0), (cable.ends.1, port.1));
-            let number = |(node, port): (u32, u16)| first_link[node as usize] + u32::from(port);
+            let number = |(node, port): (u32, u16)| first_link[node as usize].plus(port);
             for (from, to) in [ends, (ends.1, ends.0)] {
-                out_link[number(from) as usize] = number(to);
-                links[number(to) as usize] =
+                out_link[number(from)] = number(to);
+                links[number(to)] =
                     LinkSpec { from, to, rate: cable.rate, nominal_rate: cable.rate, delay: cable.delay, up: true };
             }
             links_of.push((number(ends.1), number(ends.0)));
@@ -73,14 +74,19 @@ impl Plan {
     }
 
     /// The places of hosts.
-    fn topology(&self, links: Vec<LinkSpec>, first_link: Vec<u32>, out_link: Vec<u32>) -> Topology {
+    fn topology(
+        &self,
+        links: Table<LinkId, LinkSpec>,
+        first_link: Vec<LinkId>,
+        out_link: Table<LinkId, LinkId>,
+    ) -> Topology {
         let mut homes = vec![Home::default(); self.hosts as usize];
         let (mut hosts_by_leaf, mut first_host) = (Vec::with_capacity(homes.len()), vec![0]);
         let mut nominal_uplinks = Vec::with_capacity(self.leaves as usize);
         for switch in 0..self.labels.len() as u32 {
             let node = (self.hosts + switch) as usize;
             let mut rate = 0;
-            for link in &links[first_link[node] as usize..first_link[node + 1] as usize] {
+            for link in &links[first_link[node]..first_link[node + 1]] {
                 if link.from.0 < self.hosts {
                     homes[link.from.0 as usize] = Home { leaf: switch, port: link.to.1 };
                     hosts_by_leaf.push(link.from.0);
@@ -121,7 +127,7 @@ impl Plan {
 }
 
 /// See [`Topology::tier`].
-fn tiers(plan: &Plan, links: &[LinkSpec]) -> Vec<Tier> {
+fn tiers(plan: &Plan, links: &Table<LinkId, LinkSpec>) -> Vec<Tier> {
     let switch = |node: u32| (node - plan.hosts) as usize;
     let between = || links.iter().filter(|link| link.from.0 >= plan.hosts && link.to.0 >= plan.hosts);
     let is_leaf = |node: u32| node < plan.hosts + plan.leaves;
@@ -170,14 +176,14 @@ impl Place {
 }
 
 /// Changes the links of a cable: the one upwards, and the other.
-pub(super) fn apply(change: &Change, (up, down): (u32, u32), links: &mut [LinkSpec]) {
-    let numbers: &[u32] = match change.direction {
+pub(super) fn apply(change: &Change, (up, down): (LinkId, LinkId), links: &mut Table<LinkId, LinkSpec>) {
+    let numbers: &[LinkId] = match change.direction {
         Direction::Both => &[up, down],
         Direction::Up => &[up],
         Direction::Down => &[down],
     };
     for &number in numbers {
-        let link = &mut links[number as usize];
+        let link = &mut links[number];
         link.rate = change.rate.unwrap_or(link.rate);
         link.delay = change.delay.unwrap_or(link.delay);
         link.up = change.up.unwrap_or(link.up);

@@ -1,6 +1,7 @@
 //! The links that a candidate leads over.
 
 use crate::engine::Sim;
+use crate::ids::LinkId;
 use crate::packet::{Packet, Tags};
 use crate::switch::{Seen, State};
 use crate::topology::LinkSpec;
@@ -39,7 +40,7 @@ pub(super) struct Candidate<'a> {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Path {
     /// Its links, by number, with what was seen of their ports.
-    pub hops: Vec<(u32, Seen)>,
+    pub hops: Vec<(LinkId, Seen)>,
     /// Waiting in queues, each as it was, less what drains until the packet is there.
     pub queueing: Span,
     /// Transmission and propagation.

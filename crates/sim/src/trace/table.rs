@@ -8,6 +8,7 @@ use crate::bank::Bank;
 use crate::choices::{Choice, Choices};
 use crate::columns::{Word8, Word32, columns};
 use crate::engine::Sim;
+use crate::ids::LinkId;
 use crate::packet::RETRANSMIT;
 use crate::switch::{Seen, State};
 use serde_json::{Value, json};
@@ -72,8 +73,8 @@ columns! {
 columns! {
     /// Columns of the trace that have a list a row: one value for each link of the path, from the device to the
     /// destination.
-    HOP_COLUMNS: HopTable, |hop: &(u32, Seen)| {
-        links: Word32, "", "the links" => Word32(hop.0);
+    HOP_COLUMNS: HopTable, |hop: &(LinkId, Seen)| {
+        links: Word32, "", "the links" => Word32(hop.0.number());
         queue_bytes: u64, "bytes", "true: queued at the port that feeds the link, by switch.queue_counts" => hop.1.queue;
         state: Word8, "", "true: up, paused (by flow control) or down" => Word8(hop.1.state as u8);
     }
@@ -176,7 +177,7 @@ impl Rows {
     fn close(mut self, sim: &Sim<'_>) -> Trace {
         let topology = &sim.net.topology;
         let devices = worded(&mut self.table.device, |node| topology.node_name(node));
-        let link_names = worded(&mut self.hops.links, |link| topology.link_name(link));
+        let link_names = worded(&mut self.hops.links, |link| topology.link_name(LinkId::new(link)));
         let rules: Vec<&str> = self.choosers.iter().flat_map(|chooser| chooser.sees.rules).map(Rule::says).collect();
         let words: Value = json!({
             "device": devices,

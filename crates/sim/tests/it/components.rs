@@ -20,8 +20,8 @@ fn tree(change: &Value) -> Value {
 
 /// Components of a pair: Gbps, and the next nodes of `switch` on each.
 fn components(topology: &Topology, down: &[&str], (from, to): (u32, u32), switch: u32) -> Vec<(f64, Vec<String>)> {
-    let number = |name: &str| (0..topology.links.len() as u32).find(|&link| topology.link_name(link) == name);
-    let down: BTreeSet<u32> = down.iter().map(|name| number(name).expect("a link")).collect();
+    let number = |name: &str| topology.links.ids().find(|&link| topology.link_name(link) == name);
+    let down = down.iter().map(|name| number(name).expect("a link")).collect();
     let all = Components::new(vec![BTreeSet::new(), down]);
     let node = topology.hosts + switch;
     let next = |&port: &u16| topology.node_name(topology.out(node, port).to.0);

@@ -147,8 +147,8 @@ fn overrides_change_what_they_select() {
     ]});
     let topology = wired(&merged(&tree(4), &change));
     let links = |what: &dyn Fn(&spinewise_sim::topology::LinkSpec) -> bool| -> Vec<String> {
-        let numbers = 0..topology.links.len() as u32;
-        numbers.filter(|&n| what(&topology.links[n as usize])).map(|n| topology.link_name(n)).collect()
+        let all = topology.links.numbered();
+        all.filter(|(_, link)| what(link)).map(|(number, _)| topology.link_name(number)).collect()
     };
     assert_eq!(links(&|link| link.rate == 1_000_000_000).len(), 8, "two leaves, two cores, both ways");
     assert_eq!(links(&|link| link.delay.0 == 7_000_000), ["aggregation3->leaf3"]);

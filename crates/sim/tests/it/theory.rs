@@ -380,8 +380,8 @@ fn tags_under_way(spec: &Value) -> Vec<(bool, u16, u16)> {
     sim.run(&spec, Tuning::default(), &mut |_| true).expect("nobody interrupts");
     let topology = &sim.net.topology;
     let mut seen = Vec::new();
-    for (number, link) in topology.links.iter().enumerate() {
-        for packet in sim.world.wires.ring(number as u32).iter().filter(|packet| packet.kind == Kind::Data) {
+    for (number, link) in topology.links.numbered() {
+        for packet in sim.world.wires.ring(number).iter().filter(|packet| packet.kind == Kind::Data) {
             let (from, to) =
                 (topology.leaf_of[packet.src.number() as usize], topology.leaf_of[packet.dst.number() as usize]);
             if link.from.0 < topology.hosts || link.to.0 < topology.hosts || from == to {

@@ -19,7 +19,7 @@ fn wired(topology: &Value) -> Topology {
 
 /// Links by name.
 fn by_name(topology: &Topology) -> BTreeMap<String, LinkSpec> {
-    (0..topology.links.len() as u32).map(|n| (topology.link_name(n), topology.links[n as usize])).collect()
+    topology.links.numbered().map(|(number, &link)| (topology.link_name(number), link)).collect()
 }
 
 /// 3 leaves, 2 spines, 2 hosts a leaf, twice the links.
@@ -35,14 +35,11 @@ fn every_cable_is_two_links_with_names_of_their_own() {
     let links = by_name(&topology);
     // 6 hosts and 3 x 2 x 2 leaf-spine cables, both ways.
     assert_eq!((links.len(), topology.links.len()), (36, 36));
-    for (n, link) in topology.links.iter().enumerate() {
-        assert_eq!(topology.out_number(link.from.0, link.from.1), n as u32, "{link:?}");
+    for (number, link) in topology.links.numbered() {
+        assert_eq!(topology.out_number(link.from.0, link.from.1), number, "{link:?}");
         let back = topology.out(link.to.0, link.to.1);
         assert_eq!((back.from, back.to), (link.to, link.from), "a cable runs both ways by the same ports");
-        assert!(
-            (topology.first_link[link.to.0 as usize]..topology.first_link[link.to.0 as usize + 1])
-                .contains(&(n as u32))
-        );
+        assert_eq!(topology.in_link(link.to.0, link.to.1), number);
     }
     for name in
         ["host0->leaf0", "host5->leaf2", "leaf1->host3", "leaf2->spine1#0", "leaf2->spine1#1", "spine0->leaf1#1"]

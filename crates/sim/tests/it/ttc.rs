@@ -37,12 +37,12 @@ fn on_default_paths_each_link_down_carries_the_packets_of_one_host() {
     // Hosts by link down: of a core's link to a pod, the one whose digits name the core; of an aggregation switch's
     // link to an edge, the one whose lowest digit names the switch.
     let mut down = 0;
-    for (number, link) in tree.links.iter().enumerate() {
+    for (number, link) in tree.links.numbered() {
         let (from, to) = (link.from.0, link.to.0);
         if from < tree.hosts || to < tree.hosts {
             continue;
         }
-        let name = tree.link_name(number as u32);
+        let name = tree.link_name(number);
         let packets = links
             .iter()
             .find(|link| link["name"] == name.as_str())

@@ -160,6 +160,7 @@ impl Hpcc {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::LinkId;
     use crate::telemetry;
 
     /// 100 Gbps: 12,500 bytes a microsecond.
@@ -192,7 +193,7 @@ mod tests {
             self.sent += (used * us as f64 * 12_500.0) as u64;
             let mut header = telemetry::header();
             let at = Time::ZERO + Span::from_us(self.at);
-            telemetry::stamp(&mut header, &Hop { link, at, sent: self.sent, queue, rate: LINE });
+            telemetry::stamp(&mut header, &Hop { link: LinkId::new(link), at, sent: self.sent, queue, rate: LINE });
             let (now, rtt) = (at, Span::from_us(8));
             let ack = Acked {
                 now,

@@ -1,0 +1,159 @@
+//! Numbers that say of what they are, so that one cannot stand where another belongs.
+//!
+//! A number becomes an id where it is made: by [`Topology`](crate::topology::Topology) for what is wired. It is a number
+//! again where it is told to people, mixed into a hash or drawn from.
+
+use std::marker::PhantomData;
+use std::ops::{Index, IndexMut, Range};
+
+/// Has a place in a list of all of its kind.
+pub trait Id: Copy {
+    /// The place.
+    fn index(self) -> usize;
+
+    /// The one at a place.
+    fn at(index: usize) -> Self;
+}
+
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(u32);
+
+        impl $name {
+            /// The one of this number.
+            #[inline(always)]
+            pub const fn new(number: u32) -> $name {
+                $name(number)
+            }
+
+            /// Its number.
+            #[inline(always)]
+            pub const fn number(self) -> u32 {
+                self.0
+            }
+
+            /// Its place in a list of all.
+            #[inline(always)]
+            pub const fn index(self) -> usize {
+                self.0 as usize
+            }
+
+            /// All from the first of a range to the one before its end.
+            #[inline]
+            pub fn each(range: Range<$name>) -> impl DoubleEndedIterator<Item = $name> + ExactSizeIterator + Clone {
+                (range.start.0..range.end.0).map($name)
+            }
+        }
+
+        impl Id for $name {
+            #[inline(always)]
+            fn index(self) -> usize {
+                self.0 as usize
+            }
+
+            #[inline(always)]
+            fn at(index: usize) -> $name {
+                $name(index as u32)
+            }
+        }
+    )*};
+}
+
+ids! {
+    /// A link: one direction of a cable. Numbered at its receiver, so that the in-links of a node are contiguous.
+    LinkId;
+}
+
+impl LinkId {
+    /// The in-link of the same node that is so many ports on.
+    #[inline(always)]
+    pub const fn plus(self, ports: u16) -> LinkId {
+        LinkId(self.0 + ports as u32)
+    }
+
+    /// The port by which it comes in at a node of which this is the first link.
+    #[inline(always)]
+    pub const fn port(self, first: LinkId) -> u16 {
+        (self.0 - first.0) as u16
+    }
+}
+
+/// A list with a place for each of what `K` numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Table<K, T> {
+    list: Vec<T>,
+    by: PhantomData<fn(K)>,
+}
+
+impl<K: Id, T> Table<K, T> {
+    /// The same for each of so many.
+    pub fn filled(value: T, count: usize) -> Table<K, T>
+    where
+        T: Clone,
+    {
+        vec![value; count].into_iter().collect()
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Are there none?
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// All, in the order of numbers.
+    pub fn iter(&self) -> std::slice::Iter<'_, T> {
+        self.list.iter()
+    }
+
+    /// All, with what they are of.
+    pub fn numbered(&self) -> impl Iterator<Item = (K, &T)> {
+        self.ids().zip(&self.list)
+    }
+
+    /// What there is a place for.
+    pub fn ids(&self) -> impl ExactSizeIterator<Item = K> + Clone + use<K, T> {
+        (0..self.list.len()).map(K::at)
+    }
+
+    /// All, in the order of numbers, to be changed.
+    pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, T> {
+        self.list.iter_mut()
+    }
+}
+
+impl<K: Id, T> Index<K> for Table<K, T> {
+    type Output = T;
+
+    #[inline(always)]
+    fn index(&self, id: K) -> &T {
+        &self.list[id.index()]
+    }
+}
+
+impl<K: Id, T> IndexMut<K> for Table<K, T> {
+    #[inline(always)]
+    fn index_mut(&mut self, id: K) -> &mut T {
+        &mut self.list[id.index()]
+    }
+}
+
+impl<K: Id, T> Index<Range<K>> for Table<K, T> {
+    type Output = [T];
+
+    #[inline(always)]
+    fn index(&self, ids: Range<K>) -> &[T] {
+        &self.list[ids.start.index()..ids.end.index()]
+    }
+}
+
+impl<K, T> FromIterator<T> for Table<K, T> {
+    fn from_iter<I: IntoIterator<Item = T>>(all: I) -> Self {
+        Table { list: all.into_iter().collect(), by: PhantomData }
+    }
+}
