@@ -1,5 +1,6 @@
 //! Devices as packets name them.
 
+use crate::ids::NodeId;
 use spinewise_policy::{Device, To};
 
 /// The bit that tells switches from hosts.
@@ -26,8 +27,8 @@ impl Address {
     }
 
     /// The device that is this node of a topology with `hosts` hosts: they come first, then switches.
-    pub fn of_node(node: u32, hosts: u32) -> Address {
-        node.checked_sub(hosts).map_or(Address::host(node), Address::switch)
+    pub fn of_node(node: NodeId, hosts: u32) -> Address {
+        node.number().checked_sub(hosts).map_or(Address::host(node.number()), Address::switch)
     }
 
     /// Whom a scheme sends to, if it is one device.

@@ -1,6 +1,7 @@
 //! First pass: choices of traced flows, written down where the shell asks a scheme.
 
 use crate::bank::{Bank, Call};
+use crate::ids::NodeId;
 use crate::packet::{Hashing, Packet};
 use spinewise_policy::{Decides, Sees, Sight, Time, Way};
 use std::collections::BTreeMap;
@@ -12,7 +13,7 @@ pub struct Choice {
     /// When.
     pub at: Time,
     /// Where: number of the node.
-    pub node: u32,
+    pub node: NodeId,
     /// The packet, before the choice.
     pub packet: Packet,
     /// What the scheme tells about its choices.
@@ -61,7 +62,7 @@ pub struct Recorder {
     traced: Vec<bool>,
     choices: Choices,
     /// The last way by node and key of the flow.
-    last: BTreeMap<(u32, u32), Way>,
+    last: BTreeMap<(NodeId, u32), Way>,
 }
 
 impl Recorder {
@@ -81,7 +82,7 @@ impl Recorder {
         call: Call<'_>,
         packet: &mut Packet,
         seen: (&Hashing, u16),
-        (node, candidates, rows): (u32, usize, usize),
+        (node, candidates, rows): (NodeId, usize, usize),
     ) -> (Way, u32) {
         let sees = &bank.sheet().sees;
         let traced = packet.of_flow() && self.traced[packet.flow as usize];

@@ -7,7 +7,7 @@
 //! must leave first. Each waits for a queue of the next switch that holds packets which came by its link, so there is a
 //! circle.
 
-use crate::ids::LinkId;
+use crate::ids::{LinkId, NodeId};
 use crate::switch::Switch;
 use crate::topology::Topology;
 use spinewise_policy::Time;
@@ -64,7 +64,7 @@ fn asks(switches: &[Switch], topology: &Topology, (link, priority): Queue, now: 
 
 /// Those of `stuck` that would be let go if all packets left but those in `stuck`.
 fn free(switches: &[Switch], topology: &Topology, stuck: &BTreeSet<Queue>) -> Vec<Queue> {
-    let mut left: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
+    let mut left: BTreeMap<NodeId, Vec<u64>> = BTreeMap::new();
     let mut free = Vec::new();
     for &(link, priority) in stuck {
         let (to, port) = topology.links[link].to;

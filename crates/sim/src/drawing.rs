@@ -1,7 +1,7 @@
 //! A fabric for people: its nodes, links and faults as data, to be drawn and to be named.
 
 use crate::faults;
-use crate::ids::LinkId;
+use crate::ids::{LinkId, NodeId};
 use crate::keys::SpecError;
 use crate::spec::Spec;
 use crate::topology::{Topology, Wiring};
@@ -30,16 +30,17 @@ pub fn drawing(spec: &Spec) -> Result<Value, SpecError> {
 /// Nodes in the order of their numbers: name, tier, position among those of the tier, and of a host its leaf.
 fn nodes(topology: &Topology) -> Vec<Value> {
     let mut so_far: BTreeMap<&str, u32> = BTreeMap::new();
-    let one = |node: u32| {
+    let one = |node: NodeId| {
         let switch = topology.as_switch(node);
         let tier = switch.map_or("host", |switch| tier(topology, switch));
         let count = so_far.entry(tier).or_default();
         let position = *count;
         *count += 1;
-        let leaf = switch.is_none().then(|| topology.node_name(topology.leaf_node(topology.leaf_of[node as usize])));
+        let leaf =
+            topology.as_host(node).map(|host| topology.node_name(topology.leaf_node(topology.leaf_of[host as usize])));
         json!({"name": topology.node_name(node), "tier": tier, "position": position, "leaf": leaf})
     };
-    (0..topology.nodes()).map(one).collect()
+    topology.node_ids().map(one).collect()
 }
 
 /// The word for a tier, as in the names of nodes.

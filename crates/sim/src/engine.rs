@@ -16,7 +16,7 @@ pub mod windows;
 
 use crate::deadlock;
 use crate::host::Host;
-use crate::ids::LinkId;
+use crate::ids::{LinkId, NodeId};
 use crate::line::Line;
 use crate::net::Net;
 use crate::operations::News;
@@ -83,15 +83,15 @@ impl Sim<'_> {
     /// The line that feeds a link.
     fn line(&self, link: LinkId) -> &Line {
         let (node, port) = self.net.topology.links[link].from;
-        match self.net.topology.as_switch(node) {
-            Some(switch) => self.switches[switch as usize].ports[usize::from(port)].line(),
-            None => self.hosts[node as usize].line(),
+        match self.net.topology.as_host(node) {
+            Some(host) => self.hosts[host as usize].line(),
+            None => self.switches[self.net.topology.switch_number(node) as usize].ports[usize::from(port)].line(),
         }
     }
 
     /// An event of `node`.
     #[inline]
-    fn note_event(&mut self, node: u32, now: Time) {
+    fn note_event(&mut self, node: NodeId, now: Time) {
         self.world.now = now;
         self.world.log.events += 1;
         if let Some(samples) = &mut self.samples {
@@ -101,12 +101,12 @@ impl Sim<'_> {
 
     /// A packet arrives at `node` by its in-link of number `link`.
     #[inline]
-    fn arrive(&mut self, node: u32, link: LinkId, now: Time, hand: &mut InHand) {
+    fn arrive(&mut self, node: NodeId, link: LinkId, now: Time, hand: &mut InHand) {
         self.note_event(node, now);
-        if node < self.net.topology.hosts {
-            self.hosts[node as usize].arrive(&mut self.world, hand);
+        if let Some(host) = self.net.topology.as_host(node) {
+            self.hosts[host as usize].arrive(&mut self.world, hand);
         } else {
-            let port = link.port(self.net.topology.first_link[node as usize]);
+            let port = link.port(self.net.topology.first_link[node.index()]);
             let switch = &mut self.switches[self.net.topology.switch_number(node) as usize];
             switch.arrive(&mut self.world, port, hand);
         }
@@ -123,26 +123,26 @@ impl Sim<'_> {
     }
 
     /// What `node` planned is due.
-    fn fire(&mut self, node: u32, now: Time, what: What) {
+    fn fire(&mut self, node: NodeId, now: Time, what: What) {
         self.note_event(node, now);
-        if node < self.net.topology.hosts {
-            self.hosts[node as usize].fire(&mut self.world, what);
+        if let Some(host) = self.net.topology.as_host(node) {
+            self.hosts[host as usize].fire(&mut self.world, what);
         } else {
             self.switches[self.net.topology.switch_number(node) as usize].fire(&mut self.world, what);
         }
     }
 
     /// The NIC of a host is free for data.
-    fn pull(&mut self, node: u32, now: Time) {
-        self.note_event(node, now);
-        self.hosts[node as usize].pull(&mut self.world);
+    fn pull(&mut self, host: u32, now: Time) {
+        self.note_event(self.net.topology.host_node(host), now);
+        self.hosts[host as usize].pull(&mut self.world);
     }
 
     /// When and of which class the next thing is that `node` has planned.
     #[inline]
-    fn planned(&self, node: u32) -> (Time, Class) {
-        if node < self.net.topology.hosts {
-            let host = &self.hosts[node as usize];
+    fn planned(&self, node: NodeId) -> (Time, Class) {
+        if let Some(host) = self.net.topology.as_host(node) {
+            let host = &self.hosts[host as usize];
             host.timers.next().min((host.wake, self.net.wake_class()))
         } else {
             self.switches[self.net.topology.switch_number(node) as usize].timers.next()
@@ -151,11 +151,11 @@ impl Sim<'_> {
 
     /// Does the next thing `node` has planned, which is due at `now`.
     #[inline]
-    fn do_planned(&mut self, node: u32, now: Time) {
-        if node < self.net.topology.hosts {
-            let host = &mut self.hosts[node as usize];
+    fn do_planned(&mut self, node: NodeId, now: Time) {
+        if let Some(number) = self.net.topology.as_host(node) {
+            let host = &mut self.hosts[number as usize];
             if (host.wake, self.net.wake_class()) <= host.timers.next() {
-                self.pull(node, now);
+                self.pull(number, now);
                 return;
             }
             if let Some((_, what)) = host.timers.pop() {

@@ -147,7 +147,7 @@ impl Fluid<'_> {
         let bytes = (flow.size as f64 * self.wire) as u128;
         let (from, to) = (topology.leaf_of[flow.src as usize] as usize, topology.leaf_of[flow.dst as usize] as usize);
         let mut places = vec![
-            (0, flow.src as usize, topology.out(flow.src, 0).rate),
+            (0, flow.src as usize, topology.links[topology.host_link(flow.src)].rate),
             (1, flow.dst as usize, topology.last_link(flow.dst).rate),
         ];
         if from != to {

@@ -181,7 +181,7 @@ fn cut_off(topology: &Topology, down: &BTreeSet<LinkId>, pairs: &[(u32, u32)]) -
     }
     let reach = Reach::over(topology, down, ALWAYS);
     let wired = |host: u32| {
-        let out = topology.out_number(host, 0);
+        let out = topology.host_link(host);
         !down.contains(&out) && !down.contains(&topology.back(out))
     };
     let meets = |a: u32, b: u32| reach.reaches(topology.leaf_of[a as usize], topology.leaf_of[b as usize]);
@@ -192,7 +192,7 @@ fn cut_off(topology: &Topology, down: &BTreeSet<LinkId>, pairs: &[(u32, u32)]) -
 fn refuse_late_nics(spec: &Spec, schedule: &Schedule, topology: &Topology) -> Result<(), SpecError> {
     let queues = matches!(&spec.switch, SwitchSpec::OutputQueued(queues) if queues.nics == Nics::Queue);
     let late = schedule.links.iter().filter(|(_, faults)| !faults.delays.is_empty()).map(|(&link, _)| link);
-    let mut late = late.filter(|&link| topology.links[link].from.0 < topology.hosts);
+    let mut late = late.filter(|&link| topology.is_host(topology.links[link].from.0));
     match late.next() {
         Some(link) if queues && !matches!(spec.transport, TransportSpec::Rdma(_)) => {
             let allowed = format!("\"pull\" with a fault of kind \"delay\" at {}", topology.link_name(link));

@@ -72,7 +72,7 @@ pub struct Host {
 impl Host {
     /// Host `id` of the network, with its flows planned.
     pub fn new(id: u32, net: &Net, flows: &Flows, edge: Option<&Bank>) -> Self {
-        let link = net.topology.out_number(id, 0);
+        let link = net.topology.host_link(id);
         let spec = &net.topology.links[link];
         let mut timers = Timers::default();
         let (next_flow, last_flow) = (flows.first[id as usize], flows.first[id as usize + 1]);
@@ -91,7 +91,7 @@ impl Host {
         let pacer = Pacer::new(id, net, flows.facts.credit, spec.rate, &mut timers).map(Box::new);
         Host {
             id,
-            frail: net.frail(id),
+            frail: net.frail(net.topology.host_node(id)),
             nic: if net.nics_queue {
                 Nic::Queues(Box::new(Fifo::new(net.line(link), net.rules.class(spec.rate))))
             } else {
@@ -368,7 +368,7 @@ impl Host {
             None => edge.pick(call, packet, (&w.net.hashing, 0)),
             Some(recorder) => {
                 let (ways, rows) = (w.net.topology.ways_between(self.id, dst), w.net.topology.most_ways);
-                let place = (self.id, usize::from(ways), usize::from(rows));
+                let place = (w.net.topology.host_node(self.id), usize::from(ways), usize::from(rows));
                 recorder.pick(edge, call, packet, (&w.net.hashing, 0), place)
             }
         };

@@ -64,6 +64,8 @@ macro_rules! ids {
 ids! {
     /// A link: one direction of a cable. Numbered at its receiver, so that the in-links of a node are contiguous.
     LinkId;
+    /// A node: a host, or a switch counted behind all hosts.
+    NodeId;
 }
 
 impl LinkId {
@@ -149,6 +151,12 @@ impl<K: Id, T> Index<Range<K>> for Table<K, T> {
     #[inline(always)]
     fn index(&self, ids: Range<K>) -> &[T] {
         &self.list[ids.start.index()..ids.end.index()]
+    }
+}
+
+impl<K, T> Default for Table<K, T> {
+    fn default() -> Self {
+        Table { list: Vec::new(), by: PhantomData }
     }
 }
 

@@ -217,11 +217,12 @@ impl Serializer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::{NodeId, Table};
 
     /// Picoseconds that packets of these bytes take, sent back to back.
     fn times(clock: Clock, rate: u64, packets: &[u32]) -> Vec<u64> {
         let mut line = Line::new(clock, (rate, Span::ZERO), LinkId::new(0), None);
-        let mut wires = Wires::new(vec![0], 1);
+        let mut wires = Wires::new(Table::filled(NodeId::new(0), 1), 1);
         let mut time = |&bytes: &u32| {
             let start = line.free_at();
             line.send(start, bytes, &mut wires).since(start).0
@@ -257,7 +258,7 @@ mod tests {
     #[test]
     fn a_busy_period_that_begins_carries_nothing() {
         let mut line = Line::new(Clock::Exact, (3_000_000_000_000, Span::ZERO), LinkId::new(0), None);
-        let mut wires = Wires::new(vec![0], 1);
+        let mut wires = Wires::new(Table::filled(NodeId::new(0), 1), 1);
         let ends = [0, 2, 10].map(|start| line.send(Time(start), 1, &mut wires).0);
         // 2 2/3 ps a byte: the second ends at 5 1/3, and the third is sent alone.
         assert_eq!(ends, [2, 5, 12]);
@@ -268,7 +269,7 @@ mod tests {
     fn an_even_line_knows_its_past_and_its_future() {
         let delay = Span::from_ns(1000);
         let mut line = Line::new(Clock::Exact, (8_000_000_000, delay), LinkId::new(0), None);
-        let mut wires = Wires::new(vec![0], 1);
+        let mut wires = Wires::new(Table::filled(NodeId::new(0), 1), 1);
         let arrives = line.send(Time::ZERO, 500, &mut wires);
         assert_eq!(arrives, Time::ZERO + Span::from_ns(1500));
         assert_eq!(line.left_at(&Packet { at: arrives, wire: 500, ..Packet::default() }), Time::ZERO);

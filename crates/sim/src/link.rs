@@ -1,6 +1,6 @@
 //! Links: a FIFO of packets in flight each. They are the only doors between nodes.
 
-use crate::ids::LinkId;
+use crate::ids::{LinkId, NodeId, Table};
 use crate::packet::{BODY, Body, InHand, Packet};
 use crate::ring::Ring;
 use spinewise_policy::Time;
@@ -21,9 +21,9 @@ pub struct Wires {
     /// Arrival of the first packet of each link, [`Time::NEVER`] when empty: one scan tells a node what is due.
     pub heads: Vec<Time>,
     /// Receiving node of each link.
-    pub to: Vec<u32>,
+    pub to: Table<LinkId, NodeId>,
     /// Earliest thing each node has to do.
-    pub due: Vec<Time>,
+    pub due: Table<NodeId, Time>,
     bodies: Vec<VecDeque<Body>>,
     /// When packets in flight left, of links whose receivers ask.
     starts: BTreeMap<LinkId, VecDeque<Time>>,
@@ -35,13 +35,13 @@ pub struct Wires {
 
 impl Wires {
     /// For links with these receivers, among `nodes` nodes.
-    pub fn new(to: Vec<u32>, nodes: usize) -> Self {
+    pub fn new(to: Table<LinkId, NodeId>, nodes: usize) -> Self {
         let links = to.len();
         Wires {
             rings: (0..links).map(|_| Flight::default()).collect(),
             heads: vec![Time::NEVER; links],
             to,
-            due: vec![Time::NEVER; nodes],
+            due: Table::filled(Time::NEVER, nodes),
             bodies: Vec::new(),
             starts: BTreeMap::new(),
             fresh: None,
@@ -82,7 +82,7 @@ impl Wires {
         debug_assert!(ring.is_empty() || ring.nth_back_mut(0).at <= at, "no overtaking on a link");
         if ring.is_empty() {
             self.heads[link.index()] = at;
-            let due = &mut self.due[self.to[link.index()] as usize];
+            let due = &mut self.due[self.to[link]];
             *due = (*due).min(at);
             if let Some(fresh) = &mut self.fresh {
                 fresh.push(link);

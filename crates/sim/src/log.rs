@@ -149,7 +149,7 @@ impl Log {
 pub fn rows_each_time(net: &Net) -> u64 {
     let topology = &net.topology;
     let recorded = topology.links.ids().filter(|&link| net.series_links.has(topology, link));
-    let has_queue = |link: LinkId| net.nics_queue || topology.links[link].from.0 >= topology.hosts;
+    let has_queue = |link: LinkId| net.nics_queue || !topology.is_host(topology.links[link].from.0);
     recorded.map(|link| 1 + u64::from(has_queue(link))).sum()
 }
 

@@ -2,7 +2,7 @@
 
 use crate::capture::Taps;
 use crate::faults::{Faults, Frail};
-use crate::ids::LinkId;
+use crate::ids::{LinkId, NodeId};
 use crate::line::Line;
 use crate::packet::{Clock, Fields, Hashing, Tags};
 use crate::port::AllRules;
@@ -84,7 +84,7 @@ pub struct Net {
 
 impl Net {
     /// What the links into a node lose, and what captures their packets; nothing if nothing does.
-    pub fn frail(&self, node: u32) -> Option<Box<Frail>> {
+    pub fn frail(&self, node: NodeId) -> Option<Box<Frail>> {
         Frail::new((&self.topology, &self.faults, &self.taps), node, self.clock, self.seed)
     }
 

@@ -12,6 +12,7 @@ pub(crate) use balance::Imbalance;
 pub(crate) use queue::Lengths;
 
 use crate::host::Host;
+use crate::ids::{NodeId, Table};
 use crate::line::Line;
 use crate::link::Wires;
 use crate::net::Net;
@@ -49,7 +50,7 @@ pub struct Samples {
     /// When the next is taken.
     next: Time,
     /// By node: something has happened there since the last sample, or goes on.
-    active: Vec<bool>,
+    active: Table<NodeId, bool>,
     /// By the place of a link in [`Topology::out_link`](crate::topology::Topology::out_link): by sender and port.
     seen: Vec<Seen>,
     balance: Balance,
@@ -70,7 +71,7 @@ impl Samples {
         Samples {
             interval,
             next: Time::ZERO + interval,
-            active: vec![false; topology.nodes() as usize],
+            active: Table::filled(false, topology.nodes() as usize),
             seen: vec![Seen::default(); topology.links.len()],
             balance: Balance::new(topology),
             sent: Vec::new(),
@@ -88,7 +89,7 @@ impl Samples {
     }
 
     /// What has been seen of the link that this port of this node feeds.
-    pub fn of(&self, net: &Net, (node, port): (u32, u16)) -> &Seen {
+    pub fn of(&self, net: &Net, (node, port): (NodeId, u16)) -> &Seen {
         &self.seen[net.topology.in_link(node, port).index()]
     }
 
@@ -105,8 +106,8 @@ impl Samples {
 
     /// Something happens at this node.
     #[inline]
-    pub fn touch(&mut self, node: u32) {
-        self.active[node as usize] = true;
+    pub fn touch(&mut self, node: NodeId) {
+        self.active[node] = true;
     }
 
     /// Takes all samples up to `until`, before which everything has been done.
@@ -126,16 +127,19 @@ impl Samples {
     fn take(&mut self, at: Time, of: &State<'_>) -> bool {
         let topology = &of.net.topology;
         let mut goes_on = false;
-        for node in 0..topology.nodes() {
-            if !self.active[node as usize] {
+        for node in topology.node_ids() {
+            if !self.active[node] {
                 continue;
             }
-            let first = topology.first_link[node as usize].index();
-            let active = match topology.as_switch(node) {
-                None => self.look_at_host(&of.hosts[node as usize], first, at, of),
-                Some(switch) => self.look_at_switch(switch, &of.switches[switch as usize], first, at, of),
+            let first = topology.first_link[node.index()].index();
+            let active = match topology.as_host(node) {
+                Some(host) => self.look_at_host(&of.hosts[host as usize], first, at, of),
+                None => {
+                    let switch = topology.switch_number(node);
+                    self.look_at_switch(switch, &of.switches[switch as usize], first, at, of)
+                }
             };
-            self.active[node as usize] = active;
+            self.active[node] = active;
             goes_on |= active;
         }
         goes_on

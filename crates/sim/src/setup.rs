@@ -337,7 +337,7 @@ fn left_out(entry: usize, spec: &Spec) -> Warning {
 /// Every flow and its acknowledgements must find a way.
 fn check_reachable(traffic: &[TrafficEntry], list: &[Listed], topology: &Topology) -> Result<(), SpecError> {
     let wired = |host: u32| {
-        let there = topology.out(host, 0);
+        let there = topology.links[topology.host_link(host)];
         there.up && topology.out(there.to.0, there.to.1).up
     };
     for (flow, _) in list {

@@ -13,6 +13,7 @@ use crate::address::Address;
 use crate::bank::Bank;
 use crate::control::plan_ticks;
 use crate::faults::{Frail, Step};
+use crate::ids::NodeId;
 use crate::log;
 use crate::net::Net;
 use crate::packet::{InHand, Packet, Tags};
@@ -38,7 +39,7 @@ const MADE_HERE: u16 = u16::MAX;
 #[derive(Debug)]
 pub struct Switch {
     id: u32,
-    node: u32,
+    node: NodeId,
     tier: Tier,
     host_ports: u16,
     salt: u64,

@@ -22,7 +22,7 @@ mod routes;
 pub(crate) mod spec;
 mod wiring;
 
-use crate::ids::{LinkId, Table};
+use crate::ids::{LinkId, NodeId, Table};
 use crate::keys::SpecError;
 use crate::warden::{ALWAYS, GoOn};
 use spinewise_policy::{Span, Tier, Tree};
@@ -42,9 +42,9 @@ pub use spec::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkSpec {
     /// Sending node and its port.
-    pub from: (u32, u16),
+    pub from: (NodeId, u16),
     /// Receiving node and its port.
-    pub to: (u32, u16),
+    pub to: (NodeId, u16),
     /// Bits per second.
     pub rate: u64,
     /// Bits per second before overrides.
@@ -166,27 +166,55 @@ impl Topology {
         }
     }
 
-    /// Node number of a leaf.
-    pub fn leaf_node(&self, leaf: u32) -> u32 {
-        self.hosts + leaf
+    /// The node that a leaf is.
+    pub fn leaf_node(&self, leaf: u32) -> NodeId {
+        self.switch_node(leaf)
     }
 
-    /// Node number of a switch: hosts come first.
+    /// The node that a switch is: hosts come first.
     #[inline]
-    pub fn switch_node(&self, switch: u32) -> u32 {
-        self.hosts + switch
+    pub fn switch_node(&self, switch: u32) -> NodeId {
+        NodeId::new(self.hosts + switch)
     }
 
-    /// Number of the switch that a node is, if it is one.
+    /// The node that a host is.
     #[inline]
-    pub fn as_switch(&self, node: u32) -> Option<u32> {
-        node.checked_sub(self.hosts)
+    pub fn host_node(&self, host: u32) -> NodeId {
+        NodeId::new(host)
     }
 
-    /// Number of the switch that a node is, which is no host.
+    /// Is a node a host?
     #[inline]
-    pub fn switch_number(&self, node: u32) -> u32 {
-        node - self.hosts
+    pub fn is_host(&self, node: NodeId) -> bool {
+        node.number() < self.hosts
+    }
+
+    /// The host that a node is, if it is one.
+    #[inline]
+    pub fn as_host(&self, node: NodeId) -> Option<u32> {
+        self.is_host(node).then_some(node.number())
+    }
+
+    /// The switch that a node is, if it is one.
+    #[inline]
+    pub fn as_switch(&self, node: NodeId) -> Option<u32> {
+        node.number().checked_sub(self.hosts)
+    }
+
+    /// The switch that a node is, which is no host.
+    #[inline]
+    pub fn switch_number(&self, node: NodeId) -> u32 {
+        node.number() - self.hosts
+    }
+
+    /// All nodes, in the order of their numbers.
+    pub fn node_ids(&self) -> impl DoubleEndedIterator<Item = NodeId> + ExactSizeIterator + Clone + use<> {
+        NodeId::each(NodeId::new(0)..NodeId::new(self.nodes()))
+    }
+
+    /// The nodes that are switches.
+    pub fn switch_nodes(&self) -> impl DoubleEndedIterator<Item = NodeId> + ExactSizeIterator + Clone + use<> {
+        NodeId::each(NodeId::new(self.hosts)..NodeId::new(self.nodes()))
     }
 
     /// Number of switches.
@@ -222,8 +250,8 @@ impl Topology {
     }
 
     /// Number of a node in the spec: of a switch of a graph, what its list of links calls it.
-    pub fn label(&self, node: u32) -> u32 {
-        if node < self.hosts { node } else { self.labels[self.switch_number(node) as usize] }
+    pub fn label(&self, node: NodeId) -> u32 {
+        self.as_switch(node).map_or(node.number(), |switch| self.labels[switch as usize])
     }
 
     /// Nominal rate of a host's link, bits per second.
@@ -232,31 +260,36 @@ impl Topology {
     }
 
     /// Ports of a node.
-    pub fn ports(&self, node: u32) -> u16 {
+    pub fn ports(&self, node: NodeId) -> u16 {
         let links = self.in_links(node);
         links.end.port(links.start)
     }
 
     /// The links into a node, in the order of its ports.
     #[inline]
-    pub fn in_links(&self, node: u32) -> Range<LinkId> {
-        self.first_link[node as usize]..self.first_link[node as usize + 1]
+    pub fn in_links(&self, node: NodeId) -> Range<LinkId> {
+        self.first_link[node.index()]..self.first_link[node.index() + 1]
     }
 
     /// The link that comes in at `port` of `node`.
     #[inline]
-    pub fn in_link(&self, node: u32, port: u16) -> LinkId {
-        self.first_link[node as usize].plus(port)
+    pub fn in_link(&self, node: NodeId, port: u16) -> LinkId {
+        self.first_link[node.index()].plus(port)
     }
 
     /// The link that `port` of `node` feeds.
-    pub fn out(&self, node: u32, port: u16) -> &LinkSpec {
+    pub fn out(&self, node: NodeId, port: u16) -> &LinkSpec {
         &self.links[self.out_number(node, port)]
     }
 
     /// Number of the link that `port` of `node` feeds.
-    pub fn out_number(&self, node: u32, port: u16) -> LinkId {
+    pub fn out_number(&self, node: NodeId, port: u16) -> LinkId {
         self.out_link[self.in_link(node, port)]
+    }
+
+    /// The link that a host feeds.
+    pub fn host_link(&self, host: u32) -> LinkId {
+        self.out_number(self.host_node(host), 0)
     }
 
     /// The link that leads to a host.
@@ -299,7 +332,7 @@ impl Topology {
     /// Does a link lead from switch to switch?
     pub fn joins_switches(&self, number: LinkId) -> bool {
         let link = &self.links[number];
-        link.from.0 >= self.hosts && link.to.0 >= self.hosts
+        !self.is_host(link.from.0) && !self.is_host(link.to.0)
     }
 
     /// A link's name for people: `leaf0->spine3`, `host12->leaf0`, with `#1` for parallel ones.
@@ -317,13 +350,13 @@ impl Topology {
     }
 
     /// A node's name for people: `host3`, `leaf0`, `spine7`; in a graph `switch130`, by its number in the spec.
-    pub fn node_name(&self, node: u32) -> String {
+    pub fn node_name(&self, node: NodeId) -> String {
+        let Some(switch) = self.as_switch(node) else { return format!("host{}", node.number()) };
         match self.naming {
-            _ if node < self.hosts => format!("host{node}"),
             Naming::Numbers => format!("switch{}", self.label(node)),
-            _ if node < self.hosts + self.leaves => format!("leaf{}", node - self.hosts),
-            Naming::Tiers => format!("spine{}", node - self.hosts - self.leaves),
-            Naming::FatTree { aggregations } => match node - self.hosts - self.leaves {
+            _ if switch < self.leaves => format!("leaf{switch}"),
+            Naming::Tiers => format!("spine{}", switch - self.leaves),
+            Naming::FatTree { aggregations } => match switch - self.leaves {
                 number if number < aggregations => format!("aggregation{number}"),
                 number => format!("core{}", number - aggregations),
             },

@@ -84,7 +84,7 @@ impl Taps {
 
 /// The links that the ports send on which `name` means.
 fn ports(n: usize, name: &str, topology: &Topology) -> Result<Vec<LinkId>, SpecError> {
-    if let Some(node) = (0..topology.nodes()).find(|&node| topology.node_name(node) == name) {
+    if let Some(node) = topology.node_ids().find(|&node| topology.node_name(node) == name) {
         return Ok((0..topology.ports(node)).map(|port| topology.out_number(node, port)).collect());
     }
     let links = topology.links.ids();
@@ -96,12 +96,12 @@ fn ports(n: usize, name: &str, topology: &Topology) -> Result<Vec<LinkId>, SpecE
     if let Some(link) = links.clone().find(arrow) {
         return Ok(vec![link]);
     }
-    let nodes = (0..topology.nodes()).map(|node| topology.node_name(node));
+    let nodes = topology.node_ids().map(|node| topology.node_name(node));
     let known: Vec<String> = nodes.chain(links.map(|link| topology.link_name(link))).collect();
     let allowed = format!(
         "the name of a node or of a link: {}, {}, …",
-        topology.node_name(0),
-        topology.link_name(topology.out_number(0, 0))
+        topology.node_name(topology.host_node(0)),
+        topology.link_name(topology.host_link(0))
     );
     let error = SpecError::new(format!("metrics.capture.at[{n}]"), &json!(name), allowed);
     Err(error.did_you_mean(name, known.iter().map(String::as_str)))

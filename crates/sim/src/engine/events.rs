@@ -4,7 +4,7 @@
 //! same results is what the tests of both rest on.
 
 use super::{Grid, Sim, WATCH_EVERY};
-use crate::ids::LinkId;
+use crate::ids::{LinkId, NodeId, Table};
 use crate::timers::Class;
 use crate::warden::{Interrupted, Watch};
 use spinewise_policy::Time;
@@ -23,8 +23,8 @@ pub fn run(sim: &mut Sim<'_>, mut watch: Watch<'_>) -> Result<Time, Interrupted>
     sim.world.wires.fresh = Some(Vec::new());
     let mut heap: BinaryHeap<Event> = BinaryHeap::new();
     // What stands in the heap for each node: an entry that says something else is stale.
-    let mut listed = vec![(Time::NEVER, Class::Sample); sim.net.topology.nodes() as usize];
-    for node in 0..sim.net.topology.nodes() {
+    let mut listed = Table::filled((Time::NEVER, Class::Sample), sim.net.topology.nodes() as usize);
+    for node in sim.net.topology.node_ids() {
         list(sim, node, &mut listed, &mut heap);
     }
     let mut grid = Grid::new(sim);
@@ -45,12 +45,13 @@ pub fn run(sim: &mut Sim<'_>, mut watch: Watch<'_>) -> Result<Time, Interrupted>
             arrive(sim, LinkId::new(what), top)
         } else {
             PeekMut::pop(top);
-            if listed[what as usize] != (now, class) {
+            let node = NodeId::new(what);
+            if listed[node] != (now, class) {
                 continue;
             }
-            listed[what as usize] = (Time::NEVER, Class::Sample);
-            sim.do_planned(what, now);
-            what
+            listed[node] = (Time::NEVER, Class::Sample);
+            sim.do_planned(node, now);
+            node
         };
         let mut fresh = sim.world.wires.fresh.take().unwrap_or_default();
         for link in fresh.drain(..) {
@@ -59,7 +60,7 @@ pub fn run(sim: &mut Sim<'_>, mut watch: Watch<'_>) -> Result<Time, Interrupted>
         sim.world.wires.fresh = Some(fresh);
         if !sim.world.flows.operations.news.is_empty() {
             for (host, _) in sim.spread_news() {
-                list(sim, host, &mut listed, &mut heap);
+                list(sim, sim.net.topology.host_node(host), &mut listed, &mut heap);
             }
         }
         list(sim, node, &mut listed, &mut heap);
@@ -77,7 +78,7 @@ fn arrival(sim: &Sim<'_>, link: LinkId) -> Event {
 }
 
 /// Takes the first packet off `link` and lets it arrive; its successor takes its place in the heap.
-fn arrive(sim: &mut Sim<'_>, link: LinkId, mut top: PeekMut<'_, Event>) -> u32 {
+fn arrive(sim: &mut Sim<'_>, link: LinkId, mut top: PeekMut<'_, Event>) -> NodeId {
     let now = top.0.0;
     let mut hand = sim.take_off(link, now);
     if sim.world.wires.heads[link.index()] == Time::NEVER {
@@ -86,16 +87,16 @@ fn arrive(sim: &mut Sim<'_>, link: LinkId, mut top: PeekMut<'_, Event>) -> u32 {
         *top = arrival(sim, link);
         drop(top);
     }
-    let node = sim.world.wires.to[link.index()];
+    let node = sim.world.wires.to[link];
     sim.arrive(node, link, now, &mut hand);
     node
 }
 
 /// Puts a node's next plan into the heap if it is not what stands there.
-fn list(sim: &Sim<'_>, node: u32, listed: &mut [(Time, Class)], heap: &mut BinaryHeap<Event>) {
+fn list(sim: &Sim<'_>, node: NodeId, listed: &mut Table<NodeId, (Time, Class)>, heap: &mut BinaryHeap<Event>) {
     let next = sim.planned(node);
-    if next.0 != Time::NEVER && next != listed[node as usize] {
-        listed[node as usize] = next;
-        heap.push(Reverse((next.0, next.1, 0, node)));
+    if next.0 != Time::NEVER && next != listed[node] {
+        listed[node] = next;
+        heap.push(Reverse((next.0, next.1, 0, node.number())));
     }
 }

@@ -8,7 +8,7 @@
 
 use super::Sim;
 use super::plans::{self, Plans};
-use crate::ids::{LinkId, Table};
+use crate::ids::{LinkId, NodeId, Table};
 use crate::operations::News;
 use crate::packet::InHand;
 use crate::timers::What;
@@ -28,7 +28,7 @@ enum Event {
     /// The NIC of a host is free.
     Free(u32),
     /// What a node planned for itself.
-    Plan(u32, What),
+    Plan(NodeId, What),
 }
 
 /// What has been put on a link.
@@ -46,7 +46,7 @@ struct Run {
     plans: Plans<Event>,
     sent: Table<LinkId, Sent>,
     /// Links out of each node.
-    outs: Vec<Vec<LinkId>>,
+    outs: Table<NodeId, Vec<LinkId>>,
     /// For each host: packets in the ring of its link that its NIC has sent.
     known: Vec<usize>,
     /// For each switch: packets inside, with the links they came by.
@@ -60,7 +60,7 @@ struct Run {
 pub fn run(sim: &mut Sim<'_>, watch: Watch<'_>) -> Result<Time, Interrupted> {
     let mut this = Run::new(sim);
     sim.hosts.iter_mut().for_each(|host| host.is_freed = true);
-    (0..sim.net.topology.nodes()).for_each(|node| this.list(sim, node, Time::ZERO));
+    sim.net.topology.node_ids().for_each(|node| this.list(sim, node, Time::ZERO));
     plans::run(&mut this, sim, watch)
 }
 
@@ -79,7 +79,7 @@ impl plans::Order for Run {
             Event::Free(host) => {
                 sim.hosts[host as usize].is_freed = true;
                 sim.pull(host, now);
-                self.list(sim, host, now);
+                self.list_host(sim, host, now);
             }
             Event::Plan(node, what) => {
                 sim.fire(node, now, what);
@@ -87,7 +87,7 @@ impl plans::Order for Run {
             }
         }
         for News { host, at, operation } in std::mem::take(&mut sim.world.flows.operations.news) {
-            self.plans.plan(at, Event::Plan(host, What::Landed(operation)));
+            self.plans.plan(at, Event::Plan(sim.net.topology.host_node(host), What::Landed(operation)));
         }
     }
 }
@@ -109,11 +109,11 @@ impl Run {
         let mut hand = sim.take_off(link, now);
         self.sent[link].flying -= 1;
         let from = sim.net.topology.links[link].from.0;
-        if from < sim.net.topology.hosts {
-            self.known[from as usize] -= 1;
+        if let Some(host) = sim.net.topology.as_host(from) {
+            self.known[host as usize] -= 1;
         }
-        let node = sim.world.wires.to[link.index()];
-        if node < sim.net.topology.hosts {
+        let node = sim.world.wires.to[link];
+        if sim.net.topology.is_host(node) {
             sim.arrive(node, link, now, &mut hand);
             self.list(sim, node, now);
         } else {
@@ -168,9 +168,9 @@ impl Run {
     }
 
     /// Lists what `node` has sent and planned.
-    fn list(&mut self, sim: &mut Sim<'_>, node: u32, now: Time) {
-        if node < sim.net.topology.hosts {
-            self.list_host(sim, node, now);
+    fn list(&mut self, sim: &mut Sim<'_>, node: NodeId, now: Time) {
+        if let Some(host) = sim.net.topology.as_host(node) {
+            self.list_host(sim, host, now);
         } else {
             self.list_switch(sim, node, now);
         }
@@ -178,7 +178,8 @@ impl Run {
 
     /// Lists what a host has sent and planned.
     fn list_host(&mut self, sim: &mut Sim<'_>, host: u32, now: Time) {
-        let link = self.outs[host as usize][0];
+        let node = sim.net.topology.host_node(host);
+        let link = self.outs[node][0];
         let sent = sim.world.wires.ring(link).len();
         if sent > std::mem::replace(&mut self.known[host as usize], sent) {
             sim.hosts[host as usize].is_freed = false;
@@ -191,15 +192,15 @@ impl Run {
         while let Some((at, what)) = sim.hosts[host as usize].timers.pop() {
             match (what, sim.next_flow(host)) {
                 // All flows are planned before anything has happened, in their order.
-                (What::FlowStart, Some(flow)) => self.plans.plan_as(u64::from(flow), at, Event::Plan(host, what)),
-                _ => self.plans.plan(at.max(now), Event::Plan(host, what)),
+                (What::FlowStart, Some(flow)) => self.plans.plan_as(u64::from(flow), at, Event::Plan(node, what)),
+                _ => self.plans.plan(at.max(now), Event::Plan(node, what)),
             }
         }
     }
 
     /// Lists what a switch has sent and planned. The end of a transmission that a port waits for is planned already; if it
     /// has been, the port goes on at once.
-    fn list_switch(&mut self, sim: &mut Sim<'_>, node: u32, now: Time) {
+    fn list_switch(&mut self, sim: &mut Sim<'_>, node: NodeId, now: Time) {
         let switch = sim.net.topology.switch_number(node) as usize;
         self.begin_all(sim, node);
         while let Some((at, what)) = sim.switches[switch].timers.pop() {
@@ -207,7 +208,7 @@ impl Run {
                 self.plans.plan(at, Event::Plan(node, what));
                 continue;
             };
-            let sent = &mut self.sent[self.outs[node as usize][usize::from(port)]];
+            let sent = &mut self.sent[self.outs[node][usize::from(port)]];
             if sent.busy {
                 sent.wanted = true;
             } else {
@@ -218,9 +219,9 @@ impl Run {
     }
 
     /// What has been put on the links out of a node starts.
-    fn begin_all(&mut self, sim: &Sim<'_>, node: u32) {
-        for port in 0..self.outs[node as usize].len() {
-            self.begin(sim, self.outs[node as usize][port]);
+    fn begin_all(&mut self, sim: &Sim<'_>, node: NodeId) {
+        for port in 0..self.outs[node].len() {
+            self.begin(sim, self.outs[node][port]);
         }
     }
 }

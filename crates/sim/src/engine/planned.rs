@@ -13,7 +13,7 @@
 
 use super::Sim;
 use super::plans::{self, FIRST, Plans};
-use crate::ids::{LinkId, Table};
+use crate::ids::{LinkId, NodeId, Table};
 use crate::operations::News;
 use crate::packet::Packet;
 use crate::timers::What;
@@ -33,9 +33,9 @@ enum Event {
     /// A pause of a host ends.
     Resume(u32),
     /// What a node planned for itself.
-    Plan(u32, What),
+    Plan(NodeId, What),
     /// A flow starts at a host, behind everything else of that instant.
-    Flow(u32),
+    Flow(NodeId),
 }
 
 /// What has been put on a link, and which of its events are planned.
@@ -55,7 +55,7 @@ struct Run {
     plans: Plans<Event>,
     sent: Table<LinkId, Sent>,
     /// Links out of each node.
-    outs: Vec<Vec<LinkId>>,
+    outs: Table<NodeId, Vec<LinkId>>,
     /// For each host: when the look is that is planned, [`Time::NEVER`] without one.
     looks: Vec<Time>,
     /// For each host: the end of the pause that has been planned for.
@@ -69,8 +69,7 @@ struct Run {
 /// [`Interrupted`] if `watch` says so.
 pub fn run(sim: &mut Sim<'_>, watch: Watch<'_>) -> Result<Time, Interrupted> {
     let mut this = Run::new(sim);
-    let nodes = sim.net.topology.nodes();
-    (0..nodes).for_each(|node| this.list(sim, node, Time::ZERO, false));
+    sim.net.topology.node_ids().for_each(|node| this.list(sim, node, Time::ZERO, false));
     plans::run(&mut this, sim, watch)
 }
 
@@ -94,8 +93,8 @@ impl plans::Order for Run {
                 let node = sim.net.topology.links[link].from.0;
                 if !self.sent[link].waiting.is_empty() {
                     self.begin(sim, link);
-                } else if node < sim.net.topology.hosts {
-                    sim.pull(node, now);
+                } else if let Some(host) = sim.net.topology.as_host(node) {
+                    sim.pull(host, now);
                 }
                 node
             }
@@ -103,17 +102,17 @@ impl plans::Order for Run {
                 if self.looks[host as usize] == now {
                     self.looks[host as usize] = Time::NEVER;
                 }
-                host
+                sim.net.topology.host_node(host)
             }
-            Event::Plan(host, What::FlowStart) if number < FIRST => {
-                self.plans.plan(now, Event::Flow(host));
+            Event::Plan(node, What::FlowStart) if number < FIRST => {
+                self.plans.plan(now, Event::Flow(node));
                 return;
             }
             Event::Resume(host) if sim.hosts[host as usize].paused_until() != now => return,
-            Event::Resume(host) => host,
-            Event::Flow(host) => {
-                sim.fire(host, now, What::FlowStart);
-                host
+            Event::Resume(host) => sim.net.topology.host_node(host),
+            Event::Flow(node) => {
+                sim.fire(node, now, What::FlowStart);
+                node
             }
             Event::Plan(node, what) => {
                 sim.fire(node, now, what);
@@ -121,7 +120,7 @@ impl plans::Order for Run {
             }
         };
         for News { host, at, operation } in std::mem::take(&mut sim.world.flows.operations.news) {
-            self.plans.plan(at, Event::Plan(host, What::Landed(operation)));
+            self.plans.plan(at, Event::Plan(sim.net.topology.host_node(host), What::Landed(operation)));
         }
         self.list(sim, node, now, looks);
     }
@@ -142,10 +141,10 @@ impl Run {
 
     /// Takes the first packet off `link` and lets it arrive. Returns where, and whether a host has heard of it: it answers
     /// the packet, the flow that the packet answers is under way, or the packet ends a pause.
-    fn arrive(&mut self, sim: &mut Sim<'_>, link: LinkId, now: Time) -> (u32, bool) {
+    fn arrive(&mut self, sim: &mut Sim<'_>, link: LinkId, now: Time) -> (NodeId, bool) {
         let mut hand = sim.take_off(link, now);
         self.sent[link].known -= 1;
-        let node = sim.world.wires.to[link.index()];
+        let node = sim.world.wires.to[link];
         let Packet { kind, flow, .. } = hand.packet;
         let under_way = kind == Kind::Ack && sim.world.flows.records[flow as usize].sender_fct == 0;
         let hops = sim.world.wires.hops;
@@ -153,7 +152,9 @@ impl Run {
         let heard = match kind {
             Kind::Ack => under_way,
             Kind::Data => sim.world.wires.hops > hops,
-            Kind::Pause => sim.hosts.get(node as usize).is_some_and(|host| host.paused_until() <= now),
+            Kind::Pause => {
+                sim.net.topology.as_host(node).is_some_and(|host| sim.hosts[host as usize].paused_until() <= now)
+            }
             Kind::Probe | Kind::ProbeReply | Kind::Message => true,
         };
         (node, heard)
@@ -165,28 +166,28 @@ impl Run {
         let Some((ends, arrives)) = sent.waiting.pop_front() else { return };
         sent.end = (ends, self.plans.number());
         self.plans.plan(arrives, Event::Arrival(link));
-        if !sent.waiting.is_empty() || sim.net.topology.links[link].from.0 < sim.net.topology.hosts {
+        if !sent.waiting.is_empty() || sim.net.topology.is_host(sim.net.topology.links[link].from.0) {
             sent.busy = true;
             self.plans.plan_as(sent.end.1, sent.end.0, Event::End(link));
         }
     }
 
     /// Lists what `node` has sent and planned.
-    fn list(&mut self, sim: &mut Sim<'_>, node: u32, now: Time, looks: bool) {
-        if node < sim.net.topology.hosts {
+    fn list(&mut self, sim: &mut Sim<'_>, node: NodeId, now: Time, looks: bool) {
+        if let Some(host) = sim.net.topology.as_host(node) {
             self.list_sent(sim, node, now);
-            self.list_host(sim, node, now, looks);
+            self.list_host(sim, host, now, looks);
         } else {
             self.list_switch(sim, node, now);
         }
     }
 
     /// Lists what `node` has sent: what switches say to each other first, then pauses, then all else.
-    fn list_sent(&mut self, sim: &mut Sim<'_>, node: u32, now: Time) {
+    fn list_sent(&mut self, sim: &mut Sim<'_>, node: NodeId, now: Time) {
         let mut sent = sim.world.wires.hops - self.hops;
         self.hops = sim.world.wires.hops;
         let mut links: Vec<(u8, LinkId)> = Vec::new();
-        for &link in &self.outs[node as usize] {
+        for &link in &self.outs[node] {
             if sent == 0 {
                 break;
             }
@@ -223,7 +224,8 @@ impl Run {
     /// Everything that happens at a host lets its NIC look for something to send; if nothing is ready it plans to look
     /// again when something will be.
     fn list_host(&mut self, sim: &mut Sim<'_>, host: u32, now: Time, looks: bool) {
-        let link = self.outs[host as usize][0];
+        let node = sim.net.topology.host_node(host);
+        let link = self.outs[node][0];
         if looks && self.is_idle(link, now) {
             sim.pull(host, now);
             self.hops = sim.world.wires.hops;
@@ -245,9 +247,9 @@ impl Run {
         while let Some((at, what)) = sim.hosts[host as usize].timers.pop() {
             match (what, sim.next_flow(host)) {
                 (What::FlowStart, Some(flow)) => {
-                    self.plans.plan_as(u64::from(flow), at, Event::Plan(host, what));
+                    self.plans.plan_as(u64::from(flow), at, Event::Plan(node, what));
                 }
-                _ => self.plans.plan(at.max(now), Event::Plan(host, what)),
+                _ => self.plans.plan(at.max(now), Event::Plan(node, what)),
             }
         }
     }
@@ -264,7 +266,7 @@ impl Run {
     }
 
     /// Lists the timers that a switch has set for its scheme, what it has sent, and the ends of transmissions it waits for.
-    fn list_switch(&mut self, sim: &mut Sim<'_>, node: u32, now: Time) {
+    fn list_switch(&mut self, sim: &mut Sim<'_>, node: NodeId, now: Time) {
         let switch = sim.net.topology.switch_number(node) as usize;
         let mut later = Vec::new();
         while let Some((at, what)) = sim.switches[switch].timers.pop() {
@@ -275,7 +277,7 @@ impl Run {
         }
         self.list_sent(sim, node, now);
         for (at, port, what) in later {
-            let end = self.sent[self.outs[node as usize][usize::from(port)]].end;
+            let end = self.sent[self.outs[node][usize::from(port)]].end;
             let number = if at == end.0 { end.1 } else { self.plans.number() };
             self.plans.plan_as(number, at, Event::Plan(node, what));
         }

@@ -1,7 +1,7 @@
 //! What is planned where a program's order of events is followed: by instant, and at one instant in the order of planning.
 
 use super::{Grid, Sim, WATCH_EVERY};
-use crate::ids::LinkId;
+use crate::ids::{LinkId, NodeId, Table};
 use crate::topology::Topology;
 use crate::warden::{Interrupted, Watch};
 use spinewise_policy::Time;
@@ -43,9 +43,9 @@ impl<E: Ord> Plans<E> {
 }
 
 /// The links out of each node, by port.
-pub(super) fn outs(topology: &Topology) -> Vec<Vec<LinkId>> {
+pub(super) fn outs(topology: &Topology) -> Table<NodeId, Vec<LinkId>> {
     let outs = |node| (0..topology.ports(node)).map(|port| topology.out_number(node, port)).collect();
-    (0..topology.nodes()).map(outs).collect()
+    topology.node_ids().map(outs).collect()
 }
 
 /// The order of a program.

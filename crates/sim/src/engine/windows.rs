@@ -6,7 +6,7 @@
 //! run by one thread, and it is what keeps a node's state in the cache for a whole window.
 
 use super::{Grid, NODES_PER_EVENT, Sim, WATCH_EVERY};
-use crate::ids::LinkId;
+use crate::ids::{LinkId, NodeId};
 use crate::link::Wires;
 use crate::net::Net;
 use crate::packet::InHand;
@@ -29,9 +29,9 @@ const TOUCH_IN: usize = 6;
 /// [`Interrupted`] if `watch` says so.
 pub fn run(sim: &mut Sim<'_>, window: Span, mut watch: Watch<'_>) -> Result<Time, Interrupted> {
     assert!(window > Span::ZERO && window.0 < 1 << (64 - PORT_BITS), "windows last from 1 ps to 1.09 s");
-    let (hosts, nodes) = (sim.net.topology.hosts, sim.net.topology.nodes());
-    for node in 0..nodes {
-        sim.world.wires.due[node as usize] = sim.planned(node).0;
+    let nodes = sim.net.topology.nodes();
+    for node in sim.net.topology.node_ids() {
+        sim.world.wires.due[node] = sim.planned(node).0;
     }
     let mut grid = Grid::new(sim);
     let (mut todo, mut room) = (Vec::new(), Room::default());
@@ -53,7 +53,7 @@ pub fn run(sim: &mut Sim<'_>, window: Span, mut watch: Watch<'_>) -> Result<Time
         sim.sample_until(start);
         let end = (start + window).min(grid.barrier()).min(sim.next_sample());
         todo.clear();
-        todo.extend((0..nodes).filter(|&node| sim.world.wires.due[node as usize] < end));
+        todo.extend(sim.net.topology.node_ids().filter(|&node| sim.world.wires.due[node] < end));
         if let Some(samples) = &mut sim.samples {
             todo.iter().for_each(|&node| samples.touch(node));
         }
@@ -61,11 +61,11 @@ pub fn run(sim: &mut Sim<'_>, window: Span, mut watch: Watch<'_>) -> Result<Time
             if ahead && let Some(&next) = todo.get(i + 1) {
                 touched ^= touch(sim, next, end);
             }
-            if node < hosts {
-                work_host(sim, node, end, &mut hand);
+            if let Some(host) = sim.net.topology.as_host(node) {
+                work_host(sim, (node, host), end, &mut hand);
                 if !sim.world.flows.operations.news.is_empty() {
                     for (host, at) in sim.spread_news() {
-                        let due = &mut sim.world.wires.due[host as usize];
+                        let due = &mut sim.world.wires.due[sim.net.topology.host_node(host)];
                         *due = at.min(*due);
                     }
                 }
@@ -82,17 +82,17 @@ pub fn run(sim: &mut Sim<'_>, window: Span, mut watch: Watch<'_>) -> Result<Time
 }
 
 /// A host's window: its one link, its NIC and its timers, whichever comes first.
-fn work_host(sim: &mut Sim<'_>, node: u32, end: Time, hand: &mut InHand) {
-    let link = sim.net.topology.first_link[node as usize];
+fn work_host(sim: &mut Sim<'_>, (node, host): (NodeId, u32), end: Time, hand: &mut InHand) {
+    let link = sim.net.topology.first_link[node.index()];
     let late = sim.net.arrivals_first();
     let Sim { hosts, world, .. } = sim;
-    let host = &mut hosts[node as usize];
+    let host = &mut hosts[host as usize];
     let mut events = 0;
     loop {
         let (arrival, timer) = (world.wires.heads[link.index()], host.timers.next_at());
         let next = arrival.min(timer).min(host.wake);
         if next >= end {
-            world.wires.due[node as usize] = next;
+            world.wires.due[node] = next;
             break;
         }
         events += 1;
@@ -111,7 +111,7 @@ fn work_host(sim: &mut Sim<'_>, node: u32, end: Time, hand: &mut InHand) {
 }
 
 /// A switch's window.
-fn work_switch(sim: &mut Sim<'_>, node: u32, (start, end): (Time, Time), room: &mut Room, hand: &mut InHand) {
+fn work_switch(sim: &mut Sim<'_>, node: NodeId, (start, end): (Time, Time), room: &mut Room, hand: &mut InHand) {
     let Room { keys, sorter } = room;
     let links = sim.net.topology.in_links(node);
     let first = links.start;
@@ -156,18 +156,18 @@ fn work_switch(sim: &mut Sim<'_>, node: u32, (start, end): (Time, Time), room: &
         }
     }
     due = due.min(world.wires.refresh_heads(links, end));
-    world.wires.due[node as usize] = due;
+    world.wires.due[node] = due;
 }
 
 /// Reads what a node will need whose turn is next: loads that nothing waits for, while another node is at work.
 #[inline]
-fn touch(sim: &Sim<'_>, node: u32, end: Time) -> u64 {
+fn touch(sim: &Sim<'_>, node: NodeId, end: Time) -> u64 {
     let mut touched = 0;
     for link in LinkId::each(sim.net.topology.in_links(node)) {
         if sim.world.wires.heads[link.index()] < end {
             let ring = sim.world.wires.ring(link);
             touched ^= (0..ring.len().min(TOUCH_IN)).fold(0, |touched, i| touched ^ ring.get(i).seq);
-            if node < sim.net.topology.hosts {
+            if sim.net.topology.is_host(node) {
                 touched ^= sim.world.flows.touch(ring.get(0));
             }
         }

@@ -40,7 +40,7 @@ impl<'a> Hellos<'a> {
         seed: u64,
     ) -> Option<Self> {
         let spec = &topology.links[link];
-        if spec.from.0.min(spec.to.0) < topology.hosts {
+        if !topology.joins_switches(link) {
             return None;
         }
         // Not all switches speak at once.

@@ -5,7 +5,7 @@ use super::Faults;
 use super::Interval;
 use super::schedule::LinkFaults;
 use crate::capture::{Tap, Taps};
-use crate::ids::LinkId;
+use crate::ids::{LinkId, NodeId};
 use crate::link::{Flying, Wires};
 use crate::packet::{Clock, InHand, Packet};
 use crate::topology::Topology;
@@ -37,7 +37,7 @@ impl Frail {
     /// Of a node; nothing if none of its links breaks or is looked at.
     pub fn new(
         (topology, faults, taps): (&Topology, &Faults, &Taps),
-        node: u32,
+        node: NodeId,
         clock: Clock,
         seed: u64,
     ) -> Option<Box<Frail>> {

@@ -44,7 +44,7 @@ pub(super) fn by_switch(
         let spec = &topology.links[link];
         let Some(switch) = topology.as_switch(spec.from.0) else { continue };
         // Who keeps the routes of the whole fabric has no use for such news.
-        let tells = how.reconverge && spec.to.0 >= topology.hosts && !topology.as_wired;
+        let tells = how.reconverge && !topology.is_host(spec.to.0) && !topology.as_wired;
         let mut heard = vec![Time::ZERO; all.len()];
         let mut was_down = false;
         for &(at, seen) in changes.iter().take_while(|_| go_on()) {

@@ -75,6 +75,7 @@ impl Outlet {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::{NodeId, Table};
 
     fn outlet() -> Outlet {
         let faults = LinkFaults {
@@ -107,7 +108,7 @@ mod tests {
 
     #[test]
     fn nobody_overtakes_where_a_delay_ends() {
-        let (mut outlet, mut wires) = (outlet(), Wires::new(vec![0; 4], 1));
+        let (mut outlet, mut wires) = (outlet(), Wires::new(Table::filled(NodeId::new(0), 4), 1));
         let mut send = |start: u64, ends: u64| {
             outlet.rate(Time(start));
             outlet.arrival(Time(start), Time(ends), &mut wires).0

@@ -1,6 +1,6 @@
 //! Which links a fault hits, by the names in the spec.
 
-use crate::ids::LinkId;
+use crate::ids::{LinkId, NodeId};
 use crate::spec::{Broken, Effect, Fault, FaultWay, Pairs, SpecError};
 use crate::topology::Topology;
 use serde_json::json;
@@ -9,19 +9,19 @@ use std::collections::BTreeMap;
 /// A fabric and the names of its nodes.
 pub(super) struct Map<'a> {
     topology: &'a Topology,
-    names: BTreeMap<String, u32>,
+    names: BTreeMap<String, NodeId>,
 }
 
 impl Map<'_> {
     /// Of this fabric.
     pub(super) fn new(topology: &Topology) -> Map<'_> {
-        Map { topology, names: (0..topology.nodes()).map(|node| (topology.node_name(node), node)).collect() }
+        Map { topology, names: topology.node_ids().map(|node| (topology.node_name(node), node)).collect() }
     }
 
     /// The switch that is broken, if it is one.
     pub(super) fn switch(&self, broken: &Broken) -> Option<u32> {
         let Broken::Switch(name) = broken else { return None };
-        self.names.get(name)?.checked_sub(self.topology.hosts)
+        self.topology.as_switch(*self.names.get(name)?)
     }
 
     /// The links that fault number `n` hits.
@@ -44,7 +44,7 @@ impl Map<'_> {
             Broken::Switch(name) => {
                 let key = || format!("fault[{n}].switch");
                 let node = self.find(key, name)?;
-                if node < topology.hosts {
+                if topology.is_host(node) {
                     return Err(SpecError::new(key(), &json!(name), "a switch; of a host, name its link by ends"));
                 }
                 let cables = (0..topology.ports(node)).map(|port| topology.out_number(node, port));
@@ -110,7 +110,7 @@ impl Map<'_> {
         }
     }
 
-    fn find(&self, key: impl Fn() -> String, name: &str) -> Result<u32, SpecError> {
+    fn find(&self, key: impl Fn() -> String, name: &str) -> Result<NodeId, SpecError> {
         self.names.get(name).copied().ok_or_else(|| {
             let tiers = self.tiers();
             let ranges = tiers.iter().map(|(tier, first, last)| match first == last {
@@ -129,7 +129,7 @@ impl Map<'_> {
     /// What the nodes of each tier are called, and their first and last numbers.
     fn tiers(&self) -> Vec<(String, u32, u32)> {
         let mut tiers: Vec<(String, u32, u32)> = Vec::new();
-        for node in 0..self.topology.nodes() {
+        for node in self.topology.node_ids() {
             let name = self.topology.node_name(node);
             let (word, number) = split(&name);
             let number = number.unwrap_or(0);

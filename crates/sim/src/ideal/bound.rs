@@ -68,7 +68,7 @@ impl<'a> Bounds<'a> {
         let (topology, clock) = (self.topology, self.clock);
         let leaves = (topology.leaf_of[src as usize], topology.leaf_of[dst as usize]);
         let mut crossing = |bytes| self.crossings.time(topology, leaves, bytes, clock);
-        let (first, last) = (*topology.out(src, 0), *topology.last_link(dst));
+        let (first, last) = (topology.links[topology.host_link(src)], *topology.last_link(dst));
         let ends = Ends { first, last, full: crossing(data.wire), rest: crossing(data.rest) };
         self.learn(leaves, data.wire);
         let pair = &self.pairs[&(leaves.0, leaves.1, data.wire)];

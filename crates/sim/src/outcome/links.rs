@@ -22,7 +22,7 @@ pub(super) fn close(sim: &mut Sim<'_>, stop: Time) -> Vec<LinkAccount> {
     let mut links = Vec::with_capacity(sim.net.topology.links.len());
     for (id, host) in sim.hosts.iter_mut().enumerate() {
         let counters = host.counters(stop, &sim.net.rules, &mut sim.world.wires);
-        links.push(LinkAccount { number: sim.net.topology.out_number(id as u32, 0), counters, lost: 0 });
+        links.push(LinkAccount { number: sim.net.topology.host_link(id as u32), counters, lost: 0 });
     }
     for switch in &mut sim.switches {
         for port in &mut switch.ports {
@@ -33,9 +33,9 @@ pub(super) fn close(sim: &mut Sim<'_>, stop: Time) -> Vec<LinkAccount> {
     links.sort_by_key(|link| link.number);
     for link in &mut links {
         let (node, port) = sim.net.topology.links[link.number].to;
-        let frail = match sim.net.topology.as_switch(node) {
-            Some(switch) => &sim.switches[switch as usize].frail,
-            None => &sim.hosts[node as usize].frail,
+        let frail = match sim.net.topology.as_host(node) {
+            Some(host) => &sim.hosts[host as usize].frail,
+            None => &sim.switches[sim.net.topology.switch_number(node) as usize].frail,
         };
         link.lost = frail.as_deref().map_or(0, |frail| frail.lost(port));
     }
@@ -88,7 +88,7 @@ fn sampled(sim: &Sim<'_>, link: &LinkAccount, stop: Time) -> (Value, Value) {
         "p99": percentile(99),
         "max": lengths.longest().max(link.counters.longest_queue),
     });
-    let queues = sim.hosts.get(from.0 as usize).is_none_or(|host| host.nic_queue().is_some());
+    let queues = sim.net.topology.as_host(from.0).is_none_or(|host| sim.hosts[host as usize].nic_queue().is_some());
     let most = seen.most_busy.0 as f64 / samples.interval().0 as f64;
     (if queues { queue } else { Value::Null }, json!(most))
 }

@@ -215,18 +215,18 @@ fn add_flying(sim: &mut Sim<'_>, stop: Time) {
 /// The receiver's end of a link.
 fn frail_mut<'a>(sim: &'a mut Sim<'_>, link: LinkId) -> Option<&'a mut Frail> {
     let node = sim.net.topology.links[link].to.0;
-    match sim.net.topology.as_switch(node) {
-        Some(switch) => sim.switches[switch as usize].frail.as_deref_mut(),
-        None => sim.hosts[node as usize].frail.as_deref_mut(),
+    match sim.net.topology.as_host(node) {
+        Some(host) => sim.hosts[host as usize].frail.as_deref_mut(),
+        None => sim.switches[sim.net.topology.switch_number(node) as usize].frail.as_deref_mut(),
     }
 }
 
 /// What was kept of a link.
 fn tap<'a>(sim: &'a Sim<'_>, link: LinkId) -> Option<&'a Tap> {
     let (node, port) = sim.net.topology.links[link].to;
-    let frail = match sim.net.topology.as_switch(node) {
-        Some(switch) => sim.switches[switch as usize].frail.as_deref(),
-        None => sim.hosts[node as usize].frail.as_deref(),
+    let frail = match sim.net.topology.as_host(node) {
+        Some(host) => sim.hosts[host as usize].frail.as_deref(),
+        None => sim.switches[sim.net.topology.switch_number(node) as usize].frail.as_deref(),
     };
     frail.and_then(|frail| frail.tap(port))
 }

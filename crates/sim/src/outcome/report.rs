@@ -17,7 +17,8 @@ pub(super) fn report(sim: &Sim<'_>, links: &[LinkAccount], stop: Time, loads: Op
     let log = &sim.world.log;
     let deadlock =
         deadlock::is_possible(&sim.switches).then(|| deadlock::find(&sim.switches, &sim.net.topology, stop)).flatten();
-    let entities: Vec<String> = (0..topology.nodes())
+    let entities: Vec<String> = topology
+        .node_ids()
         .map(|node| topology.node_name(node))
         .chain(topology.links.ids().map(|link| topology.link_name(link)))
         .collect();

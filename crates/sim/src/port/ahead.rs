@@ -81,7 +81,7 @@ impl Kept {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::LinkId;
+    use crate::ids::{LinkId, NodeId, Table};
     use crate::line::Line;
     use crate::packet::Clock;
     use crate::port::{Control, Lanes, Rules};
@@ -92,7 +92,7 @@ mod tests {
     fn port(clock: Clock) -> (Kept, Wires) {
         let port =
             Kept::new(Line::new(clock, (RATE, DELAY), LinkId::new(0), None), Lanes::new(1, Control::Apart, 0), 0);
-        (port.with_control_ahead(), Wires::new(vec![0], 1))
+        (port.with_control_ahead(), Wires::new(Table::filled(NodeId::new(0), 1), 1))
     }
 
     fn ack(flow: u32, wire: u16) -> InHand {

@@ -1,6 +1,7 @@
 //! How a shared buffer is divided: what each cable needs as headroom, what is guaranteed, what all may share.
 
 use super::{HeaderBytes, PauseRenewal, SharedBufferSpec, Spec, SwitchSpec, Traffic};
+use crate::ids::NodeId;
 use crate::keys::SpecError;
 use crate::packet::Clock;
 use crate::topology::Topology;
@@ -19,7 +20,7 @@ pub struct Cable {
 
 /// The cables of a node, by port. Where `clock` cuts the time of each transmission, `packet` bytes come faster than the
 /// rate of the link says.
-pub fn cables(topology: &Topology, node: u32, packet: u64, clock: Clock) -> Vec<Cable> {
+pub fn cables(topology: &Topology, node: NodeId, packet: u64, clock: Clock) -> Vec<Cable> {
     let inward = |rate: u64| match Clock::Floor1Ns.tx_time(packet, rate) {
         floored if clock != Clock::Exact && floored > 0 => {
             (u128::from(packet) * 8_000_000_000_000).div_ceil(floored.into()) as u64
@@ -123,7 +124,7 @@ pub fn check(spec: &Spec) -> Result<(), SpecError> {
     }
     let topology = Topology::unrouted(&spec.topology)?;
     let packet = largest_packet(spec);
-    for node in topology.hosts..topology.nodes() {
+    for node in topology.switch_nodes() {
         let cables = cables(&topology, node, packet, spec.topology.clock());
         let parts = Parts::new(shared, &cables, packet);
         let name = topology.node_name(node);
@@ -142,7 +143,7 @@ pub fn least_buffer(spec: &Spec) -> u64 {
     };
     let packet = largest_packet(spec);
     let parts = |node| Parts::new(shared, &cables(&topology, node, packet, spec.topology.clock()), packet);
-    (topology.hosts..topology.nodes()).map(|node| parts(node).set_aside() + packet).max().unwrap_or(0)
+    topology.switch_nodes().map(|node| parts(node).set_aside() + packet).max().unwrap_or(0)
 }
 
 fn too_small(shared: &SharedBufferSpec, name: &str, parts: &Parts, packet: u64) -> SpecError {

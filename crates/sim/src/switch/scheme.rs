@@ -73,7 +73,7 @@ impl Shell for Switch {
     }
 
     fn record(&self, w: &mut World<'_>, series: u16, value: f64) {
-        w.log.point(w.now, FABRIC_SERIES + series, self.node, value);
+        w.log.point(w.now, FABRIC_SERIES + series, self.node.number(), value);
     }
 }
 

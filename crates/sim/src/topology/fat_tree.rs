@@ -3,6 +3,7 @@
 use super::spec::{FatTree, FatTreeOverride};
 use super::wiring::{Cable, Plan, apply};
 use super::{Naming, Reach, Topology};
+use crate::ids::NodeId;
 use crate::keys::SpecError;
 use crate::warden::GoOn;
 use serde_json::Value;
@@ -41,6 +42,7 @@ fn plan(spec: &FatTree) -> (Plan, Vec<Place>) {
     let core_node = aggregation_node + spec.aggregations();
     let (mut cables, mut places) = (Vec::new(), Vec::new());
     let mut lay = |tier: usize, ends: (u32, u32), place: Place| {
+        let ends = (NodeId::new(ends.0), NodeId::new(ends.1));
         cables.push(Cable { ends, rate: spec.rates[tier], delay: spec.delays[tier] });
         places.push(place);
     };
@@ -107,7 +109,9 @@ impl Topology {
             let key = format!("topology.override[{n}].up");
             Err(SpecError::new(key, &Value::Bool(false), format!("every host and leaf to stay reachable; {what}")))
         };
-        if let Some(host) = (0..self.hosts).find(|&host| !self.out(host, 0).up || !self.last_link(host).up) {
+        if let Some(host) =
+            (0..self.hosts).find(|&host| !self.links[self.host_link(host)].up || !self.last_link(host).up)
+        {
             return cut(format!("the overrides cut off host {host}"));
         }
         // A way that goes down and up again, by another leaf, is no path of a fat-tree.

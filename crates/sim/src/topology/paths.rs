@@ -16,7 +16,7 @@ impl Topology {
     /// of each switch after the first.
     pub fn path(&self, src: u32, dst: u32, way: u16) -> Vec<&LinkSpec> {
         let (from, to) = (self.leaf_of[src as usize], self.leaf_of[dst as usize]);
-        let mut path = vec![self.out(src, 0)];
+        let mut path = vec![&self.links[self.host_link(src)]];
         let (first, second) = if from == to { (0, 0) } else { self.split(from, to, way) };
         let mut switch = from;
         for choice in [first, second].into_iter().chain(std::iter::repeat(0)) {
@@ -83,7 +83,7 @@ impl Topology {
     pub(super) fn longest_path(&self) -> Vec<(u64, Span)> {
         let mut host_links: BTreeMap<(u64, Span, Span), u32> = BTreeMap::new();
         for host in 0..self.hosts {
-            let (out, back) = (self.out(host, 0), self.last_link(host));
+            let (out, back) = (&self.links[self.host_link(host)], self.last_link(host));
             *host_links.entry((out.rate, out.delay, back.delay)).or_default() += 1;
         }
         // Of those equally common, the fastest and then the farthest.
@@ -162,7 +162,7 @@ impl BestPaths {
     pub fn between(&mut self, topology: &Topology, src: u32, dst: u32) -> impl Iterator<Item = Vec<LinkSpec>> {
         let (from, to) = (topology.leaf_of[src as usize], topology.leaf_of[dst as usize]);
         self.find(topology, from, to);
-        let (first, last) = (*topology.out(src, 0), *topology.last_link(dst));
+        let (first, last) = (topology.links[topology.host_link(src)], *topology.last_link(dst));
         self.known[&(from, to)].iter().map(move |path| {
             let inner = path.iter().map(|&link| topology.links[link]);
             [first].into_iter().chain(inner).chain([last]).collect()

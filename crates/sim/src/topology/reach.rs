@@ -2,7 +2,7 @@
 //! down.
 
 use super::Topology;
-use crate::ids::LinkId;
+use crate::ids::{LinkId, NodeId};
 use crate::warden::GoOn;
 use spinewise_policy::Tier;
 use std::collections::BTreeSet;
@@ -20,7 +20,7 @@ pub struct Reach {
     falls: Vec<bool>,
 }
 
-fn rank(topology: &Topology, node: u32) -> u8 {
+fn rank(topology: &Topology, node: NodeId) -> u8 {
     match topology.tier(topology.switch_number(node)) {
         Tier::Host => 0,
         Tier::Leaf => 1,

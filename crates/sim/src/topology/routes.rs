@@ -1,6 +1,7 @@
 //! Which ports lead to which leaf, and how the ways between leaves are numbered.
 
 use super::{LinkSpec, Topology};
+use crate::ids::NodeId;
 use crate::keys::SpecError;
 use crate::warden::GoOn;
 use std::collections::{BTreeMap, BTreeSet};
@@ -62,7 +63,7 @@ impl Topology {
             let mut next = Vec::new();
             for &switch in &nearest {
                 for link in &self.links[self.in_links(self.switch_node(switch))] {
-                    if count(link) && link.from.0 >= self.hosts {
+                    if count(link) && !self.is_host(link.from.0) {
                         let from = self.switch_number(link.from.0);
                         if distance[from as usize] == UNREACHED {
                             distance[from as usize] = hops;
@@ -81,7 +82,7 @@ impl Topology {
 
     /// Does a link that is down lie on a shortest path between two leaves, if all links worked?
     pub fn loses_paths(&self, from: u32, to: u32) -> bool {
-        let inner = |link: &&LinkSpec| !link.up && link.from.0 >= self.hosts && link.to.0 >= self.hosts;
+        let inner = |link: &&LinkSpec| !link.up && !self.is_host(link.from.0) && !self.is_host(link.to.0);
         let mut down = self.links.iter().filter(inner).peekable();
         if down.peek().is_none() {
             return false;
@@ -90,7 +91,7 @@ impl Topology {
         let (before, after) = (self.distances(from, u32::MAX, |_| true), self.distances(to, u32::MAX, |_| true));
         let whole = u64::from(before[to as usize]);
         let by = |link: &LinkSpec| {
-            let hops = |distance: &[u32], node: u32| u64::from(distance[self.switch_number(node) as usize]);
+            let hops = |distance: &[u32], node: NodeId| u64::from(distance[self.switch_number(node) as usize]);
             hops(&before, link.from.0) + 1 + hops(&after, link.to.0)
         };
         down.any(|link| by(link) == whole)

@@ -2,7 +2,7 @@
 
 use super::spec::{Change, Direction, Graph, LeafSpine, LinkOverride};
 use super::{Home, LinkSpec, Naming, Topology};
-use crate::ids::{LinkId, Table};
+use crate::ids::{LinkId, NodeId, Table};
 use crate::keys::SpecError;
 use crate::warden::GoOn;
 use spinewise_policy::{Span, Tier};
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// Between two nodes, both ways.
 #[derive(Clone, Copy)]
 pub(super) struct Cable {
-    pub ends: (u32, u32),
+    pub ends: (NodeId, NodeId),
     pub rate: u64,
     pub delay: Span,
 }
@@ -39,29 +39,34 @@ impl Plan {
     /// Numbers ports by the neighbour's number in the spec, then by the order of cables. Hosts have the lowest numbers.
     pub(super) fn lay(self) -> Laid {
         let nodes = self.hosts as usize + self.labels.len();
-        let label = |node: u32| if node < self.hosts { node } else { self.labels[(node - self.hosts) as usize] };
-        let mut ports: Vec<Vec<(u32, usize)>> = vec![Vec::new(); nodes];
+        let label = |node: NodeId| match node.number().checked_sub(self.hosts) {
+            Some(switch) => self.labels[switch as usize],
+            None => node.number(),
+        };
+        let mut ports: Table<NodeId, Vec<(u32, usize)>> = Table::filled(Vec::new(), nodes);
         for (number, cable) in self.cables.iter().enumerate() {
-            ports[cable.ends.0 as usize].push((label(cable.ends.1), number));
-            ports[cable.ends.1 as usize].push((label(cable.ends.0), number));
+            ports[cable.ends.0].push((label(cable.ends.1), number));
+            ports[cable.ends.1].push((label(cable.ends.0), number));
         }
         let mut first_link = vec![LinkId::default()];
         let mut port_of = vec![(0u16, 0u16); self.cables.len()];
-        for (node, ports) in (0u32..).zip(&mut ports) {
+        for node in ports.ids() {
+            let ports = &mut ports[node];
             ports.sort_unstable();
             for (port, &(_, cable)) in (0u16..).zip(ports.iter()) {
                 let first_end = self.cables[cable].ends.0 == node;
                 *(if first_end { &mut port_of[cable].0 } else { &mut port_of[cable].1 }) = port;
             }
-            first_link.push(LinkId::new(first_link[node as usize].number() + ports.len() as u32));
+            first_link.push(LinkId::new(first_link[node.index()].number() + ports.len() as u32));
         }
-        let blank = LinkSpec { from: (0, 0), to: (0, 0), rate: 1, nominal_rate: 1, delay: Span::ZERO, up: true };
+        let nowhere = (NodeId::default(), 0);
+        let blank = LinkSpec { from: nowhere, to: nowhere, rate: 1, nominal_rate: 1, delay: Span::ZERO, up: true };
         let mut links = Table::filled(blank, self.cables.len() * 2);
         let mut out_link = Table::filled(LinkId::default(), links.len());
         let mut links_of = Vec::with_capacity(self.cables.len());
         for (cable, &port) in self.cables.iter().zip(&port_of) {
             let ends = ((cable.ends.0, port.0), (cable.ends.1, port.1));
-            let number = |(node, port): (u32, u16)| first_link[node as usize].plus(port);
+            let number = |(node, port): (NodeId, u16)| first_link[node.index()].plus(port);
             for (from, to) in [ends, (ends.1, ends.0)] {
                 out_link[number(from)] = number(to);
                 links[number(to)] =
@@ -87,9 +92,10 @@ impl Plan {
             let node = (self.hosts + switch) as usize;
             let mut rate = 0;
             for link in &links[first_link[node]..first_link[node + 1]] {
-                if link.from.0 < self.hosts {
-                    homes[link.from.0 as usize] = Home { leaf: switch, port: link.to.1 };
-                    hosts_by_leaf.push(link.from.0);
+                let from = link.from.0.number();
+                if from < self.hosts {
+                    homes[from as usize] = Home { leaf: switch, port: link.to.1 };
+                    hosts_by_leaf.push(from);
                 } else {
                     rate += link.rate;
                 }
@@ -128,9 +134,10 @@ impl Plan {
 
 /// See [`Topology::tier`].
 fn tiers(plan: &Plan, links: &Table<LinkId, LinkSpec>) -> Vec<Tier> {
-    let switch = |node: u32| (node - plan.hosts) as usize;
-    let between = || links.iter().filter(|link| link.from.0 >= plan.hosts && link.to.0 >= plan.hosts);
-    let is_leaf = |node: u32| node < plan.hosts + plan.leaves;
+    let switch = |node: NodeId| (node.number() - plan.hosts) as usize;
+    let is_switch = |node: NodeId| node.number() >= plan.hosts;
+    let between = || links.iter().filter(|link| is_switch(link.from.0) && is_switch(link.to.0));
+    let is_leaf = |node: NodeId| node.number() < plan.hosts + plan.leaves;
     let mut next_to_leaf = vec![false; plan.labels.len()];
     for link in between().filter(|link| is_leaf(link.from.0)) {
         next_to_leaf[switch(link.to.0)] = true;
@@ -149,7 +156,8 @@ fn tiers(plan: &Plan, links: &Table<LinkId, LinkSpec>) -> Vec<Tier> {
 impl Laid {
     /// Adds the latency of the receiving switch to all links.
     pub(super) fn add_latency(&mut self) {
-        for link in self.topology.links.iter_mut().filter(|link| link.to.0 >= self.topology.hosts) {
+        let hosts = self.topology.hosts;
+        for link in self.topology.links.iter_mut().filter(|link| link.to.0.number() >= hosts) {
             link.delay += self.latency;
         }
     }
@@ -231,9 +239,9 @@ impl Topology {
         }
         let with = |hosts: bool| (graph.hosts..).zip(&has_hosts).filter(move |&(_, &has)| has == hosts);
         let labels: Vec<u32> = with(true).chain(with(false)).map(|(label, _)| label).collect();
-        let mut node_of: Vec<u32> = (0..graph.hosts + graph.switches).collect();
+        let mut node_of: Vec<NodeId> = (0..graph.hosts + graph.switches).map(NodeId::new).collect();
         for (node, &label) in (graph.hosts..).zip(&labels) {
-            node_of[label as usize] = node;
+            node_of[label as usize] = NodeId::new(node);
         }
         let node = |label: u32| node_of[label as usize];
         let cable = |link: &super::spec::Cable| Cable {
@@ -261,13 +269,13 @@ impl Topology {
     }
 
     /// Static routes as the ports of each (switch, leaf).
-    fn static_ports(&self, graph: &Graph, node: impl Fn(u32) -> u32) -> BTreeMap<(u32, u32), Vec<u16>> {
+    fn static_ports(&self, graph: &Graph, node: impl Fn(u32) -> NodeId) -> BTreeMap<(u32, u32), Vec<u16>> {
         let mut fixed: BTreeMap<(u32, u32), Vec<u16>> = BTreeMap::new();
         for route in graph.routes.iter().filter(|route| route.next != route.dst) {
             let (from, next) = (node(route.switch), node(route.next));
             let leaf = self.leaf_of[route.dst as usize];
             let ports = (0..self.ports(from)).filter(|&port| self.out(from, port).to.0 == next);
-            fixed.entry((from - self.hosts, leaf)).or_default().extend(ports);
+            fixed.entry((self.switch_number(from), leaf)).or_default().extend(ports);
         }
         for ports in fixed.values_mut() {
             ports.sort_unstable();
@@ -282,11 +290,12 @@ fn leaf_spine_plan(spec: &LeafSpine) -> (Plan, Vec<Place>) {
     let (mut cables, mut places) = (Vec::new(), Vec::new());
     for leaf in 0..spec.leaves {
         for host in leaf * spec.hosts_per_leaf..(leaf + 1) * spec.hosts_per_leaf {
-            cables.push(Cable { ends: (host, hosts + leaf), rate: spec.host_rate, delay: spec.host_delay });
+            let ends = (NodeId::new(host), NodeId::new(hosts + leaf));
+            cables.push(Cable { ends, rate: spec.host_rate, delay: spec.host_delay });
             places.push(Place { host: Some(host), leaf, spine: None, parallel: 0 });
         }
         for spine in 0..spec.spines {
-            let ends = (hosts + leaf, hosts + spec.leaves + spine);
+            let ends = (NodeId::new(hosts + leaf), NodeId::new(hosts + spec.leaves + spine));
             for parallel in 0..spec.parallel_links {
                 cables.push(Cable { ends, rate: spec.fabric_rate, delay: spec.fabric_delay });
                 places.push(Place { host: None, leaf, spine: Some(spine), parallel });

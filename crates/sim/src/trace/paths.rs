@@ -1,7 +1,7 @@
 //! The links that a candidate leads over.
 
 use crate::engine::Sim;
-use crate::ids::LinkId;
+use crate::ids::{LinkId, NodeId};
 use crate::packet::{Packet, Tags};
 use crate::switch::{Seen, State};
 use crate::topology::LinkSpec;
@@ -71,17 +71,18 @@ impl Path {
 
 impl<'a> Candidate<'a> {
     /// Candidate `way` of `packet` at `node`, at this instant.
-    pub(super) fn new(sim: &'a Sim<'a>, at: Time, node: u32, packet: &Packet, way: Way) -> Self {
+    pub(super) fn new(sim: &'a Sim<'a>, at: Time, node: NodeId, packet: &Packet, way: Way) -> Self {
         let topology = &sim.net.topology;
         let dst = packet.dst.number();
         let leaf = topology.home(dst).leaf;
         let (last, wire) = (topology.last_link(dst), u64::from(packet.wire));
         let candidate = |from, beyond, access| Candidate { sim, at, from, leaf, last, beyond, wire, access };
-        if let Some(switch) = topology.as_switch(node) {
+        let Some(host) = topology.as_host(node) else {
+            let switch = topology.switch_number(node);
             let choices = topology.choices(sim.net.faults.row(topology, switch, at), leaf);
             return candidate((switch, Some(choices[way.index()])), Beyond::Any, Span::ZERO);
-        }
-        let first = topology.leaf_of[node as usize];
+        };
+        let first = topology.leaf_of[host as usize];
         let hashes = sim.world.fabric.sheet().sees.decides == Decides::HashesEvenly;
         let beyond = match sim.net.hashing.tags {
             Tags::Explicit => Beyond::Tagged(first, Packet { way, ..*packet }),

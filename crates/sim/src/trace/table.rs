@@ -8,7 +8,7 @@ use crate::bank::Bank;
 use crate::choices::{Choice, Choices};
 use crate::columns::{Word8, Word32, columns};
 use crate::engine::Sim;
-use crate::ids::LinkId;
+use crate::ids::{LinkId, NodeId};
 use crate::packet::RETRANSMIT;
 use crate::switch::{Seen, State};
 use serde_json::{Value, json};
@@ -39,7 +39,7 @@ columns! {
         choice: u32, "", "number of the choice, in the order of time: its candidates share it" => row.number;
         time_ps: u64, "ps", "when the packet chose its way" => row.choice.at.0;
         flow: u32, "", "number of the flow" => row.flow;
-        device: Word32, "", "where: the sending host, or the switch" => Word32(row.choice.node);
+        device: Word32, "", "where: the sending host, or the switch" => Word32(row.choice.node.number());
         scheme: Word8, "", "the scheme that chose" => Word8(row.scheme);
         kind: Word8, "", "data or ack" => Word8(u8::from(row.choice.packet.kind == Kind::Ack));
         seq: u64, "bytes", "first payload byte of data; next byte expected of an acknowledgement"
@@ -144,7 +144,7 @@ impl Rows {
         let best = |&way| Candidate::new(sim, choice.at, choice.node, &choice.packet, way).best(&look);
         let found: Vec<Path> = ways.iter().map(best).collect();
         let least = found.iter().filter(|path| path.is_open()).map(Path::time).min().unwrap_or(0);
-        let at_host = choice.node < sim.net.topology.hosts;
+        let at_host = sim.net.topology.is_host(choice.node);
         // The scheme at the hosts stands first.
         let chooser = if at_host || sim.world.edge.is_none() { 0 } else { self.choosers.len() - 1 };
         let (first_rule, rules) = (self.choosers[chooser].first_rule, self.choosers[chooser].sees.rules);
@@ -176,7 +176,7 @@ impl Rows {
 
     fn close(mut self, sim: &Sim<'_>) -> Trace {
         let topology = &sim.net.topology;
-        let devices = worded(&mut self.table.device, |node| topology.node_name(node));
+        let devices = worded(&mut self.table.device, |node| topology.node_name(NodeId::new(node)));
         let link_names = worded(&mut self.hops.links, |link| topology.link_name(LinkId::new(link)));
         let rules: Vec<&str> = self.choosers.iter().flat_map(|chooser| chooser.sees.rules).map(Rule::says).collect();
         let words: Value = json!({
@@ -202,7 +202,7 @@ fn worded(numbers: &mut [Word32], word: impl Fn(u32) -> String) -> Vec<String> {
 
 /// Was it this scheme that chose?
 fn chose(bank: &Bank, sim: &Sim<'_>, choice: &Choice) -> bool {
-    let at_host = choice.node < sim.net.topology.hosts;
+    let at_host = sim.net.topology.is_host(choice.node);
     let of_edge = sim.world.edge.as_ref().is_some_and(|edge| std::ptr::eq(edge, bank));
     at_host == of_edge
 }

@@ -23,7 +23,7 @@ fn components(topology: &Topology, down: &[&str], (from, to): (u32, u32), switch
     let number = |name: &str| topology.links.ids().find(|&link| topology.link_name(link) == name);
     let down = down.iter().map(|name| number(name).expect("a link")).collect();
     let all = Components::new(vec![BTreeSet::new(), down]);
-    let node = topology.hosts + switch;
+    let node = topology.switch_node(switch);
     let next = |&port: &u16| topology.node_name(topology.out(node, port).to.0);
     let one = |component: &spinewise_sim::topology::Component| {
         let ports = component.ports.get(&switch).map_or(&[][..], Vec::as_slice);

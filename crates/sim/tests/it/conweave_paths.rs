@@ -35,8 +35,8 @@ fn hops(topology: &Topology, spec: &Value) -> BTreeMap<u64, (u64, Vec<String>)> 
     let mut hops: BTreeMap<u64, (u64, Vec<String>)> = BTreeMap::new();
     for row in (0..times.len()).filter(|&row| chosen[row] == 1 && kinds[row] == 0) {
         let name = names[devices[row] as usize].as_str().expect("a name");
-        let node = (0..topology.nodes()).find(|&node| topology.node_name(node) == name).expect("a switch");
-        let port = topology.uplinks(node - topology.hosts, topology.leaf_of[15])[ways[row] as usize];
+        let node = topology.node_ids().find(|&node| topology.node_name(node) == name).expect("a switch");
+        let port = topology.uplinks(topology.switch_number(node), topology.leaf_of[15])[ways[row] as usize];
         let link = topology.link_name(topology.out_number(node, port));
         hops.entry(seqs[row]).or_insert((times[row], vec![])).1.push(link);
     }

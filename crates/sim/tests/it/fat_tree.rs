@@ -5,6 +5,7 @@ use crate::common::{all_finished, flow, flow_column, merged, of_link, resolved, 
 use serde_json::{Value, json};
 use spinewise_policy::Tier;
 use spinewise_sim::bank::REGISTRY;
+use spinewise_sim::ids::NodeId;
 use spinewise_sim::spec::resolve;
 use spinewise_sim::topology::Topology;
 
@@ -13,7 +14,7 @@ fn tree(k: u32) -> Value {
 }
 
 /// The names of the nodes behind ports of a node.
-fn behind(topology: &Topology, node: u32, ports: impl Iterator<Item = u16>) -> Vec<String> {
+fn behind(topology: &Topology, node: NodeId, ports: impl Iterator<Item = u16>) -> Vec<String> {
     ports.map(|port| topology.node_name(topology.out(node, port).to.0)).collect()
 }
 
@@ -23,7 +24,8 @@ fn behind(topology: &Topology, node: u32, ports: impl Iterator<Item = u16>) -> V
 fn an_eight_ary_tree_is_numbered_as_in_lbsp() {
     let topology = wired(&tree(8));
     assert_eq!((topology.hosts, topology.leaves, topology.switches()), (128, 32, 80));
-    let (leaf, aggregation, core) = (|n: u32| 128 + n, |n: u32| 160 + n, |n: u32| 192 + n);
+    let node = |switch: u32| topology.switch_node(switch);
+    let (leaf, aggregation, core) = (node, |n: u32| node(32 + n), |n: u32| node(64 + n));
     assert_eq!(behind(&topology, leaf(11), 0..8)[..4], ["host44", "host45", "host46", "host47"]);
     assert_eq!(behind(&topology, leaf(11), 4..8), ["aggregation8", "aggregation9", "aggregation10", "aggregation11"]);
     assert_eq!(behind(&topology, aggregation(8), 0..4), ["leaf8", "leaf9", "leaf10", "leaf11"]);
@@ -68,7 +70,7 @@ fn paths_between_pods_are_as_many_as_cores_and_down_there_is_no_choice() {
         let mut seen = std::collections::BTreeSet::new();
         for way in 0..(half * half) as u16 {
             let path = topology.path(0, last, way);
-            assert_eq!((path.len(), path[5].to.0), (6, last));
+            assert_eq!((path.len(), path[5].to.0), (6, topology.host_node(last)));
             seen.insert(topology.node_name(path[2].to.0));
         }
         assert_eq!(seen.len() as u32, half * half);
@@ -81,7 +83,7 @@ fn oversubscription_and_rates_at_any_tier() {
         wired(&json!({"kind": "fat_tree", "k": 4, "pods": 3, "leaves_per_pod": 4, "aggregations_per_pod": 2,
         "cores_per_aggregation": 1, "hosts_per_leaf": 8, "core_rate_gbps": 40, "core_delay_ns": 5000}));
     assert_eq!((topology.hosts, topology.leaves, topology.switches()), (96, 12, 12 + 6 + 2));
-    let up = topology.out(96 + 12, 4);
+    let up = topology.out(topology.switch_node(12), 4);
     assert_eq!((up.rate, up.delay.0, topology.node_name(up.to.0)), (40_000_000_000, 5_000_000, "core0".into()));
     assert_eq!(topology.ways[11], 2, "from the first leaf to the last: two cores");
 }

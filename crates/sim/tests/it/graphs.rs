@@ -7,6 +7,7 @@ use crate::common::{
 use serde_json::{Value, json};
 use spinewise_policy::{Span, Tier};
 use spinewise_sim::engine::Sim;
+use spinewise_sim::ids::NodeId;
 use spinewise_sim::setup::{Setup, Tuning};
 use spinewise_sim::topology::Home;
 use std::collections::BTreeMap;
@@ -50,7 +51,7 @@ fn a_leaf_spine_link_by_link_is_that_leaf_spine() {
     assert_eq!((fabric.links.clone(), fabric.ways.clone()), (links.links.clone(), links.ways.clone()));
     assert_eq!(fabric.nominal_path, links.nominal_path);
     assert!(links.tags_name_paths);
-    let names: Vec<String> = [0, 12, 16].map(|node| links.node_name(node)).into();
+    let names: Vec<String> = [0, 12, 16].map(|node| links.node_name(NodeId::new(node))).into();
     assert_eq!(names, ["host0", "switch12", "switch16"]);
 }
 
@@ -78,7 +79,7 @@ fn a_fat_tree_has_two_choices_at_each_hop_up_and_one_down() {
     assert_eq!((tree.leaves, tree.switches(), tree.tags_name_paths), (8, 20, true));
     let behind = |switch: u32, leaf: u32| -> Vec<u32> {
         let ports = tree.uplinks(switch, leaf);
-        ports.iter().map(|&port| tree.label(tree.out(tree.hosts + switch, port).to.0)).collect()
+        ports.iter().map(|&port| tree.label(tree.out(tree.switch_node(switch), port).to.0)).collect()
     };
     for leaf in 0..8 {
         let pod = leaf / 2;
@@ -145,14 +146,14 @@ fn racks_may_differ_and_numbers_keep_their_names() {
     assert_eq!(racks, [&[0, 2, 4][..], &[1], &[3, 5, 6], &[], &[]]);
     assert_eq!(odd.home(5), Home { leaf: 2, port: 1 });
     assert_eq!([0, 1, 2, 3].map(|switch| odd.host_ports(switch)), [3, 1, 3, 0]);
-    let names: Vec<String> = (7..12).map(|node| odd.node_name(node)).collect();
+    let names: Vec<String> = odd.switch_nodes().map(|node| odd.node_name(node)).collect();
     assert_eq!(names, ["switch8", "switch9", "switch10", "switch7", "switch11"], "racks come first");
-    assert_eq!([7, 10, 11].map(|node| odd.label(node)), [8, 7, 11]);
+    assert_eq!([7, 10, 11].map(|node| odd.label(NodeId::new(node))), [8, 7, 11]);
     assert_eq!((odd.uplinks(0, 1), odd.uplinks(0, 2), odd.uplinks(1, 0)), (&[3][..], &[3, 4][..], &[1][..]));
     assert_eq!(odd.leaf_rates().0, [20_000_000_000, 10_000_000_000, 20_000_000_000]);
     for host in 0..7 {
         let last = odd.last_link(host);
-        assert_eq!((last.to, last.from.0), ((host, 0), odd.leaf_node(odd.leaf_of[host as usize])));
+        assert_eq!((last.to, last.from.0), ((odd.host_node(host), 0), odd.leaf_node(odd.leaf_of[host as usize])));
     }
 }
 

@@ -4,6 +4,7 @@ use crate::common::{all_finished, counter, flow, flow_column, graph, merged, run
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::{Value, json};
+use spinewise_sim::ids::NodeId;
 use std::collections::BTreeMap;
 
 /// A connected graph: a random tree of switches with more links thrown in, and hosts anywhere.
@@ -58,8 +59,8 @@ fn check_candidates(table: &Value, hops: &[Vec<u64>]) {
     for switch in 0..topology.switches() {
         for leaf in 0..topology.leaves {
             let to = topology.label(topology.leaf_node(leaf)) as usize;
-            let far = |node: u32| hops[topology.label(node) as usize][to];
-            let node = topology.hosts + switch;
+            let far = |node: NodeId| hops[topology.label(node) as usize][to];
+            let node = topology.switch_node(switch);
             let nearer = (0..topology.ports(node)).filter(|&port| far(topology.out(node, port).to.0) + 1 == far(node));
             let nearer: Vec<u16> = if switch == leaf { Vec::new() } else { nearer.collect() };
             assert_eq!(topology.uplinks(switch, leaf), nearer, "switch {switch} to leaf {leaf} of {table}");

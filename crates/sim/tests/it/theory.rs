@@ -384,11 +384,11 @@ fn tags_under_way(spec: &Value) -> Vec<(bool, u16, u16)> {
         for packet in sim.world.wires.ring(number).iter().filter(|packet| packet.kind == Kind::Data) {
             let (from, to) =
                 (topology.leaf_of[packet.src.number() as usize], topology.leaf_of[packet.dst.number() as usize]);
-            if link.from.0 < topology.hosts || link.to.0 < topology.hosts || from == to {
+            if !topology.joins_switches(number) || from == to {
                 continue;
             }
             let upwards = link.from.0 == topology.leaf_node(from);
-            let switch = link.from.0 - topology.hosts;
+            let switch = topology.switch_number(link.from.0);
             let taken = topology.uplinks(switch, to).iter().position(|&port| port == link.from.1).expect("a candidate");
             let (first, second) = topology.split(from, to, packet.way.0);
             assert_eq!(taken, usize::from(if upwards { first } else { second }), "{packet:?} on {link:?}");

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::{Value, json};
 use spinewise_policy::{Span, Tier};
+use spinewise_sim::ids::NodeId;
 use spinewise_sim::setup::{Failure, Tuning, simulate};
 use spinewise_sim::spec::resolve;
 use spinewise_sim::topology::{LinkSpec, Topology};
@@ -51,7 +52,7 @@ fn every_cable_is_two_links_with_names_of_their_own() {
     assert_eq!((delays("host0->leaf0"), delays("leaf0->host0")), (Span(150_000), Span(100_000)));
     assert_eq!((delays("leaf0->spine0#0"), delays("spine0->leaf0#0")), (Span(350_000), Span(350_000)));
     assert_eq!((topology.tier(0), topology.tier(2), topology.tier(3)), (Tier::Leaf, Tier::Leaf, Tier::Spine));
-    let names: Vec<_> = [0, 5, 6, 8, 9, 10].map(|node| topology.node_name(node)).into();
+    let names: Vec<_> = [0, 5, 6, 8, 9, 10].map(|node| topology.node_name(NodeId::new(node))).into();
     assert_eq!(names, ["host0", "host5", "leaf0", "leaf2", "spine0", "spine1"]);
     assert!(by_name(&wired(&json!({"leaves": 2}))).contains_key("leaf0->spine1"), "single links have no number");
 }

@@ -39,7 +39,7 @@ fn on_default_paths_each_link_down_carries_the_packets_of_one_host() {
     let mut down = 0;
     for (number, link) in tree.links.numbered() {
         let (from, to) = (link.from.0, link.to.0);
-        if from < tree.hosts || to < tree.hosts {
+        if !tree.joins_switches(number) {
             continue;
         }
         let name = tree.link_name(number);
@@ -48,7 +48,7 @@ fn on_default_paths_each_link_down_carries_the_packets_of_one_host() {
             .find(|link| link["name"] == name.as_str())
             .map_or(0, |link| link["packets"].as_u64().expect("a number"));
         let hosts: Vec<u32> = (0..16).filter(|&host| packets_to(host) == packets).collect();
-        let rank = |node: u32| match tree.tier(node - tree.hosts) {
+        let rank = |node| match tree.tier(tree.switch_number(node)) {
             spinewise_policy::Tier::Leaf => 0,
             spinewise_policy::Tier::Aggregation => 1,
             _ => 2,

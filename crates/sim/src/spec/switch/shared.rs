@@ -158,7 +158,7 @@ fn shared_autos(reader: &Reader<'_>, place: Place<'_>) -> Result<Autos, SpecErro
     let frames = (bytes("pause_frame_bytes").unwrap_or(0) * bytes("priorities").unwrap_or(1)) as u32;
     let gbps = |rate: u64| rate.div_ceil(1_000_000_000);
     let (mut most, mut how) = (0, String::new());
-    for node in topology.hosts..topology.nodes() {
+    for node in topology.switch_nodes() {
         let cables = cables(&topology, node, packet, place.topology.clock());
         let total = cables.iter().map(|cable| gbps(cable.outward)).sum::<u64>();
         let headroom = |cable| bytes("headroom_bytes").unwrap_or_else(|| needed_headroom(cable, packet, frames));
