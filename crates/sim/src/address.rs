@@ -1,6 +1,6 @@
 //! Devices as packets name them.
 
-use crate::ids::NodeId;
+use crate::ids::{NodeId, SwitchId};
 use spinewise_policy::{Device, To};
 
 /// The bit that tells switches from hosts.
@@ -20,22 +20,22 @@ impl Address {
         Address(number)
     }
 
-    /// Switch by number: leaves first, then spines.
+    /// A switch.
     #[inline(always)]
-    pub const fn switch(number: u32) -> Address {
-        Address(number | SWITCH)
+    pub const fn switch(id: SwitchId) -> Address {
+        Address(id.number() | SWITCH)
     }
 
     /// The device that is this node of a topology with `hosts` hosts: they come first, then switches.
     pub fn of_node(node: NodeId, hosts: u32) -> Address {
-        node.number().checked_sub(hosts).map_or(Address::host(node.number()), Address::switch)
+        node.number().checked_sub(hosts).map_or(Address::host(node.number()), |switch| Address(switch | SWITCH))
     }
 
     /// Whom a scheme sends to, if it is one device.
     pub fn of(to: To) -> Address {
         match to {
             To::Host(host) => Address::host(host),
-            To::Leaf(leaf) => Address::switch(leaf),
+            To::Leaf(leaf) => Address::switch(SwitchId::new(leaf)),
             To::Rack | To::Neighbours { .. } | To::Port(_) => Address::NOBODY,
         }
     }
@@ -44,6 +44,12 @@ impl Address {
     #[inline(always)]
     pub fn as_host(self) -> Option<u32> {
         (self.0 & SWITCH == 0).then_some(self.0)
+    }
+
+    /// The switch, if it is one.
+    #[inline(always)]
+    pub fn as_switch(self) -> Option<SwitchId> {
+        (self.0 & SWITCH != 0).then_some(SwitchId::new(self.number()))
     }
 
     /// Its number among the hosts, or among the switches.

@@ -14,7 +14,7 @@ pub(crate) fn peer_of(about: Address, peers: Peers, topology: &Topology) -> u32 
         _ if about == Address::NOBODY => NO_PEER,
         (_, Peers::None) => NO_PEER,
         (Some(host), Peers::Hosts) => host,
-        (Some(host), Peers::Leaves) => topology.leaf_of[host as usize],
+        (Some(host), Peers::Leaves) => topology.leaf(host).number(),
         (None, Peers::Leaves) if about.number() < topology.leaves => about.number(),
         (None, Peers::Leaves | Peers::Hosts) => NO_PEER,
     }

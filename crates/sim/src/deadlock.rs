@@ -7,7 +7,7 @@
 //! must leave first. Each waits for a queue of the next switch that holds packets which came by its link, so there is a
 //! circle.
 
-use crate::ids::{LinkId, NodeId};
+use crate::ids::{LinkId, NodeId, SwitchId, Table};
 use crate::switch::Switch;
 use crate::topology::Topology;
 use spinewise_policy::Time;
@@ -17,12 +17,12 @@ use std::collections::{BTreeMap, BTreeSet};
 type Queue = (LinkId, u8);
 
 /// Can flow control of this run lead to a deadlock? Where pauses run out by themselves packets are dropped instead.
-pub(crate) fn is_possible(switches: &[Switch]) -> bool {
+pub(crate) fn is_possible(switches: &Table<SwitchId, Switch>) -> bool {
     switches.iter().any(|switch| switch.buffer.as_deref().is_some_and(|buffer| buffer.pauses_last()))
 }
 
 /// The links of a circle of queues that wait for each other at `now`, in order, from the node of the lowest number on.
-pub(crate) fn find(switches: &[Switch], topology: &Topology, now: Time) -> Option<Vec<LinkId>> {
+pub(crate) fn find(switches: &Table<SwitchId, Switch>, topology: &Topology, now: Time) -> Option<Vec<LinkId>> {
     let mut stuck = stuck(switches, topology, now);
     while !stuck.is_empty() {
         let free: Vec<Queue> = free(switches, topology, &stuck);
@@ -37,7 +37,7 @@ pub(crate) fn find(switches: &[Switch], topology: &Topology, now: Time) -> Optio
 }
 
 /// Queues that are paused, have packets, and whose pause goes on.
-fn stuck(switches: &[Switch], topology: &Topology, now: Time) -> BTreeSet<Queue> {
+fn stuck(switches: &Table<SwitchId, Switch>, topology: &Topology, now: Time) -> BTreeSet<Queue> {
     let mut stuck = BTreeSet::new();
     for switch in switches {
         let Some(buffer) = switch.buffer.as_deref().filter(|buffer| buffer.pauses_last()) else { continue };
@@ -56,19 +56,19 @@ fn stuck(switches: &[Switch], topology: &Topology, now: Time) -> BTreeSet<Queue>
 }
 
 /// Does the switch behind a link still ask for a pause?
-fn asks(switches: &[Switch], topology: &Topology, (link, priority): Queue, now: Time) -> bool {
+fn asks(switches: &Table<SwitchId, Switch>, topology: &Topology, (link, priority): Queue, now: Time) -> bool {
     let (to, port) = topology.links[link].to;
-    let buffer = topology.as_switch(to).and_then(|switch| switches[switch as usize].buffer.as_deref());
+    let buffer = topology.as_switch(to).and_then(|switch| switches[switch].buffer.as_deref());
     buffer.is_some_and(|buffer| buffer.is_pausing((port, priority), now))
 }
 
 /// Those of `stuck` that would be let go if all packets left but those in `stuck`.
-fn free(switches: &[Switch], topology: &Topology, stuck: &BTreeSet<Queue>) -> Vec<Queue> {
+fn free(switches: &Table<SwitchId, Switch>, topology: &Topology, stuck: &BTreeSet<Queue>) -> Vec<Queue> {
     let mut left: BTreeMap<NodeId, Vec<u64>> = BTreeMap::new();
     let mut free = Vec::new();
     for &(link, priority) in stuck {
         let (to, port) = topology.links[link].to;
-        let switch = &switches[topology.switch_number(to) as usize];
+        let switch = &switches[topology.switch_number(to)];
         let Some(buffer) = switch.buffer.as_deref() else { continue };
         let left = left.entry(to).or_insert_with(|| {
             let here = stuck.iter().filter(|&&(link, _)| topology.links[link].from.0 == to);
@@ -83,10 +83,10 @@ fn free(switches: &[Switch], topology: &Topology, stuck: &BTreeSet<Queue>) -> Ve
 }
 
 /// A circle among queues that wait for each other: from the first, always on to the first that holds what must leave.
-fn circle(switches: &[Switch], topology: &Topology, stuck: &BTreeSet<Queue>) -> Vec<LinkId> {
+fn circle(switches: &Table<SwitchId, Switch>, topology: &Topology, stuck: &BTreeSet<Queue>) -> Vec<LinkId> {
     let next = |&(link, priority): &Queue| {
         let (to, port) = topology.links[link].to;
-        let switch = &switches[topology.switch_number(to) as usize];
+        let switch = &switches[topology.switch_number(to)];
         let behind = stuck.iter().filter(|&&(out, of)| topology.links[out].from.0 == to && of == priority);
         let holds = |&&(out, of): &&Queue| {
             let mut waiting = switch.waiting(topology.links[out].from.1, of);

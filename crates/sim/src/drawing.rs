@@ -1,7 +1,7 @@
 //! A fabric for people: its nodes, links and faults as data, to be drawn and to be named.
 
 use crate::faults;
-use crate::ids::{LinkId, NodeId};
+use crate::ids::{LinkId, NodeId, SwitchId};
 use crate::keys::SpecError;
 use crate::spec::Spec;
 use crate::topology::{Topology, Wiring};
@@ -36,15 +36,14 @@ fn nodes(topology: &Topology) -> Vec<Value> {
         let count = so_far.entry(tier).or_default();
         let position = *count;
         *count += 1;
-        let leaf =
-            topology.as_host(node).map(|host| topology.node_name(topology.leaf_node(topology.leaf_of[host as usize])));
+        let leaf = topology.as_host(node).map(|host| topology.node_name(topology.leaf_node(topology.leaf(host))));
         json!({"name": topology.node_name(node), "tier": tier, "position": position, "leaf": leaf})
     };
     topology.node_ids().map(one).collect()
 }
 
 /// The word for a tier, as in the names of nodes.
-fn tier(topology: &Topology, switch: u32) -> &'static str {
+fn tier(topology: &Topology, switch: SwitchId) -> &'static str {
     match topology.tier(switch) {
         Tier::Host => "host",
         Tier::Leaf => "leaf",

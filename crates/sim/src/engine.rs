@@ -16,7 +16,7 @@ pub mod windows;
 
 use crate::deadlock;
 use crate::host::Host;
-use crate::ids::{LinkId, NodeId};
+use crate::ids::{LinkId, NodeId, SwitchId, Table};
 use crate::line::Line;
 use crate::net::Net;
 use crate::operations::News;
@@ -37,7 +37,7 @@ pub struct Sim<'n> {
     /// The hosts.
     pub hosts: Vec<Host>,
     /// The switches: leaves, then spines.
-    pub switches: Vec<Switch>,
+    pub switches: Table<SwitchId, Switch>,
     /// All they touch.
     pub world: World<'n>,
     /// What is seen of links at fixed intervals, if it is.
@@ -71,7 +71,7 @@ impl Sim<'_> {
         let from = self.net.topology.links[link].from;
         if let Some(switch) = self.net.topology.as_switch(from.0)
             && self.net.rules.marks_at_dequeue()
-            && let Port::Fifo(port) = &mut self.switches[switch as usize].ports[usize::from(from.1)]
+            && let Port::Fifo(port) = &mut self.switches[switch].ports[usize::from(from.1)]
         {
             port.settle(now, self.net.rules.of(port.class()), &mut self.world.wires);
         }
@@ -85,7 +85,7 @@ impl Sim<'_> {
         let (node, port) = self.net.topology.links[link].from;
         match self.net.topology.as_host(node) {
             Some(host) => self.hosts[host as usize].line(),
-            None => self.switches[self.net.topology.switch_number(node) as usize].ports[usize::from(port)].line(),
+            None => self.switches[self.net.topology.switch_number(node)].ports[usize::from(port)].line(),
         }
     }
 
@@ -107,7 +107,7 @@ impl Sim<'_> {
             self.hosts[host as usize].arrive(&mut self.world, hand);
         } else {
             let port = link.port(self.net.topology.first_link[node.index()]);
-            let switch = &mut self.switches[self.net.topology.switch_number(node) as usize];
+            let switch = &mut self.switches[self.net.topology.switch_number(node)];
             switch.arrive(&mut self.world, port, hand);
         }
     }
@@ -128,7 +128,7 @@ impl Sim<'_> {
         if let Some(host) = self.net.topology.as_host(node) {
             self.hosts[host as usize].fire(&mut self.world, what);
         } else {
-            self.switches[self.net.topology.switch_number(node) as usize].fire(&mut self.world, what);
+            self.switches[self.net.topology.switch_number(node)].fire(&mut self.world, what);
         }
     }
 
@@ -145,7 +145,7 @@ impl Sim<'_> {
             let host = &self.hosts[host as usize];
             host.timers.next().min((host.wake, self.net.wake_class()))
         } else {
-            self.switches[self.net.topology.switch_number(node) as usize].timers.next()
+            self.switches[self.net.topology.switch_number(node)].timers.next()
         }
     }
 
@@ -161,7 +161,7 @@ impl Sim<'_> {
             if let Some((_, what)) = host.timers.pop() {
                 self.fire(node, now, what);
             }
-        } else if let Some((_, what)) = self.switches[self.net.topology.switch_number(node) as usize].timers.pop() {
+        } else if let Some((_, what)) = self.switches[self.net.topology.switch_number(node)].timers.pop() {
             self.fire(node, now, what);
         }
     }
@@ -171,7 +171,7 @@ impl Sim<'_> {
     pub(crate) fn publish(&mut self) {
         for (host, free) in self.world.free_queues.iter_mut().enumerate() {
             let home = self.net.topology.home(host as u32);
-            let port = &self.switches[home.leaf as usize].ports[usize::from(home.port)];
+            let port = &self.switches[home.leaf].ports[usize::from(home.port)];
             *free = port.lanes().map_or(0, |lanes| lanes.free_queues());
         }
     }

@@ -23,7 +23,7 @@ mod schedule;
 mod select;
 mod told;
 
-use crate::ids::LinkId;
+use crate::ids::{LinkId, SwitchId, Table};
 use crate::spec::{DetectionMode, Nics, Spec, SpecError, SwitchSpec};
 use crate::topology::{LinkSpec, Reach, Topology};
 use crate::transport::TransportSpec;
@@ -60,8 +60,8 @@ pub enum Step {
 #[derive(Debug, Default)]
 pub struct Faults {
     schedule: Schedule,
-    /// By switch, in order.
-    steps: Vec<Vec<(Time, Step)>>,
+    /// In order.
+    steps: Table<SwitchId, Vec<(Time, Step)>>,
     /// What switches take for down, by number: sets of links, the first of which is empty.
     maps: Vec<BTreeSet<LinkId>>,
 }
@@ -89,7 +89,7 @@ impl Faults {
         let news = news::by_switch(links, &changes, how, topology, go_on);
         let (mut steps, maps) = repair::steps(&news, control, topology, go_on);
         for (&switch, deaths) in &schedule.deaths {
-            let steps = &mut steps[switch as usize];
+            let steps = &mut steps[switch];
             steps.extend(deaths.iter().map(|&at| (at, Step::Dies)));
             steps.sort_by_key(|&(at, step)| (at, step != Step::Dies));
         }
@@ -107,16 +107,16 @@ impl Faults {
     }
 
     /// What changes at a switch, and when.
-    pub fn steps(&self, switch: u32) -> &[(Time, Step)] {
-        self.steps.get(switch as usize).map_or(&[], Vec::as_slice)
+    pub fn steps(&self, switch: SwitchId) -> &[(Time, Step)] {
+        self.steps.get(switch).map_or(&[], Vec::as_slice)
     }
 
     /// Which routes a switch uses at this instant: see [`Topology::choices`].
-    pub fn row(&self, topology: &Topology, switch: u32, at: Time) -> u32 {
+    pub fn row(&self, topology: &Topology, switch: SwitchId, at: Time) -> u32 {
         let steps = self.steps(switch);
         let until = &steps[..steps.partition_point(|step| step.0 <= at)];
         let row = |&(_, step): &(Time, Step)| if let Step::Routes(row) = step { Some(row) } else { None };
-        until.iter().rev().find_map(row).unwrap_or(switch * topology.leaves)
+        until.iter().rev().find_map(row).unwrap_or(topology.first_row(switch))
     }
 
     /// Is a link down at this instant?
@@ -145,7 +145,7 @@ impl Faults {
 
     /// Must the ports of a switch keep their packets until transmission starts? Those do that may lose what waits there,
     /// or whose rate or delay is not known before.
-    pub fn keeps(&self, switch: u32, topology: &Topology) -> bool {
+    pub fn keeps(&self, switch: SwitchId, topology: &Topology) -> bool {
         let node = topology.switch_node(switch);
         let changes = |port| {
             let faults = self.schedule.links.get(&topology.out_number(node, port));
@@ -184,7 +184,7 @@ fn cut_off(topology: &Topology, down: &BTreeSet<LinkId>, pairs: &[(u32, u32)]) -
         let out = topology.host_link(host);
         !down.contains(&out) && !down.contains(&topology.back(out))
     };
-    let meets = |a: u32, b: u32| reach.reaches(topology.leaf_of[a as usize], topology.leaf_of[b as usize]);
+    let meets = |a: u32, b: u32| reach.reaches(topology.leaf(a), topology.leaf(b));
     pairs.iter().map(|&(a, b)| !(wired(a) && wired(b) && meets(a, b) && meets(b, a))).collect()
 }
 

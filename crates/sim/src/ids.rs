@@ -40,6 +40,12 @@ macro_rules! ids {
                 self.0 as usize
             }
 
+            /// The first so many.
+            #[inline]
+            pub fn first(count: u32) -> impl DoubleEndedIterator<Item = $name> + ExactSizeIterator + Clone {
+                (0..count).map($name)
+            }
+
             /// All from the first of a range to the one before its end.
             #[inline]
             pub fn each(range: Range<$name>) -> impl DoubleEndedIterator<Item = $name> + ExactSizeIterator + Clone {
@@ -64,6 +70,8 @@ macro_rules! ids {
 ids! {
     /// A link: one direction of a cable. Numbered at its receiver, so that the in-links of a node are contiguous.
     LinkId;
+    /// A switch: leaves come first.
+    SwitchId;
     /// A node: a host, or a switch counted behind all hosts.
     NodeId;
 }
@@ -106,6 +114,11 @@ impl<K: Id, T> Table<K, T> {
     /// Are there none?
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
+    }
+
+    /// That of an id, if there is a place for it.
+    pub fn get(&self, id: K) -> Option<&T> {
+        self.list.get(id.index())
     }
 
     /// All, in the order of numbers.
@@ -151,6 +164,24 @@ impl<K: Id, T> Index<Range<K>> for Table<K, T> {
     #[inline(always)]
     fn index(&self, ids: Range<K>) -> &[T] {
         &self.list[ids.start.index()..ids.end.index()]
+    }
+}
+
+impl<'a, K, T> IntoIterator for &'a Table<K, T> {
+    type Item = &'a T;
+    type IntoIter = std::slice::Iter<'a, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.list.iter()
+    }
+}
+
+impl<'a, K, T> IntoIterator for &'a mut Table<K, T> {
+    type Item = &'a mut T;
+    type IntoIter = std::slice::IterMut<'a, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.list.iter_mut()
     }
 }
 

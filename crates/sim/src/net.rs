@@ -2,7 +2,7 @@
 
 use crate::capture::Taps;
 use crate::faults::{Faults, Frail};
-use crate::ids::{LinkId, NodeId};
+use crate::ids::{LinkId, NodeId, SwitchId};
 use crate::line::Line;
 use crate::packet::{Clock, Fields, Hashing, Tags};
 use crate::port::AllRules;
@@ -154,13 +154,13 @@ impl Net {
     }
 
     /// What switch `id` mixes into its hashes. Where the public ns-3 code of ConWeave is followed: its node number.
-    pub fn switch_salt(&self, id: u32) -> u64 {
+    pub fn switch_salt(&self, id: SwitchId) -> u64 {
         match self.hashing.fields {
             Fields::Ports(_) => u64::from(self.topology.label(self.topology.switch_node(id))) ^ self.hash_salt,
             // Mixed by itself, or seeds and salts that count up together would cancel out.
             Fields::Header | Fields::QueuePairs(_) => {
                 let run = self.seed ^ hash::name("switch salt") ^ hash::mix(self.hash_salt);
-                hash::mix2(run, u64::from(id))
+                hash::mix2(run, u64::from(id.number()))
             }
         }
     }
@@ -215,7 +215,7 @@ impl Net {
     /// Are these two hosts in one rack?
     #[inline]
     pub fn same_rack(&self, a: u32, b: u32) -> bool {
-        b < self.topology.hosts && self.topology.leaf_of[a as usize] == self.topology.leaf_of[b as usize]
+        b < self.topology.hosts && self.topology.leaf(a) == self.topology.leaf(b)
     }
 
     /// The order of arrivals at one instant: mixed afresh, so that no link always wins.

@@ -12,7 +12,7 @@ pub(crate) use balance::Imbalance;
 pub(crate) use queue::Lengths;
 
 use crate::host::Host;
-use crate::ids::{NodeId, Table};
+use crate::ids::{NodeId, SwitchId, Table};
 use crate::line::Line;
 use crate::link::Wires;
 use crate::net::Net;
@@ -29,7 +29,7 @@ pub struct State<'a> {
     /// The hosts.
     pub hosts: &'a [Host],
     /// The switches.
-    pub switches: &'a [Switch],
+    pub switches: &'a Table<SwitchId, Switch>,
 }
 
 /// What has been seen of one link.
@@ -136,7 +136,7 @@ impl Samples {
                 Some(host) => self.look_at_host(&of.hosts[host as usize], first, at, of),
                 None => {
                     let switch = topology.switch_number(node);
-                    self.look_at_switch(switch, &of.switches[switch as usize], first, at, of)
+                    self.look_at_switch(switch, &of.switches[switch], first, at, of)
                 }
             };
             self.active[node] = active;
@@ -161,7 +161,7 @@ impl Samples {
         }
     }
 
-    fn look_at_switch(&mut self, number: u32, switch: &Switch, first: usize, at: Time, of: &State<'_>) -> bool {
+    fn look_at_switch(&mut self, number: SwitchId, switch: &Switch, first: usize, at: Time, of: &State<'_>) -> bool {
         let seen = &mut self.seen[first..first + switch.ports.len()];
         let mut active = false;
         self.sent.clear();

@@ -6,6 +6,7 @@ use crate::engine::{Limits, Sim, events, htsim, planned, windows};
 use crate::faults::Faults;
 use crate::flows::{Flows, Listed, Reroutes, Ties, Waits};
 use crate::host::Host;
+use crate::ids::SwitchId;
 use crate::link::Wires;
 use crate::log::Log;
 use crate::net::Net;
@@ -140,7 +141,7 @@ impl<'n> Sim<'n> {
     pub fn new(net: &'n Net, start: Start) -> Sim<'n> {
         let Start { flows, edge, fabric, log, limits, samples, warnings } = start;
         let hosts = (0..net.topology.hosts).map(|host| Host::new(host, net, &flows, edge.as_ref())).collect();
-        let switches = (0..net.topology.switches()).map(|switch| Switch::new(switch, net, &fabric)).collect();
+        let switches = net.topology.switch_ids().map(|switch| Switch::new(switch, net, &fabric)).collect();
         let wires = Wires::new(net.topology.links.iter().map(|l| l.to.0).collect(), net.topology.nodes() as usize);
         let asks = (0..net.topology.switches()).any(|switch| fabric.layout(switch).free_queues);
         let free_queues = vec![0; if asks { net.topology.hosts as usize } else { 0 }];
@@ -341,13 +342,19 @@ fn check_reachable(traffic: &[TrafficEntry], list: &[Listed], topology: &Topolog
         there.up && topology.out(there.to.0, there.to.1).up
     };
     for (flow, _) in list {
-        let (from, to) = (topology.leaf_of[flow.src as usize], topology.leaf_of[flow.dst as usize]);
-        let ways = |a: u32, b: u32| a == b || topology.ways[(a * topology.leaves + b) as usize] > 0;
+        let (from, to) = (topology.leaf(flow.src), topology.leaf(flow.dst));
+        let ways = |a, b| a == b || topology.ways[topology.pair(a, b)] > 0;
         if !(wired(flow.src) && wired(flow.dst) && ways(from, to) && ways(to, from)) {
             let entry = usize::from(flow.entry);
             let error = SpecError::said(
                 format!("traffic[{entry}]"),
-                format!("a flow from host {} (leaf {from}) to host {} (leaf {to})", flow.src, flow.dst),
+                format!(
+                    "a flow from host {} (leaf {}) to host {} (leaf {})",
+                    flow.src,
+                    from.number(),
+                    flow.dst,
+                    to.number()
+                ),
                 "hosts that can reach each other both ways; the links that are down leave no path",
             );
             return Err(error.of_entry(entry, &traffic[entry].name, traffic.len()));
@@ -361,10 +368,10 @@ fn seats(spec: &Spec, topology: &Topology, called: Called) -> (Option<Bank>, Ban
     let shape =
         |tier, ports| Shape { tier, hosts: topology.hosts, leaves: topology.leaves, ports, ways: topology.most_ways };
     // Alike are switches of one tier with as many ports: a scheme may take its rows for its ports.
-    let place = |switch: u32| (topology.tier(switch), topology.ports(topology.switch_node(switch)));
+    let place = |switch: SwitchId| (topology.tier(switch), topology.ports(topology.switch_node(switch)));
     let mut shapes: Vec<Shape> = Vec::new();
     let mut kinds = Vec::with_capacity(topology.switches() as usize);
-    for (tier, ports) in (0..topology.switches()).map(place) {
+    for (tier, ports) in topology.switch_ids().map(place) {
         let known = shapes.iter().position(|shape| (shape.tier, shape.ports) == (tier, ports));
         kinds.push(known.unwrap_or(shapes.len()) as u16);
         if known.is_none() {

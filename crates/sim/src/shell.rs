@@ -4,6 +4,7 @@
 use crate::address::Address;
 use crate::bank::{Asked, Bank, Call, Fired, NO_PEER};
 use crate::control::{answer_of, message_of, message_to, reply_to};
+use crate::ids::SwitchId;
 use crate::packet::{CE, ECT, InHand, MASKED, Packet};
 use crate::timers::{Timers, What};
 use crate::world::World;
@@ -207,7 +208,7 @@ pub(crate) trait Shell: Sized {
     }
 
     /// Sends a message of the scheme to the hosts of a rack but this device.
-    fn send_to_rack(&mut self, w: &mut World<'_>, leaf: u32, message: Packet, body: &[u8]) {
+    fn send_to_rack(&mut self, w: &mut World<'_>, leaf: SwitchId, message: Packet, body: &[u8]) {
         let (net, own) = (w.net, self.address());
         for dst in net.topology.hosts_of(leaf).iter().map(|&host| Address::host(host)).filter(|&host| host != own) {
             self.set_out(w, InHand::with_body(Packet { dst, ..message }, body.into()));

@@ -13,7 +13,7 @@ use crate::address::Address;
 use crate::bank::Bank;
 use crate::control::plan_ticks;
 use crate::faults::{Frail, Step};
-use crate::ids::NodeId;
+use crate::ids::{NodeId, SwitchId};
 use crate::log;
 use crate::net::Net;
 use crate::packet::{InHand, Packet, Tags};
@@ -38,7 +38,7 @@ const MADE_HERE: u16 = u16::MAX;
 /// A switch.
 #[derive(Debug)]
 pub struct Switch {
-    id: u32,
+    id: SwitchId,
     node: NodeId,
     tier: Tier,
     host_ports: u16,
@@ -79,7 +79,7 @@ pub struct Switch {
 
 impl Switch {
     /// Switch `id` of the network.
-    pub fn new(id: u32, net: &Net, fabric: &Bank) -> Self {
+    pub fn new(id: SwitchId, net: &Net, fabric: &Bank) -> Self {
         let topology = &net.topology;
         let node = topology.switch_node(id);
         let tier = topology.tier(id);
@@ -88,9 +88,9 @@ impl Switch {
             let cables = sizing::cables(topology, node, packet, net.clock);
             Box::new(SharedBuffer::new(shared, &cables, packet))
         });
-        let ports = ports_of(id, net, fabric.layout(id).queues);
+        let ports = ports_of(id, net, fabric.layout(id.number()).queues);
         let mut timers = Timers::default();
-        plan_ticks(&mut timers, fabric, id);
+        plan_ticks(&mut timers, fabric, id.number());
         if let Some(interval) = net.series_interval {
             timers.plan(Time::ZERO + interval, What::Sample);
         }
@@ -106,7 +106,7 @@ impl Switch {
             hooks: fabric.hooks(),
             just_queues: !(net.counts_reroutes || topology.as_wired || fabric.hooks().has(Hooks::EGRESS)),
             salt: net.switch_salt(id),
-            row: id * topology.leaves,
+            row: topology.first_row(id),
             map: 0,
             frail: net.frail(node),
             changes: steps.into_iter().map(|(_, step)| step).collect(),
@@ -123,7 +123,7 @@ impl Switch {
                 ),
             },
             before: vec![Counted::default(); if net.has_series() { ports.len() } else { 0 }],
-            peers: fabric.layout(id).peers,
+            peers: fabric.layout(id.number()).peers,
             ports,
             timers,
             probes: Probes::default(),
@@ -197,11 +197,9 @@ impl Switch {
     /// Sends a packet for a switch on: only leaves can be reached.
     #[cold]
     fn towards_switch(&mut self, w: &mut World<'_>, in_port: u16, hand: &mut InHand) {
-        let leaf = hand.packet.dst.number();
-        if leaf < w.net.topology.leaves {
-            self.inner_hop(w, in_port, leaf, hand);
-        } else {
-            self.lose(w, &hand.packet);
+        match hand.packet.dst.as_switch() {
+            Some(leaf) if leaf.number() < w.net.topology.leaves => self.inner_hop(w, in_port, leaf, hand),
+            _ => self.lose(w, &hand.packet),
         }
     }
 
@@ -228,7 +226,7 @@ impl Switch {
 
     /// A hop inside the fabric: the scheme chooses among the equal-cost ports.
     #[inline(always)]
-    fn inner_hop(&mut self, w: &mut World<'_>, in_port: u16, leaf: u32, hand: &mut InHand) {
+    fn inner_hop(&mut self, w: &mut World<'_>, in_port: u16, leaf: SwitchId, hand: &mut InHand) {
         let candidates = w.net.topology.choices(self.row, leaf);
         let tagged = hand.packet.way != Way::ANY && (w.net.hashing.tags == Tags::Explicit || in_port == MADE_HERE);
         let choice = match candidates {
@@ -301,15 +299,15 @@ impl Switch {
 
     /// The candidate that a path tag names here. Tags name paths as they are when nothing is broken; where the port is
     /// none of the candidates any more, the packet is hashed among those that are left.
-    fn tagged(&self, net: &Net, packet: &Packet, leaf: u32, candidates: &[u16]) -> usize {
+    fn tagged(&self, net: &Net, packet: &Packet, leaf: SwitchId, candidates: &[u16]) -> usize {
         let named = match packet.src.as_host() {
             None => packet.way.index(),
             Some(src) => {
-                let (first, second) = net.topology.split(net.topology.leaf_of[src as usize], leaf, packet.way.0);
+                let (first, second) = net.topology.split(net.topology.leaf(src), leaf, packet.way.0);
                 usize::from(if self.tier == Tier::Leaf { first } else { second })
             }
         };
-        if self.row == self.id * net.topology.leaves {
+        if self.row == net.topology.first_row(self.id) {
             return named;
         }
         let before = net.topology.uplinks(self.id, leaf);
@@ -496,7 +494,7 @@ impl Switch {
 }
 
 /// The egress ports of switch `id`, with `queues` held queues each.
-fn ports_of(id: u32, net: &Net, queues: u16) -> Vec<Port> {
+fn ports_of(id: SwitchId, net: &Net, queues: u16) -> Vec<Port> {
     let topology = &net.topology;
     let node = topology.switch_node(id);
     let keeps = net.commit_at_start
@@ -528,7 +526,7 @@ fn ports_of(id: u32, net: &Net, queues: u16) -> Vec<Port> {
 }
 
 /// What changes at switch `id`, and when: links that are down or slow from the start are told to a scheme that asks.
-fn steps_of(id: u32, net: &Net, fabric: &Bank) -> Vec<(Time, Step)> {
+fn steps_of(id: SwitchId, net: &Net, fabric: &Bank) -> Vec<(Time, Step)> {
     let topology = &net.topology;
     let node = topology.switch_node(id);
     let told = if fabric.hooks().has(Hooks::LINK) { topology.ports(node) } else { 0 };
@@ -538,7 +536,7 @@ fn steps_of(id: u32, net: &Net, fabric: &Bank) -> Vec<(Time, Step)> {
         (!link.up || link.rate < link.nominal_rate).then_some((Time::ZERO, step))
     });
     // Nobody else looks at maps.
-    let of_use = |step: Step| fabric.layout(id).components || !matches!(step, Step::Map(_));
+    let of_use = |step: Step| fabric.layout(id.number()).components || !matches!(step, Step::Map(_));
     failing.chain(net.faults.steps(id).iter().copied().filter(|&(_, step)| of_use(step))).collect()
 }
 

@@ -22,7 +22,7 @@ mod routes;
 pub(crate) mod spec;
 mod wiring;
 
-use crate::ids::{LinkId, NodeId, Table};
+use crate::ids::{LinkId, NodeId, SwitchId, Table};
 use crate::keys::SpecError;
 use crate::warden::{ALWAYS, GoOn};
 use spinewise_policy::{Span, Tier, Tree};
@@ -59,7 +59,7 @@ pub struct LinkSpec {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Home {
     /// Its leaf.
-    pub leaf: u32,
+    pub leaf: SwitchId,
     /// The port of the leaf that leads to it.
     pub port: u16,
 }
@@ -77,7 +77,7 @@ pub struct Topology {
     pub first_link: Vec<LinkId>,
     /// Link that a node's port feeds, by the link that comes in there.
     pub out_link: Table<LinkId, LinkId>,
-    /// Leaf of each host.
+    /// Leaf of each host, as workloads and schemes number them. See [`Topology::leaf`].
     pub leaf_of: Vec<u32>,
     /// Ways between leaves: `ways[from * leaves + to]`. Where [`Topology::tags_name_paths`] does not hold, the equal
     /// choices of the first leaf.
@@ -105,8 +105,8 @@ pub struct Topology {
     /// Bits per second of each leaf's links to switches, before overrides.
     nominal_uplinks: Vec<u64>,
     /// Number of each switch in the spec.
-    labels: Vec<u32>,
-    tiers: Vec<Tier>,
+    labels: Table<SwitchId, u32>,
+    tiers: Table<SwitchId, Tier>,
     naming: Naming,
     candidates: Vec<u16>,
     routes: Vec<(u32, u16)>,
@@ -167,14 +167,14 @@ impl Topology {
     }
 
     /// The node that a leaf is.
-    pub fn leaf_node(&self, leaf: u32) -> NodeId {
+    pub fn leaf_node(&self, leaf: SwitchId) -> NodeId {
         self.switch_node(leaf)
     }
 
     /// The node that a switch is: hosts come first.
     #[inline]
-    pub fn switch_node(&self, switch: u32) -> NodeId {
-        NodeId::new(self.hosts + switch)
+    pub fn switch_node(&self, switch: SwitchId) -> NodeId {
+        NodeId::new(self.hosts + switch.number())
     }
 
     /// The node that a host is.
@@ -197,14 +197,14 @@ impl Topology {
 
     /// The switch that a node is, if it is one.
     #[inline]
-    pub fn as_switch(&self, node: NodeId) -> Option<u32> {
-        node.number().checked_sub(self.hosts)
+    pub fn as_switch(&self, node: NodeId) -> Option<SwitchId> {
+        node.number().checked_sub(self.hosts).map(SwitchId::new)
     }
 
     /// The switch that a node is, which is no host.
     #[inline]
-    pub fn switch_number(&self, node: NodeId) -> u32 {
-        node.number() - self.hosts
+    pub fn switch_number(&self, node: NodeId) -> SwitchId {
+        SwitchId::new(node.number() - self.hosts)
     }
 
     /// All nodes, in the order of their numbers.
@@ -215,6 +215,34 @@ impl Topology {
     /// The nodes that are switches.
     pub fn switch_nodes(&self) -> impl DoubleEndedIterator<Item = NodeId> + ExactSizeIterator + Clone + use<> {
         NodeId::each(NodeId::new(self.hosts)..NodeId::new(self.nodes()))
+    }
+
+    /// All switches.
+    pub fn switch_ids(&self) -> impl DoubleEndedIterator<Item = SwitchId> + ExactSizeIterator + Clone + use<> {
+        SwitchId::first(self.switches())
+    }
+
+    /// The switches that are leaves.
+    pub fn leaf_ids(&self) -> impl DoubleEndedIterator<Item = SwitchId> + ExactSizeIterator + Clone + use<> {
+        SwitchId::first(self.leaves)
+    }
+
+    /// The place of a switch and a leaf in a table by `switch * leaves + leaf`.
+    #[inline]
+    pub(crate) fn pair(&self, switch: SwitchId, leaf: SwitchId) -> usize {
+        (switch.number() * self.leaves + leaf.number()) as usize
+    }
+
+    /// Where the routes of a switch begin as long as nothing has broken: see [`Topology::choices`].
+    #[inline]
+    pub fn first_row(&self, switch: SwitchId) -> u32 {
+        switch.number() * self.leaves
+    }
+
+    /// Leaf of a host.
+    #[inline]
+    pub fn leaf(&self, host: u32) -> SwitchId {
+        SwitchId::new(self.leaf_of[host as usize])
     }
 
     /// Number of switches.
@@ -229,8 +257,8 @@ impl Topology {
 
     /// Tier of a switch: a leaf has hosts; a switch next to a leaf and to a switch that is not next to any is in the
     /// middle; others are at the top.
-    pub fn tier(&self, switch: u32) -> Tier {
-        self.tiers[switch as usize]
+    pub fn tier(&self, switch: SwitchId) -> Tier {
+        self.tiers[switch]
     }
 
     /// Leaf of a host, and the port there.
@@ -240,18 +268,18 @@ impl Topology {
     }
 
     /// Hosts of a switch, in the order of its ports, which are its first.
-    pub fn hosts_of(&self, switch: u32) -> &[u32] {
-        &self.hosts_by_leaf[self.first_host[switch as usize] as usize..self.first_host[switch as usize + 1] as usize]
+    pub fn hosts_of(&self, switch: SwitchId) -> &[u32] {
+        &self.hosts_by_leaf[self.first_host[switch.index()] as usize..self.first_host[switch.index() + 1] as usize]
     }
 
     /// Number of ports of a switch that lead to hosts.
-    pub fn host_ports(&self, switch: u32) -> u16 {
+    pub fn host_ports(&self, switch: SwitchId) -> u16 {
         self.hosts_of(switch).len() as u16
     }
 
     /// Number of a node in the spec: of a switch of a graph, what its list of links calls it.
     pub fn label(&self, node: NodeId) -> u32 {
-        self.as_switch(node).map_or(node.number(), |switch| self.labels[switch as usize])
+        self.as_switch(node).map_or(node.number(), |switch| self.labels[switch])
     }
 
     /// Nominal rate of a host's link, bits per second.
@@ -300,21 +328,20 @@ impl Topology {
 
     /// Equal-cost ports of a switch towards a leaf, before anything breaks.
     #[inline]
-    pub fn uplinks(&self, switch: u32, leaf: u32) -> &[u16] {
-        let (at, len) = self.routes[(switch * self.leaves + leaf) as usize];
+    pub fn uplinks(&self, switch: SwitchId, leaf: SwitchId) -> &[u16] {
+        let (at, len) = self.routes[self.pair(switch, leaf)];
         &self.candidates[at as usize..at as usize + usize::from(len)]
     }
 
     /// Ways from the rack of one host to that of another.
     pub fn ways_between(&self, from: u32, to: u32) -> u16 {
-        let (from, to) = (self.leaf_of[from as usize], self.leaf_of[to as usize]);
-        self.ways[(from * self.leaves + to) as usize]
+        self.ways[self.pair(self.leaf(from), self.leaf(to))]
     }
 
-    /// Ports of a switch towards a leaf that uses the routes from `row` on: `switch * leaves` unless something has broken.
+    /// Ports of a switch towards a leaf that uses the routes from `row` on: [`Topology::first_row`] unless something has broken.
     #[inline]
-    pub fn choices(&self, row: u32, leaf: u32) -> &[u16] {
-        let (at, len) = self.routes[(row + leaf) as usize];
+    pub fn choices(&self, row: u32, leaf: SwitchId) -> &[u16] {
+        let (at, len) = self.routes[(row + leaf.number()) as usize];
         &self.candidates[at as usize..at as usize + usize::from(len)]
     }
 
@@ -325,7 +352,7 @@ impl Topology {
     }
 
     /// The switch behind a port that leads to one.
-    pub fn behind(&self, switch: u32, port: u16) -> u32 {
+    pub fn behind(&self, switch: SwitchId, port: u16) -> SwitchId {
         self.switch_number(self.out(self.switch_node(switch), port).to.0)
     }
 
@@ -354,9 +381,9 @@ impl Topology {
         let Some(switch) = self.as_switch(node) else { return format!("host{}", node.number()) };
         match self.naming {
             Naming::Numbers => format!("switch{}", self.label(node)),
-            _ if switch < self.leaves => format!("leaf{switch}"),
-            Naming::Tiers => format!("spine{}", switch - self.leaves),
-            Naming::FatTree { aggregations } => match switch - self.leaves {
+            _ if switch.number() < self.leaves => format!("leaf{}", switch.number()),
+            Naming::Tiers => format!("spine{}", switch.number() - self.leaves),
+            Naming::FatTree { aggregations } => match switch.number() - self.leaves {
                 number if number < aggregations => format!("aggregation{number}"),
                 number => format!("core{}", number - aggregations),
             },
@@ -367,7 +394,7 @@ impl Topology {
     /// before overrides. In a graph whose leaves also pass on what is for others, that takes of the same links.
     pub fn leaf_rates(&self) -> (Vec<u64>, Vec<u64>, Vec<u64>) {
         let (mut up, mut down) = (Vec::new(), Vec::new());
-        for leaf in 0..self.leaves {
+        for leaf in self.leaf_ids() {
             let node = self.leaf_node(leaf);
             let ports = self.host_ports(leaf)..self.ports(node);
             let sum = |number: &dyn Fn(u16) -> LinkId| -> u64 {

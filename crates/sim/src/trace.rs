@@ -116,7 +116,7 @@ fn check(sim: &Sim<'_>, spec: &Spec, flows: &[u32]) -> Result<(), SpecError> {
             return Err(error(flow.to_string(), allowed, None));
         };
         if sim.net.same_rack(found.src, found.dst) {
-            let leaf = sim.net.topology.leaf_node(sim.net.topology.leaf_of[found.src as usize]);
+            let leaf = sim.net.topology.leaf_node(sim.net.topology.leaf(found.src));
             return Err(error(
                 flow.to_string(),
                 "a flow between two racks".into(),

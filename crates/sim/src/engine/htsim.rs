@@ -8,7 +8,7 @@
 
 use super::Sim;
 use super::plans::{self, Plans};
-use crate::ids::{LinkId, NodeId, Table};
+use crate::ids::{LinkId, NodeId, SwitchId, Table};
 use crate::operations::News;
 use crate::packet::InHand;
 use crate::timers::What;
@@ -22,7 +22,7 @@ enum Event {
     /// The first packet on its way along a link arrives.
     Arrival(LinkId),
     /// The first packet inside a switch gets to its port.
-    Through(u32),
+    Through(SwitchId),
     /// A transmission on a link ends.
     End(LinkId),
     /// The NIC of a host is free.
@@ -50,7 +50,7 @@ struct Run {
     /// For each host: packets in the ring of its link that its NIC has sent.
     known: Vec<usize>,
     /// For each switch: packets inside, with the links they came by.
-    inside: Vec<VecDeque<(LinkId, InHand)>>,
+    inside: Table<SwitchId, VecDeque<(LinkId, InHand)>>,
 }
 
 /// Runs to the end. Returns the instant it stopped at.
@@ -100,7 +100,7 @@ impl Run {
             sent: Table::filled(Sent::default(), topology.links.len()),
             outs: plans::outs(topology),
             known: vec![0; topology.hosts as usize],
-            inside: vec![VecDeque::new(); topology.switches() as usize],
+            inside: Table::filled(VecDeque::new(), topology.switches() as usize),
         }
     }
 
@@ -118,7 +118,7 @@ impl Run {
             self.list(sim, node, now);
         } else {
             let switch = sim.net.topology.switch_number(node);
-            let inside = &mut self.inside[switch as usize];
+            let inside = &mut self.inside[switch];
             inside.push_back((link, hand));
             if inside.len() == 1 {
                 self.plans.plan(now, Event::Through(switch));
@@ -130,12 +130,12 @@ impl Run {
     }
 
     /// A packet gets to its port.
-    fn pass(&mut self, sim: &mut Sim<'_>, switch: u32, now: Time) {
-        let Some((link, mut hand)) = self.inside[switch as usize].pop_front() else { return };
+    fn pass(&mut self, sim: &mut Sim<'_>, switch: SwitchId, now: Time) {
+        let Some((link, mut hand)) = self.inside[switch].pop_front() else { return };
         let node = sim.net.topology.switch_node(switch);
         sim.arrive(node, link, now, &mut hand);
         self.list(sim, node, now);
-        if !self.inside[switch as usize].is_empty() {
+        if !self.inside[switch].is_empty() {
             self.plans.plan(now, Event::Through(switch));
         }
     }
@@ -201,7 +201,7 @@ impl Run {
     /// Lists what a switch has sent and planned. The end of a transmission that a port waits for is planned already; if it
     /// has been, the port goes on at once.
     fn list_switch(&mut self, sim: &mut Sim<'_>, node: NodeId, now: Time) {
-        let switch = sim.net.topology.switch_number(node) as usize;
+        let switch = sim.net.topology.switch_number(node);
         self.begin_all(sim, node);
         while let Some((at, what)) = sim.switches[switch].timers.pop() {
             let (What::TransmitDone(port) | What::LateTransmitDone(port)) = what else {

@@ -267,7 +267,7 @@ impl Run {
 
     /// Lists the timers that a switch has set for its scheme, what it has sent, and the ends of transmissions it waits for.
     fn list_switch(&mut self, sim: &mut Sim<'_>, node: NodeId, now: Time) {
-        let switch = sim.net.topology.switch_number(node) as usize;
+        let switch = sim.net.topology.switch_number(node);
         let mut later = Vec::new();
         while let Some((at, what)) = sim.switches[switch].timers.pop() {
             match what {

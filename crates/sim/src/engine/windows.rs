@@ -117,7 +117,7 @@ fn work_switch(sim: &mut Sim<'_>, node: NodeId, (start, end): (Time, Time), room
     let first = links.start;
     gather(sim.net, &sim.world.wires, links.clone(), (start, end), keys, sorter);
     let Sim { net, switches, world, .. } = sim;
-    let switch = &mut switches[net.topology.switch_number(node) as usize];
+    let switch = &mut switches[net.topology.switch_number(node)];
     if world.wires.heads.len() >= TOUCH_FROM && keys.len() >= switch.ports.len() {
         std::hint::black_box(switch.ports.iter().fold(0, |touched, port| touched ^ port.touch(&world.wires)));
     }

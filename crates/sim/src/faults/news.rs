@@ -4,7 +4,7 @@
 //! cannot reach a switch reaches it when some link works again.
 
 use super::detect::{Changes, Links, Seen};
-use crate::ids::LinkId;
+use crate::ids::{LinkId, SwitchId, Table};
 use crate::spec::{Detection, DetectionMode};
 use crate::topology::Topology;
 use crate::warden::GoOn;
@@ -33,8 +33,8 @@ pub(super) fn by_switch(
     how: &Detection,
     topology: &Topology,
     go_on: GoOn<'_>,
-) -> Vec<Vec<(Time, News)>> {
-    let mut all = vec![Vec::new(); topology.switches() as usize];
+) -> Table<SwitchId, Vec<(Time, News)>> {
+    let mut all = Table::filled(Vec::new(), topology.switches() as usize);
     let at_once = how.mode == DetectionMode::Oracle;
     let comes_up = |&&(_, seen): &&(Time, Seen)| seen != Seen::Down;
     let mut ups: Vec<Time> = changes.values().flatten().filter(comes_up).map(|&(at, _)| at).collect();
@@ -45,16 +45,16 @@ pub(super) fn by_switch(
         let Some(switch) = topology.as_switch(spec.from.0) else { continue };
         // Who keeps the routes of the whole fabric has no use for such news.
         let tells = how.reconverge && !topology.is_host(spec.to.0) && !topology.as_wired;
-        let mut heard = vec![Time::ZERO; all.len()];
+        let mut heard = Table::filled(Time::ZERO, all.len());
         let mut was_down = false;
         for &(at, seen) in changes.iter().take_while(|_| go_on()) {
-            all[switch as usize].push((at, News::Own(spec.from.1, seen)));
+            all[switch].push((at, News::Own(spec.from.1, seen)));
             let down = seen == Seen::Down;
             if !tells || down == was_down {
                 continue;
             }
             was_down = down;
-            for (switch, arrives) in flood.arrivals(at, switch).iter().enumerate() {
+            for (switch, arrives) in flood.arrivals(at, switch).numbered() {
                 // Later news of a link does not overtake: what is newer counts.
                 heard[switch] = heard[switch].max(*arrives);
                 if heard[switch] < Time::NEVER {
@@ -81,14 +81,14 @@ struct Flood<'a> {
 
 impl Flood<'_> {
     /// When each switch hears what one of them knows at `at`.
-    fn arrivals(&self, at: Time, origin: u32) -> Vec<Time> {
+    fn arrivals(&self, at: Time, origin: SwitchId) -> Table<SwitchId, Time> {
         let switches = self.topology.switches() as usize;
         if self.at_once {
-            return vec![at; switches];
+            return Table::filled(at, switches);
         }
-        let mut arrivals = vec![Time::NEVER; switches];
+        let mut arrivals = Table::filled(Time::NEVER, switches);
         // Those that hear of it pass it on again whenever a link is found to work again.
-        let (mut known, mut since): (Vec<(Time, u32)>, Time) = (vec![(at, origin)], at);
+        let (mut known, mut since): (Vec<(Time, SwitchId)>, Time) = (vec![(at, origin)], at);
         loop {
             self.spread(since, &known, &mut arrivals);
             if arrivals.iter().all(|&arrival| arrival < Time::NEVER) {
@@ -96,7 +96,7 @@ impl Flood<'_> {
             }
             let Some(&next) = self.ups.get(self.ups.partition_point(|&at| at <= since)) else { return arrivals };
             since = next;
-            let has = (0u32..).zip(&arrivals).filter(|(_, arrival)| **arrival < Time::NEVER);
+            let has = arrivals.numbered().filter(|(_, arrival)| **arrival < Time::NEVER);
             known = has.map(|(switch, &arrival)| (arrival.max(next), switch)).collect();
         }
     }
@@ -113,10 +113,10 @@ impl Flood<'_> {
     }
 
     /// Notes earlier arrivals of what some switches know, over links that pass it on at `at`.
-    fn spread(&self, at: Time, known: &[(Time, u32)], arrivals: &mut [Time]) {
-        let mut heap: BinaryHeap<Reverse<(Time, u32)>> = BinaryHeap::new();
+    fn spread(&self, at: Time, known: &[(Time, SwitchId)], arrivals: &mut Table<SwitchId, Time>) {
+        let mut heap: BinaryHeap<Reverse<(Time, SwitchId)>> = BinaryHeap::new();
         for &(time, switch) in known {
-            arrivals[switch as usize] = arrivals[switch as usize].min(time);
+            arrivals[switch] = arrivals[switch].min(time);
             heap.push(Reverse((time, switch)));
         }
         let topology = self.topology;
@@ -126,8 +126,8 @@ impl Flood<'_> {
                 let number = topology.out_number(node, port);
                 let link = &topology.links[number];
                 let (next, arrives) = (topology.switch_number(link.to.0), time + link.delay + self.hop);
-                if arrives < arrivals[next as usize] && self.passes(number, at) {
-                    arrivals[next as usize] = arrives;
+                if arrives < arrivals[next] && self.passes(number, at) {
+                    arrivals[next] = arrives;
                     heap.push(Reverse((arrives, next)));
                 }
             }

@@ -7,7 +7,7 @@
 use super::Step;
 use super::detect::Seen;
 use super::news::News;
-use crate::ids::LinkId;
+use crate::ids::{LinkId, SwitchId, Table};
 use crate::topology::{Reach, Topology};
 use crate::warden::GoOn;
 use spinewise_policy::{Span, Time};
@@ -49,14 +49,15 @@ impl Shared<'_> {
     }
 
     /// The row of the routes that a switch uses with this knowledge: its first if they are the same.
-    fn add_row(&mut self, switch: u32, known: &Known) -> u32 {
-        let base = switch * self.topology.leaves;
+    fn add_row(&mut self, switch: SwitchId, known: &Known) -> u32 {
+        let base = self.topology.first_row(switch);
         let down = known.cables(self.topology);
         if !down.is_empty() && !self.reaches.contains_key(&down) {
             self.reaches.insert(down.clone(), Reach::over(self.topology, &down, self.go_on));
         }
         let (topology, reach) = (&mut *self.topology, self.reaches.get(&down));
-        let routes: Vec<Vec<u16>> = (0..topology.leaves)
+        let routes: Vec<Vec<u16>> = topology
+            .leaf_ids()
             .map(|leaf| {
                 let mut ports = match reach {
                     Some(reach) => reach.ports(topology, switch, leaf, &down),
@@ -66,33 +67,33 @@ impl Shared<'_> {
                 ports
             })
             .collect();
-        let same = (0u32..).zip(&routes).all(|(leaf, ports)| topology.uplinks(switch, leaf) == ports);
+        let same = topology.leaf_ids().zip(&routes).all(|(leaf, ports)| topology.uplinks(switch, leaf) == ports);
         if same { base } else { topology.add_row(&routes) }
     }
 }
 
 /// What changes at each switch, and when.
-type Steps = Vec<Vec<(Time, Step)>>;
+type Steps = Table<SwitchId, Vec<(Time, Step)>>;
 
 /// What changes at each switch, and when, if it computes its routes anew `control` after it has heard of a change; and
 /// the maps that the steps name. Adds the routes to `topology`, unless its routes stay as wired: a scheme that goes round
 /// dead links by itself is only told of them.
 pub(super) fn steps(
-    news: &[Vec<(Time, News)>],
+    news: &Table<SwitchId, Vec<(Time, News)>>,
     control: Span,
     topology: &mut Topology,
     go_on: GoOn<'_>,
 ) -> (Steps, Vec<BTreeSet<LinkId>>) {
     let mut shared = Shared { topology, go_on, reaches: BTreeMap::new(), maps: vec![BTreeSet::new()] };
-    let of = |(switch, news): (u32, &Vec<(Time, News)>)| {
+    let of = |(switch, news): (SwitchId, &Vec<(Time, News)>)| {
         Router::new(switch, shared.topology).live(news, control, &mut shared)
     };
-    ((0u32..).zip(news).map(of).collect(), shared.maps)
+    (news.numbered().map(of).collect(), shared.maps)
 }
 
 /// A switch that learns, and what comes of it.
 struct Router {
-    switch: u32,
+    switch: SwitchId,
     known: Known,
     /// Links whose senders take them for down, as it has heard.
     heard: BTreeSet<LinkId>,
@@ -105,8 +106,8 @@ struct Router {
 }
 
 impl Router {
-    fn new(switch: u32, topology: &Topology) -> Router {
-        let row = switch * topology.leaves;
+    fn new(switch: SwitchId, topology: &Topology) -> Router {
+        let row = topology.first_row(switch);
         Router {
             switch,
             known: Known::default(),

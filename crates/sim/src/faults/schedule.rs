@@ -2,7 +2,7 @@
 
 use super::Interval;
 use super::select::Map;
-use crate::ids::LinkId;
+use crate::ids::{LinkId, SwitchId};
 use crate::spec::{Broken, Effect, Fault, Pairs, SpecError};
 use crate::topology::Topology;
 use serde_json::json;
@@ -97,7 +97,7 @@ pub(super) struct Schedule {
     /// By link.
     pub links: BTreeMap<LinkId, Arc<LinkFaults>>,
     /// When switches die, by switch.
-    pub deaths: BTreeMap<u32, Vec<Time>>,
+    pub deaths: BTreeMap<SwitchId, Vec<Time>>,
     /// What is down for good and must not cut hosts off: fault and link.
     pub for_good: Vec<(usize, LinkId)>,
 }

@@ -1,6 +1,6 @@
 //! Which links a fault hits, by the names in the spec.
 
-use crate::ids::{LinkId, NodeId};
+use crate::ids::{LinkId, NodeId, SwitchId};
 use crate::spec::{Broken, Effect, Fault, FaultWay, Pairs, SpecError};
 use crate::topology::Topology;
 use serde_json::json;
@@ -19,7 +19,7 @@ impl Map<'_> {
     }
 
     /// The switch that is broken, if it is one.
-    pub(super) fn switch(&self, broken: &Broken) -> Option<u32> {
+    pub(super) fn switch(&self, broken: &Broken) -> Option<SwitchId> {
         let Broken::Switch(name) = broken else { return None };
         self.topology.as_switch(*self.names.get(name)?)
     }

@@ -61,7 +61,7 @@ impl Shell for Host {
     }
 
     fn spread(&mut self, w: &mut World<'_>, to: To, message: Packet, body: &[u8]) {
-        let leaf = w.net.topology.leaf_of[self.id as usize];
+        let leaf = w.net.topology.leaf(self.id);
         match to {
             To::Rack => self.send_to_rack(w, leaf, message, body),
             // A host's only neighbour is its leaf.
@@ -85,18 +85,18 @@ impl Shell for Host {
 #[inline]
 pub(super) fn call<'a>(net: &'a Net, id: u32, now: Time, about: Address, edge: &Bank) -> Call<'a> {
     let topology = &net.topology;
-    let leaf = topology.leaf_of[id as usize];
+    let leaf = topology.leaf(id);
     let leaves = topology.leaves as usize;
-    let ways = &topology.ways[leaf as usize * leaves..(leaf as usize + 1) * leaves];
+    let ways = &topology.ways[leaf.index() * leaves..(leaf.index() + 1) * leaves];
     let peer = peer_of(about, edge.peers(id), topology);
     let view = HostView {
         host: id,
-        leaf,
+        leaf: leaf.number(),
         leaf_of: &topology.leaf_of,
         ways,
         link_rate: net.host_rate,
         path_rate: net.path_rate,
-        path_rates: net.path_rates.get(leaf as usize).map_or(&[], |rates| rates),
+        path_rates: net.path_rates.get(leaf.index()).map_or(&[], |rates| rates),
         base_rtt: net.base_rtt,
         base_one_way: net.base_one_way,
         mss: net.frame.mss,

@@ -2,6 +2,7 @@
 
 use super::crossing::Crossings;
 use super::cuts::{Cut, Gate, cuts};
+use crate::ids::SwitchId;
 use crate::packet::Clock;
 use crate::topology::{LinkSpec, Topology};
 use std::collections::BTreeMap;
@@ -45,7 +46,7 @@ pub(super) struct Bounds<'a> {
     clock: Clock,
     crossings: Crossings,
     /// By the leaves and the bytes of a full packet.
-    pairs: BTreeMap<(u32, u32, u64), Pair>,
+    pairs: BTreeMap<(SwitchId, SwitchId, u64), Pair>,
 }
 
 /// The links of the hosts, and the least times between their leaves of a full packet and of the short one.
@@ -66,7 +67,7 @@ impl<'a> Bounds<'a> {
     /// before it sends again what it has heard nothing of.
     pub(super) fn of(&mut self, src: u32, dst: u32, data: &Data, patience: u64) -> u64 {
         let (topology, clock) = (self.topology, self.clock);
-        let leaves = (topology.leaf_of[src as usize], topology.leaf_of[dst as usize]);
+        let leaves = (topology.leaf(src), topology.leaf(dst));
         let mut crossing = |bytes| self.crossings.time(topology, leaves, bytes, clock);
         let (first, last) = (topology.links[topology.host_link(src)], *topology.last_link(dst));
         let ends = Ends { first, last, full: crossing(data.wire), rest: crossing(data.rest) };
@@ -86,7 +87,7 @@ impl<'a> Bounds<'a> {
         u64::try_from(least).unwrap_or(u64::MAX)
     }
 
-    fn learn(&mut self, (from, to): (u32, u32), wire: u64) {
+    fn learn(&mut self, (from, to): (SwitchId, SwitchId), wire: u64) {
         let (topology, clock) = (self.topology, self.clock);
         let crossings = &mut self.crossings;
         self.pairs.entry((from, to, wire)).or_insert_with(|| {
@@ -100,7 +101,7 @@ impl<'a> Bounds<'a> {
         });
     }
 
-    fn learn_cuts(&mut self, (from, to): (u32, u32), wire: u64) {
+    fn learn_cuts(&mut self, (from, to): (SwitchId, SwitchId), wire: u64) {
         let (topology, clock, crossings) = (self.topology, self.clock, &mut self.crossings);
         if let Some(pair) = self.pairs.get_mut(&(from, to, wire)) {
             pair.cuts.get_or_insert_with(|| cuts(topology, crossings, (from, to), wire, clock));
@@ -205,7 +206,7 @@ impl<'a> Bounds<'a> {
 }
 
 /// The links from one leaf to another if no switch on the way has a choice.
-fn only_path(topology: &Topology, from: u32, to: u32) -> Option<Vec<LinkSpec>> {
+fn only_path(topology: &Topology, from: SwitchId, to: SwitchId) -> Option<Vec<LinkSpec>> {
     let (mut switch, mut path) = (from, Vec::new());
     while switch != to {
         let &[port] = topology.uplinks(switch, to) else { return None };

@@ -1,5 +1,6 @@
 //! The least time of one packet from a switch to a leaf, alone, by any path that packets can take.
 
+use crate::ids::SwitchId;
 use crate::packet::Clock;
 use crate::topology::{LinkSpec, Topology};
 use std::collections::BTreeMap;
@@ -53,12 +54,12 @@ impl Path {
 #[derive(Debug, Default)]
 pub(super) struct Crossings {
     /// By (switch, leaf).
-    known: BTreeMap<(u32, u32), Vec<Path>>,
+    known: BTreeMap<(SwitchId, SwitchId), Vec<Path>>,
 }
 
 impl Crossings {
     /// Those from a switch to a leaf; none if no path leads there.
-    pub(super) fn between(&mut self, topology: &Topology, from: u32, to: u32) -> &[Path] {
+    pub(super) fn between(&mut self, topology: &Topology, from: SwitchId, to: SwitchId) -> &[Path] {
         self.known.entry((to, to)).or_insert_with(|| vec![Path::default()]);
         let mut open = vec![from];
         while let Some(&switch) = open.last() {
@@ -85,7 +86,13 @@ impl Crossings {
     }
 
     /// The least time of a packet from a switch to a leaf.
-    pub(super) fn time(&mut self, topology: &Topology, (from, to): (u32, u32), bytes: u64, clock: Clock) -> u64 {
+    pub(super) fn time(
+        &mut self,
+        topology: &Topology,
+        (from, to): (SwitchId, SwitchId),
+        bytes: u64,
+        clock: Clock,
+    ) -> u64 {
         self.between(topology, from, to).iter().map(|path| path.time(bytes, clock)).min().unwrap_or(0)
     }
 }

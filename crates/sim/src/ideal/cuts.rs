@@ -1,7 +1,7 @@
 //! Sets of links of which every path between two leaves has one: what they can carry bounds what paths carry together.
 
 use super::crossing::{Crossings, Path};
-use crate::ids::LinkId;
+use crate::ids::{LinkId, SwitchId};
 use crate::packet::Clock;
 use crate::topology::Topology;
 use std::collections::BTreeMap;
@@ -32,7 +32,7 @@ struct Edge {
 /// All paths from one leaf to another.
 struct Paths {
     /// Switches, each before those behind it.
-    switches: Vec<u32>,
+    switches: Vec<SwitchId>,
     edges: Vec<Edge>,
 }
 
@@ -40,7 +40,7 @@ struct Paths {
 pub(super) fn cuts(
     topology: &Topology,
     crossings: &mut Crossings,
-    (from, to): (u32, u32),
+    (from, to): (SwitchId, SwitchId),
     bytes: u64,
     clock: Clock,
 ) -> Vec<Cut> {
@@ -71,7 +71,7 @@ pub(super) fn cuts(
 }
 
 impl Paths {
-    fn between(topology: &Topology, from: u32, to: u32) -> Paths {
+    fn between(topology: &Topology, from: SwitchId, to: SwitchId) -> Paths {
         // Depth first; a switch is done when all behind it are.
         let (mut done, mut open) = (Vec::new(), vec![(from, 0)]);
         let mut seen = std::collections::BTreeSet::from([from]);
@@ -91,7 +91,8 @@ impl Paths {
             }
         }
         done.reverse();
-        let place: BTreeMap<u32, usize> = done.iter().enumerate().map(|(place, &switch)| (switch, place)).collect();
+        let place: BTreeMap<SwitchId, usize> =
+            done.iter().enumerate().map(|(place, &switch)| (switch, place)).collect();
         let edges = done.iter().flat_map(|&switch| {
             let place = &place;
             topology.uplinks(switch, to).iter().map(move |&port| Edge {

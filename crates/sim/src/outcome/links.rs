@@ -35,7 +35,7 @@ pub(super) fn close(sim: &mut Sim<'_>, stop: Time) -> Vec<LinkAccount> {
         let (node, port) = sim.net.topology.links[link.number].to;
         let frail = match sim.net.topology.as_host(node) {
             Some(host) => &sim.hosts[host as usize].frail,
-            None => &sim.switches[sim.net.topology.switch_number(node) as usize].frail,
+            None => &sim.switches[sim.net.topology.switch_number(node)].frail,
         };
         link.lost = frail.as_deref().map_or(0, |frail| frail.lost(port));
     }

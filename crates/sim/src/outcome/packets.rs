@@ -217,7 +217,7 @@ fn frail_mut<'a>(sim: &'a mut Sim<'_>, link: LinkId) -> Option<&'a mut Frail> {
     let node = sim.net.topology.links[link].to.0;
     match sim.net.topology.as_host(node) {
         Some(host) => sim.hosts[host as usize].frail.as_deref_mut(),
-        None => sim.switches[sim.net.topology.switch_number(node) as usize].frail.as_deref_mut(),
+        None => sim.switches[sim.net.topology.switch_number(node)].frail.as_deref_mut(),
     }
 }
 
@@ -226,7 +226,7 @@ fn tap<'a>(sim: &'a Sim<'_>, link: LinkId) -> Option<&'a Tap> {
     let (node, port) = sim.net.topology.links[link].to;
     let frail = match sim.net.topology.as_host(node) {
         Some(host) => sim.hosts[host as usize].frail.as_deref(),
-        None => sim.switches[sim.net.topology.switch_number(node) as usize].frail.as_deref(),
+        None => sim.switches[sim.net.topology.switch_number(node)].frail.as_deref(),
     };
     frail.and_then(|frail| frail.tap(port))
 }

@@ -4,6 +4,7 @@
 //! throughput is the share of the interval that a link was sending, so that links of different rates are even if they
 //! are equally full.
 
+use crate::ids::{SwitchId, Table};
 use crate::topology::Topology;
 use spinewise_policy::Span;
 
@@ -27,8 +28,7 @@ impl Group {
 /// All such links.
 #[derive(Debug, Default)]
 pub(super) struct Balance {
-    /// By switch.
-    groups: Vec<Vec<Group>>,
+    groups: Table<SwitchId, Vec<Group>>,
 }
 
 /// How uneven they were.
@@ -39,7 +39,7 @@ pub struct Imbalance {
     /// That of the most uneven node.
     pub greatest: f64,
     /// Its number among the switches.
-    pub switch: u32,
+    pub switch: SwitchId,
 }
 
 impl Balance {
@@ -47,12 +47,12 @@ impl Balance {
     pub(super) fn new(topology: &Topology) -> Balance {
         let group = |ports| Group { ports, spread: 0, sent: 0 };
         let of = |switch| topology.choosable(switch).into_iter().map(group).collect();
-        Balance { groups: (0..topology.switches()).map(of).collect() }
+        Balance { groups: topology.switch_ids().map(of).collect() }
     }
 
     /// How long each port of a switch has spent sending in an interval.
-    pub(super) fn add(&mut self, switch: u32, sent: &[Span]) {
-        for group in &mut self.groups[switch as usize] {
+    pub(super) fn add(&mut self, switch: SwitchId, sent: &[Span]) {
+        for group in &mut self.groups[switch] {
             let (mut least, mut greatest, mut sum) = (u64::MAX, 0, 0);
             for &port in &group.ports {
                 let busy = sent[usize::from(port)].0;
@@ -67,8 +67,7 @@ impl Balance {
 
     /// Of all that has been added; nothing if no group has sent anything.
     pub(super) fn imbalance(&self) -> Option<Imbalance> {
-        let all =
-            (0u32..).zip(&self.groups).flat_map(|(switch, groups)| groups.iter().map(move |group| (switch, group)));
+        let all = self.groups.numbered().flat_map(|(switch, groups)| groups.iter().map(move |group| (switch, group)));
         let (mut spread, mut mean) = (0.0, 0.0);
         let mut worst = None;
         for (switch, group) in all {
@@ -86,10 +85,10 @@ impl Balance {
 impl Topology {
     /// The ports of a switch among which packets to some leaf may choose, in groups: ports of which packets to any one
     /// leaf choose are in one group.
-    pub fn choosable(&self, switch: u32) -> Vec<Vec<u16>> {
+    pub fn choosable(&self, switch: SwitchId) -> Vec<Vec<u16>> {
         let mut groups: Vec<Vec<u16>> = Vec::new();
         let mut last: &[u16] = &[];
-        for leaf in 0..self.leaves {
+        for leaf in self.leaf_ids() {
             let ports = self.uplinks(switch, leaf);
             if ports.len() < 2 || ports == last {
                 continue;
@@ -124,24 +123,24 @@ mod tests {
     fn it_is_what_conga_defines() {
         let mut one = balance(&[&[&[1, 2, 3]]]);
         assert_eq!(one.imbalance(), None, "nothing sent");
-        one.add(0, &spans(&[999, 30, 60, 90]));
+        one.add(SwitchId::new(0), &spans(&[999, 30, 60, 90]));
         let found = one.imbalance().expect("sent");
-        assert_eq!((found.mean, found.greatest, found.switch), (1.0, 1.0, 0), "(90 - 30) / 60");
+        assert_eq!((found.mean, found.greatest, found.switch), (1.0, 1.0, SwitchId::new(0)), "(90 - 30) / 60");
         // An interval in which all send alike, as much: half as uneven.
-        one.add(0, &spans(&[0, 60, 60, 60]));
+        one.add(SwitchId::new(0), &spans(&[0, 60, 60, 60]));
         assert_eq!(one.imbalance().expect("sent").mean, 0.5);
         // One in which nothing is sent changes nothing.
-        one.add(0, &spans(&[5, 0, 0, 0]));
+        one.add(SwitchId::new(0), &spans(&[5, 0, 0, 0]));
         assert_eq!(one.imbalance().expect("sent").mean, 0.5);
     }
 
     #[test]
     fn the_most_uneven_node_is_named_and_the_mean_weighs_by_what_was_sent() {
         let mut two = balance(&[&[], &[&[0, 1]], &[&[0, 1], &[2, 3]]]);
-        two.add(1, &spans(&[100, 100]));
-        two.add(2, &spans(&[10, 0, 45, 45]));
+        two.add(SwitchId::new(1), &spans(&[100, 100]));
+        two.add(SwitchId::new(2), &spans(&[10, 0, 45, 45]));
         let found = two.imbalance().expect("sent");
-        assert_eq!((found.greatest, found.switch), (2.0, 2), "(10 - 0) / 5");
+        assert_eq!((found.greatest, found.switch), (2.0, SwitchId::new(2)), "(10 - 0) / 5");
         assert_eq!(found.mean, 10.0 / 150.0, "10 of means 100, 5 and 45");
     }
 }

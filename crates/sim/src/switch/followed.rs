@@ -33,7 +33,7 @@ impl Switch {
         if port.take(queue, owner)
             && let Some(owner) = owner
         {
-            w.fabric.pin(self.id, owner);
+            w.fabric.pin(self.id.number(), owner);
         }
         port.hold(queue, hand, in_port, Found::default());
     }

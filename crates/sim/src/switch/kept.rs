@@ -194,7 +194,7 @@ impl Switch {
         let owner = hand.packet.of_flow().then(|| hand.packet.key());
         let taken = self.ports[usize::from(out)].kept_mut().is_some_and(|port| port.take(queue, owner));
         if taken && let Some(owner) = owner {
-            w.fabric.pin(self.id, owner);
+            w.fabric.pin(self.id.number(), owner);
         }
         let admitted = self.admit_kept(w, (in_port, out), Some(queue), hand);
         let Some(admitted @ Admitted { lane, found, .. }) = admitted else {

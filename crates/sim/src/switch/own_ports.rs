@@ -1,6 +1,7 @@
 //! What a switch's scheme may read of the switch and is told of the fabric.
 
 use super::Switch;
+use crate::ids::SwitchId;
 use crate::link::Wires;
 use crate::net::Net;
 use crate::port::Lanes;
@@ -69,6 +70,7 @@ impl Ports for OwnPorts<'_> {
     }
     fn told_path(&self, from: u32, to: u32, n: usize) -> Option<(PortId, u64)> {
         let topology = &self.net.topology;
+        let [from, to] = [from, to].map(SwitchId::new);
         let &port = topology.uplinks(from, to).get(n)?;
         Some((PortId(port), topology.capacity(from, port, to)))
     }
@@ -79,27 +81,28 @@ impl Ports for OwnPorts<'_> {
         self.net.topology.tree
     }
     fn towards(&self, leaf: u32) -> &[u16] {
-        self.net.topology.choices(self.owner.row, leaf)
+        self.net.topology.choices(self.owner.row, SwitchId::new(leaf))
     }
     fn told_loss(&self, leaf: u32) -> bool {
-        self.net.topology.loses_paths(self.owner.id, leaf)
+        self.net.topology.loses_paths(self.owner.id, SwitchId::new(leaf))
     }
     fn told_component(&self, from: u32, to: u32, n: usize) -> Option<(u64, &[u16])> {
-        let net = self.net;
+        let (net, [from, to]) = (self.net, [from, to].map(SwitchId::new));
         let component = net.components.between(&net.topology, self.owner.map, from, to).get(n)?;
         Some((component.capacity, component.ports.get(&self.owner.id).map_or(&[], Vec::as_slice)))
     }
     fn told_paths(&self, leaf: u32) -> u16 {
-        let (topology, own) = (&self.net.topology, self.owner);
+        let (topology, own, leaf) = (&self.net.topology, self.owner, SwitchId::new(leaf));
         let paths = topology.whole_paths(own.id, leaf);
         let built = topology.uplinks(own.id, leaf);
         let leads = || topology.choices(own.row, leaf).iter().any(|port| built.contains(port));
-        if paths == 0 || own.row == own.id * topology.leaves || leads() { paths } else { 0 }
+        if paths == 0 || own.row == topology.first_row(own.id) || leads() { paths } else { 0 }
     }
     fn told_hop(&self, from: u32, to: u32, way: Way) -> Option<PortId> {
+        let [from, to] = [from, to].map(SwitchId::new);
         self.net.topology.port_on(from, to, way.0, self.owner.id).map(PortId)
     }
     fn told_capacity(&self, port: PortId, leaf: u32) -> u64 {
-        self.net.topology.capacity(self.owner.id, port.0, leaf)
+        self.net.topology.capacity(self.owner.id, port.0, SwitchId::new(leaf))
     }
 }

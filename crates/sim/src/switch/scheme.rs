@@ -129,7 +129,7 @@ impl Switch {
         free_queues: &'a [u16],
     ) -> Call<'a> {
         let view = SwitchView {
-            switch: self.id,
+            switch: self.id.number(),
             tier: self.tier,
             candidates,
             host_ports: self.host_ports,
@@ -137,7 +137,7 @@ impl Switch {
             ports,
             free_queues,
         };
-        Call { seat: self.id, now, room: Room::Switch(view), peer: peer_of(about, self.peers, &net.topology) }
+        Call { seat: self.id.number(), now, room: Room::Switch(view), peer: peer_of(about, self.peers, &net.topology) }
     }
 
     /// Sends a message to the switch behind `port`, unless it takes that link for down.

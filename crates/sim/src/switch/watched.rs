@@ -15,10 +15,10 @@ impl Switch {
         let mut tape = w.fabric.tape.take();
         let mut lent = tape.as_deref_mut().map(|tape| tape.lend(candidates.len()));
         if let Some(stream) = &mut lent {
-            w.fabric.swap_stream(self.id, stream);
+            w.fabric.swap_stream(self.id.number(), stream);
         }
         if let Some(&shared) = shared {
-            w.fabric.copy_row(self.id, shared, own);
+            w.fabric.copy_row(self.id.number(), shared, own);
         }
         let ports = OwnPorts { owner: self, wires: &w.wires, now: w.now, net: w.net };
         let call = self.call(w.net, w.now, hand.packet.dst, &ports, candidates, &w.free_queues);
@@ -29,10 +29,10 @@ impl Switch {
             None => w.fabric.pick_any(call, &mut hand.packet, seen),
         };
         if let Some(&shared) = shared {
-            w.fabric.copy_row(self.id, own, shared);
+            w.fabric.copy_row(self.id.number(), own, shared);
         }
         if let (Some(stream), Some(tape)) = (&mut lent, &mut tape) {
-            w.fabric.swap_stream(self.id, stream);
+            w.fabric.swap_stream(self.id.number(), stream);
             tape.take_back(stream);
         }
         w.fabric.tape = tape;

@@ -5,7 +5,7 @@
 //! hop, their links have one rate and one label. Paths that are alike make a component (DRILL §3.4, from memory).
 
 use super::{Reach, Topology};
-use crate::ids::{LinkId, Table};
+use crate::ids::{LinkId, SwitchId, Table};
 use crate::warden::ALWAYS;
 use spinewise_policy::hash;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -29,7 +29,7 @@ pub struct Component {
     /// of leaves, if all leaves sent alike to all others and the fabric were as it was built.
     pub capacity: u64,
     /// The ports by which each switch on them goes on, in order.
-    pub ports: BTreeMap<u32, Vec<u16>>,
+    pub ports: BTreeMap<SwitchId, Vec<u16>>,
 }
 
 impl Component {
@@ -82,10 +82,10 @@ impl Components {
     }
 
     /// The components of the paths from one leaf to another by map number `map`; none if all paths are alike.
-    pub fn between(&self, topology: &Topology, map: u32, from: u32, to: u32) -> &[Component] {
+    pub fn between(&self, topology: &Topology, map: u32, from: SwitchId, to: SwitchId) -> &[Component] {
         let Some((down, map)) = self.maps.get(map as usize) else { return &[] };
         let map = map.get_or_init(|| Map::new(topology, down));
-        map.pairs[(from * map.leaves + to) as usize].get_or_init(|| {
+        map.pairs[topology.pair(from, to)].get_or_init(|| {
             let loads = || self.loads.get_or_init(|| even_loads(topology));
             map.split(topology, (from, to), loads)
         })
@@ -95,16 +95,16 @@ impl Components {
 /// See [`Components::loads`]: every switch spreads evenly over its shortest paths.
 fn even_loads(topology: &Topology) -> Loads {
     let (leaves, mut loads) = (topology.leaves, Table::filled(0.0, topology.links.len()));
-    let mut amounts = vec![0.0; topology.switches() as usize];
+    let mut amounts = Table::filled(0.0, topology.switches() as usize);
     let mut ports = Vec::new();
-    for to in 0..leaves {
+    for to in SwitchId::first(leaves) {
         let distance = topology.distances(to, u32::MAX, |_| true);
-        for from in (0..leaves).filter(|&from| from != to) {
-            amounts[from as usize] = 1.0;
+        for from in SwitchId::first(leaves).filter(|&from| from != to) {
+            amounts[from] = 1.0;
             let mut open = VecDeque::from([from]);
             // In the order of hops, so that all that sends to a switch comes before it.
             while let Some(switch) = open.pop_front() {
-                let amount = std::mem::take(&mut amounts[switch as usize]);
+                let amount = std::mem::take(&mut amounts[switch]);
                 ports.clear();
                 topology.nearer_of(switch, &distance, |_| true, &mut ports);
                 for &port in &ports {
@@ -112,13 +112,13 @@ fn even_loads(topology: &Topology) -> Loads {
                     let next = topology.behind(switch, port);
                     let part = amount / ports.len() as f64;
                     loads[link] += part;
-                    if amounts[next as usize] == 0.0 && next != to {
+                    if amounts[next] == 0.0 && next != to {
                         open.push_back(next);
                     }
-                    amounts[next as usize] += part;
+                    amounts[next] += part;
                 }
             }
-            amounts[to as usize] = 0.0;
+            amounts[to] = 0.0;
         }
     }
     loads
@@ -129,33 +129,34 @@ impl Map {
         let (leaves, switches) = (topology.leaves, topology.switches());
         let routes = (!down.is_empty()).then(|| {
             let reach = Reach::over(topology, down, ALWAYS);
-            let all = (0..switches).flat_map(|switch| (0..leaves).map(move |leaf| (switch, leaf)));
+            let all =
+                SwitchId::first(switches).flat_map(|switch| SwitchId::first(leaves).map(move |leaf| (switch, leaf)));
             all.map(|(switch, leaf)| reach.ports(topology, switch, leaf, down)).collect()
         });
         let pairs = (0..leaves * leaves).map(|_| OnceLock::new()).collect();
         let mut map = Map { leaves, routes, labels: Table::filled(0, topology.links.len()), pairs };
-        let mut seen = vec![u32::MAX; switches as usize];
+        let mut seen = Table::filled(u32::MAX, switches as usize);
         for pair in 0..leaves * leaves {
             map.label(topology, pair, &mut seen);
         }
         map
     }
 
-    fn ports<'a>(&'a self, topology: &'a Topology, switch: u32, leaf: u32) -> &'a [u16] {
+    fn ports<'a>(&'a self, topology: &'a Topology, switch: SwitchId, leaf: SwitchId) -> &'a [u16] {
         match &self.routes {
-            Some(routes) => &routes[(switch * self.leaves + leaf) as usize],
+            Some(routes) => &routes[topology.pair(switch, leaf)],
             None => topology.uplinks(switch, leaf),
         }
     }
 
     /// Writes a pair's number into the labels of all links that its paths use; `seen` says for which pair each switch was
     /// met last.
-    fn label(&mut self, topology: &Topology, pair: u32, seen: &mut [u32]) {
-        let (from, to) = (pair / self.leaves, pair % self.leaves);
+    fn label(&mut self, topology: &Topology, pair: u32, seen: &mut Table<SwitchId, u32>) {
+        let [from, to] = [pair / self.leaves, pair % self.leaves].map(SwitchId::new);
         let number = hash::mix(u64::from(pair) + 1);
         let mut open = vec![from];
         while let Some(switch) = open.pop() {
-            if switch == to || std::mem::replace(&mut seen[switch as usize], pair) == pair {
+            if switch == to || std::mem::replace(&mut seen[switch], pair) == pair {
                 continue;
             }
             for at in 0..self.ports(topology, switch, to).len() {
@@ -169,7 +170,7 @@ impl Map {
     fn split<'a>(
         &self,
         topology: &Topology,
-        (from, to): (u32, u32),
+        (from, to): (SwitchId, SwitchId),
         loads: impl Fn() -> &'a Loads,
     ) -> Box<[Component]> {
         let mut paths = Vec::new();
@@ -192,7 +193,13 @@ impl Map {
     }
 
     /// Collects the paths that go on from `at`, in the order of ports. False if there are too many.
-    fn walk(&self, topology: &Topology, (at, to): (u32, u32), path: &mut Path, paths: &mut Vec<Path>) -> bool {
+    fn walk(
+        &self,
+        topology: &Topology,
+        (at, to): (SwitchId, SwitchId),
+        path: &mut Path,
+        paths: &mut Vec<Path>,
+    ) -> bool {
         if at == to {
             paths.push(path.clone());
             return paths.len() <= MOST_PATHS;

@@ -119,9 +119,13 @@ impl Topology {
         if !go_on() {
             return Ok(());
         }
-        for (from, to) in (0..self.leaves).flat_map(|from| (0..self.leaves).map(move |to| (from, to))) {
+        for (from, to) in self.leaf_ids().flat_map(|from| self.leaf_ids().map(move |to| (from, to))) {
             if !reach.reaches(from, to) {
-                return cut(format!("the overrides leave no path, up and then down, from leaf {from} to leaf {to}"));
+                return cut(format!(
+                    "the overrides leave no path, up and then down, from leaf {} to leaf {}",
+                    from.number(),
+                    to.number()
+                ));
             }
         }
         Ok(())

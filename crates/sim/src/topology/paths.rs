@@ -1,7 +1,7 @@
 //! Whole paths through the fabric.
 
 use super::{LinkSpec, Topology};
-use crate::ids::LinkId;
+use crate::ids::{LinkId, SwitchId};
 use spinewise_policy::Span;
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ impl Topology {
     /// The links from host `src` to host `dst` by `way`; where ways do not number whole paths, by the first candidate
     /// of each switch after the first.
     pub fn path(&self, src: u32, dst: u32, way: u16) -> Vec<&LinkSpec> {
-        let (from, to) = (self.leaf_of[src as usize], self.leaf_of[dst as usize]);
+        let (from, to) = (self.leaf(src), self.leaf(dst));
         let mut path = vec![&self.links[self.host_link(src)]];
         let (first, second) = if from == to { (0, 0) } else { self.split(from, to, way) };
         let mut switch = from;
@@ -33,16 +33,16 @@ impl Topology {
 
     /// How many whole paths lead from one leaf to another; 0 if no switch behind the first has a choice, so that an uplink
     /// says all, and where tags do not name paths.
-    pub fn whole_paths(&self, from: u32, to: u32) -> u16 {
-        let ways = self.ways[(from * self.leaves + to) as usize];
+    pub fn whole_paths(&self, from: SwitchId, to: SwitchId) -> u16 {
+        let ways = self.ways[self.pair(from, to)];
         let is_more = self.tags_name_paths && usize::from(ways) > self.uplinks(from, to).len();
         if is_more { ways } else { 0 }
     }
 
     /// The port that `switch` has on path `way` between two leaves when nothing is broken, if it is one of the two
     /// switches there that may have a choice.
-    pub fn port_on(&self, from: u32, to: u32, way: u16, switch: u32) -> Option<u16> {
-        if !self.tags_name_paths || way >= self.ways[(from * self.leaves + to) as usize] {
+    pub fn port_on(&self, from: SwitchId, to: SwitchId, way: u16, switch: SwitchId) -> Option<u16> {
+        if !self.tags_name_paths || way >= self.ways[self.pair(from, to)] {
             return None;
         }
         let (first, second) = self.split(from, to, way);
@@ -58,12 +58,12 @@ impl Topology {
     /// there is no such way. Of whole paths only: see [`Topology::tags_name_paths`].
     pub fn path_rates(&self) -> Vec<Box<[u64]>> {
         let ways = |to| (0..self.most_ways).map(move |way| (to, way));
-        let from_leaf = |from| (0..self.leaves).flat_map(ways).map(|(to, way)| self.path_rate(from, to, way)).collect();
-        (0..self.leaves).map(from_leaf).collect()
+        let from_leaf = |from| self.leaf_ids().flat_map(ways).map(|(to, way)| self.path_rate(from, to, way)).collect();
+        self.leaf_ids().map(from_leaf).collect()
     }
 
-    fn path_rate(&self, from: u32, to: u32, way: u16) -> u64 {
-        if from == to || way >= self.ways[(from * self.leaves + to) as usize] {
+    fn path_rate(&self, from: SwitchId, to: SwitchId, way: u16) -> u64 {
+        if from == to || way >= self.ways[self.pair(from, to)] {
             return 0;
         }
         let (first, second) = self.split(from, to, way);
@@ -90,8 +90,8 @@ impl Topology {
         let common = host_links.iter().max_by_key(|&(link, count)| (count, link)).map(|(&link, _)| link);
         let (rate, there, back) = common.unwrap_or((1, Span::ZERO, Span::ZERO));
         let mut longest: (usize, u64, Path) = (0, 0, Vec::new());
-        for from in 0..self.leaves {
-            for to in (0..self.leaves).filter(|&to| to != from) {
+        for from in self.leaf_ids() {
+            for to in self.leaf_ids().filter(|&to| to != from) {
                 let path = self.first_path(from, to);
                 let delay = path.iter().map(|&link| self.links[link].delay.0).sum();
                 if (path.len(), delay) > (longest.0, longest.1) {
@@ -105,11 +105,11 @@ impl Topology {
 
     /// Bits per second that the paths by way of a switch's port can carry to a leaf: no more than the port's link, and
     /// beyond it no more than the equal-cost links of the next switch together.
-    pub fn capacity(&self, switch: u32, port: u16, leaf: u32) -> u64 {
+    pub fn capacity(&self, switch: SwitchId, port: u16, leaf: SwitchId) -> u64 {
         self.capacity_of(switch, port, leaf, &mut BTreeMap::new())
     }
 
-    fn capacity_of(&self, switch: u32, port: u16, leaf: u32, known: &mut BTreeMap<u32, u64>) -> u64 {
+    fn capacity_of(&self, switch: SwitchId, port: u16, leaf: SwitchId, known: &mut BTreeMap<SwitchId, u64>) -> u64 {
         let (rate, next) = (self.out(self.switch_node(switch), port).rate, self.behind(switch, port));
         if next == leaf {
             return rate;
@@ -124,7 +124,7 @@ impl Topology {
     }
 
     /// How many links there are between two leaves, by the first candidate of each switch.
-    pub fn hops(&self, from: u32, to: u32) -> u64 {
+    pub fn hops(&self, from: SwitchId, to: SwitchId) -> u64 {
         let (mut switch, mut hops) = (from, 0);
         while let Some(&port) = self.uplinks(switch, to).first() {
             hops += 1;
@@ -135,11 +135,11 @@ impl Topology {
 
     /// How many switches a packet passes between two hosts, by the first candidate of each switch.
     pub fn switches_between(&self, src: u32, dst: u32) -> u32 {
-        1 + self.hops(self.leaf_of[src as usize], self.leaf_of[dst as usize]) as u32
+        1 + self.hops(self.leaf(src), self.leaf(dst)) as u32
     }
 
     /// The links between two leaves by the first candidate of each switch.
-    fn first_path(&self, from: u32, to: u32) -> Path {
+    fn first_path(&self, from: SwitchId, to: SwitchId) -> Path {
         let (mut switch, mut path) = (from, Path::new());
         while let Some(&port) = self.uplinks(switch, to).first() {
             path.push(self.out_number(self.switch_node(switch), port));
@@ -153,14 +153,14 @@ impl Topology {
 #[derive(Debug, Default)]
 pub struct BestPaths {
     /// By (switch, leaf).
-    known: BTreeMap<(u32, u32), Vec<Path>>,
+    known: BTreeMap<(SwitchId, SwitchId), Vec<Path>>,
 }
 
 impl BestPaths {
     /// The links from host `src` to host `dst` of all paths that packets can take, without those that another one
     /// outdoes: as long, on no link slower, and of no greater delay in all. Of paths that none outdoes, 256 at most.
     pub fn between(&mut self, topology: &Topology, src: u32, dst: u32) -> impl Iterator<Item = Vec<LinkSpec>> {
-        let (from, to) = (topology.leaf_of[src as usize], topology.leaf_of[dst as usize]);
+        let (from, to) = (topology.leaf(src), topology.leaf(dst));
         self.find(topology, from, to);
         let (first, last) = (topology.links[topology.host_link(src)], *topology.last_link(dst));
         self.known[&(from, to)].iter().map(move |path| {
@@ -170,7 +170,7 @@ impl BestPaths {
     }
 
     /// Fills `known` for a switch and a leaf, and for all switches between.
-    fn find(&mut self, topology: &Topology, from: u32, to: u32) {
+    fn find(&mut self, topology: &Topology, from: SwitchId, to: SwitchId) {
         self.known.entry((to, to)).or_insert_with(|| vec![Path::new()]);
         let mut open = vec![from];
         while let Some(&switch) = open.last() {

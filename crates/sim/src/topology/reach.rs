@@ -2,7 +2,7 @@
 //! down.
 
 use super::Topology;
-use crate::ids::{LinkId, NodeId};
+use crate::ids::{LinkId, NodeId, SwitchId};
 use crate::warden::GoOn;
 use spinewise_policy::Tier;
 use std::collections::BTreeSet;
@@ -35,7 +35,7 @@ impl Reach {
         let (switches, leaves) = (topology.switches(), topology.leaves);
         let size = (switches * leaves) as usize;
         let mut reach = Reach { leaves, hops: vec![UNREACHED; size], falls: vec![false; size] };
-        let mut by_rank: Vec<u32> = (0..switches).collect();
+        let mut by_rank: Vec<SwitchId> = SwitchId::first(switches).collect();
         by_rank.sort_by_key(|&switch| rank(topology, topology.switch_node(switch)));
         let works = |link: LinkId| topology.links[link].up && !down.contains(&link);
         // Downwards, from the lowest tier on; then upwards, from the highest on.
@@ -47,11 +47,11 @@ impl Reach {
         reach
     }
 
-    fn fill(&mut self, topology: &Topology, works: &impl Fn(LinkId) -> bool, (switch, falls): (u32, bool)) {
+    fn fill(&mut self, topology: &Topology, works: &impl Fn(LinkId) -> bool, (switch, falls): (SwitchId, bool)) {
         let node = topology.switch_node(switch);
-        let own = (switch * self.leaves) as usize;
-        if falls && switch < self.leaves {
-            (self.hops[own + switch as usize], self.falls[own + switch as usize]) = (0, true);
+        let own = self.row(switch);
+        if falls && switch.number() < self.leaves {
+            (self.hops[own + switch.index()], self.falls[own + switch.index()]) = (0, true);
         }
         for port in topology.host_ports(switch)..topology.ports(node) {
             let link = topology.out_number(node, port);
@@ -59,7 +59,7 @@ impl Reach {
             if !works(link) || (rank(topology, next) < rank(topology, node)) != falls {
                 continue;
             }
-            let behind = (topology.switch_number(next) * self.leaves) as usize;
+            let behind = self.row(topology.switch_number(next));
             for leaf in 0..self.leaves as usize {
                 let by = self.hops[behind + leaf].saturating_add(1);
                 let may = if falls { self.falls[behind + leaf] } else { !self.falls[own + leaf] };
@@ -71,18 +71,23 @@ impl Reach {
         }
     }
 
-    fn at(&self, switch: u32, leaf: u32) -> (u8, bool) {
-        let at = (switch * self.leaves + leaf) as usize;
+    /// Where a switch begins in the tables.
+    fn row(&self, switch: SwitchId) -> usize {
+        (switch.number() * self.leaves) as usize
+    }
+
+    fn at(&self, switch: SwitchId, leaf: SwitchId) -> (u8, bool) {
+        let at = self.row(switch) + leaf.index();
         (self.hops[at], self.falls[at])
     }
 
     /// Is there a path from one leaf to another?
-    pub fn reaches(&self, from: u32, to: u32) -> bool {
+    pub fn reaches(&self, from: SwitchId, to: SwitchId) -> bool {
         self.at(from, to).0 < UNREACHED
     }
 
     /// The ports of a switch on shortest paths to a leaf.
-    pub fn ports(&self, topology: &Topology, switch: u32, leaf: u32, down: &BTreeSet<LinkId>) -> Vec<u16> {
+    pub fn ports(&self, topology: &Topology, switch: SwitchId, leaf: SwitchId, down: &BTreeSet<LinkId>) -> Vec<u16> {
         let node = topology.switch_node(switch);
         let (hops, falls) = self.at(switch, leaf);
         if hops == 0 || hops == UNREACHED {

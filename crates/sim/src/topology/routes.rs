@@ -1,10 +1,13 @@
 //! Which ports lead to which leaf, and how the ways between leaves are numbered.
 
 use super::{LinkSpec, Topology};
-use crate::ids::NodeId;
+use crate::ids::{NodeId, SwitchId, Table};
 use crate::keys::SpecError;
 use crate::warden::GoOn;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Hops from each switch to a leaf.
+pub(super) type Distances = Table<SwitchId, u32>;
 
 /// Farther than any path.
 const UNREACHED: u32 = u32::MAX;
@@ -12,14 +15,19 @@ const UNREACHED: u32 = u32::MAX;
 impl Topology {
     /// Finds the equal-cost ports of every switch towards every leaf: all that lead one hop nearer, in the order of
     /// ports, over links that work, where the leaf is no farther than `most_hops`; or those that are `fixed`.
-    pub(super) fn fill_routes(&mut self, most_hops: u32, fixed: &BTreeMap<(u32, u32), Vec<u16>>, go_on: GoOn<'_>) {
+    pub(super) fn fill_routes(
+        &mut self,
+        most_hops: u32,
+        fixed: &BTreeMap<(SwitchId, SwitchId), Vec<u16>>,
+        go_on: GoOn<'_>,
+    ) {
         let (switches, leaves) = (self.switches(), self.leaves);
         self.routes = vec![(0, 0); (switches * leaves) as usize];
-        let mut last = vec![(0u32, 0u16); switches as usize];
+        let mut last = Table::filled((0u32, 0u16), switches as usize);
         let mut ports = Vec::new();
-        for leaf in (0..leaves).take_while(|_| go_on()) {
+        for leaf in SwitchId::first(leaves).take_while(|_| go_on()) {
             let distance = self.distances(leaf, most_hops, |link| link.up || self.as_wired);
-            for switch in 0..switches {
+            for switch in SwitchId::first(switches) {
                 match fixed.get(&(switch, leaf)) {
                     Some(given) => ports.clone_from(given),
                     None => self.nearer(switch, &distance, &mut ports),
@@ -28,13 +36,14 @@ impl Topology {
                     continue;
                 }
                 // Most destinations share their candidates: keep one copy.
-                let (at, len) = last[switch as usize];
+                let (at, len) = last[switch];
                 let shared = &self.candidates[at as usize..at as usize + usize::from(len)];
                 if shared != ports {
-                    last[switch as usize] = (self.candidates.len() as u32, ports.len() as u16);
+                    last[switch] = (self.candidates.len() as u32, ports.len() as u16);
                     self.candidates.extend_from_slice(&ports);
                 }
-                self.routes[(switch * leaves + leaf) as usize] = last[switch as usize];
+                let place = self.pair(switch, leaf);
+                self.routes[place] = last[switch];
             }
         }
     }
@@ -55,9 +64,9 @@ impl Topology {
     }
 
     /// Hops from every switch to a leaf over the links that `count`, up to `most`. Hosts pass nothing on.
-    pub(super) fn distances(&self, leaf: u32, most: u32, count: impl Fn(&LinkSpec) -> bool) -> Vec<u32> {
-        let mut distance = vec![UNREACHED; self.switches() as usize];
-        distance[leaf as usize] = 0;
+    pub(super) fn distances(&self, leaf: SwitchId, most: u32, count: impl Fn(&LinkSpec) -> bool) -> Distances {
+        let mut distance = Table::filled(UNREACHED, self.switches() as usize);
+        distance[leaf] = 0;
         let mut nearest = vec![leaf];
         for hops in 1..=most {
             let mut next = Vec::new();
@@ -65,8 +74,8 @@ impl Topology {
                 for link in &self.links[self.in_links(self.switch_node(switch))] {
                     if count(link) && !self.is_host(link.from.0) {
                         let from = self.switch_number(link.from.0);
-                        if distance[from as usize] == UNREACHED {
-                            distance[from as usize] = hops;
+                        if distance[from] == UNREACHED {
+                            distance[from] = hops;
                             next.push(from);
                         }
                     }
@@ -81,7 +90,7 @@ impl Topology {
     }
 
     /// Does a link that is down lie on a shortest path between two leaves, if all links worked?
-    pub fn loses_paths(&self, from: u32, to: u32) -> bool {
+    pub fn loses_paths(&self, from: SwitchId, to: SwitchId) -> bool {
         let inner = |link: &&LinkSpec| !link.up && !self.is_host(link.from.0) && !self.is_host(link.to.0);
         let mut down = self.links.iter().filter(inner).peekable();
         if down.peek().is_none() {
@@ -89,16 +98,16 @@ impl Topology {
         }
         // The two directions of a cable are there together, so hops count the same both ways.
         let (before, after) = (self.distances(from, u32::MAX, |_| true), self.distances(to, u32::MAX, |_| true));
-        let whole = u64::from(before[to as usize]);
+        let whole = u64::from(before[to]);
         let by = |link: &LinkSpec| {
-            let hops = |distance: &[u32], node: NodeId| u64::from(distance[self.switch_number(node) as usize]);
+            let hops = |distance: &Distances, node: NodeId| u64::from(distance[self.switch_number(node)]);
             hops(&before, link.from.0) + 1 + hops(&after, link.to.0)
         };
         down.any(|link| by(link) == whole)
     }
 
     /// The ports of a switch that lead one hop nearer.
-    fn nearer(&self, switch: u32, distance: &[u32], ports: &mut Vec<u16>) {
+    fn nearer(&self, switch: SwitchId, distance: &Distances, ports: &mut Vec<u16>) {
         ports.clear();
         self.nearer_of(switch, distance, |link| link.up || self.as_wired, ports);
     }
@@ -106,25 +115,25 @@ impl Topology {
     /// Adds the ports of a switch that lead one hop nearer over the links that `count`.
     pub(super) fn nearer_of(
         &self,
-        switch: u32,
-        distance: &[u32],
+        switch: SwitchId,
+        distance: &Distances,
         count: impl Fn(&LinkSpec) -> bool,
         ports: &mut Vec<u16>,
     ) {
-        let own = distance[switch as usize];
+        let own = distance[switch];
         if own == 0 || own == UNREACHED {
             return;
         }
         let node = self.switch_node(switch);
         ports.extend((self.host_ports(switch)..self.ports(node)).filter(|&port| {
             let link = self.out(node, port);
-            count(link) && distance[self.switch_number(link.to.0) as usize] == own - 1
+            count(link) && distance[self.switch_number(link.to.0)] == own - 1
         }));
     }
 
     /// Refuses routes that lead back to where they came from; only `fixed` ones can.
-    pub(super) fn refuse_loops(&self, fixed: &BTreeMap<(u32, u32), Vec<u16>>) -> Result<(), SpecError> {
-        let leaves: BTreeSet<u32> = fixed.keys().map(|&(_, leaf)| leaf).collect();
+    pub(super) fn refuse_loops(&self, fixed: &BTreeMap<(SwitchId, SwitchId), Vec<u16>>) -> Result<(), SpecError> {
+        let leaves: BTreeSet<SwitchId> = fixed.keys().map(|&(_, leaf)| leaf).collect();
         for leaf in leaves {
             if let Some(circle) = self.circle(leaf) {
                 let names: Vec<String> =
@@ -141,25 +150,25 @@ impl Topology {
     }
 
     /// A circle in the routes towards a leaf: its switches, the first once more at the end.
-    fn circle(&self, leaf: u32) -> Option<Vec<u32>> {
-        let mut done = vec![false; self.switches() as usize];
-        let mut on_path = vec![false; self.switches() as usize];
-        for start in 0..self.switches() {
+    fn circle(&self, leaf: SwitchId) -> Option<Vec<SwitchId>> {
+        let mut done = Table::filled(false, self.switches() as usize);
+        let mut on_path = Table::filled(false, self.switches() as usize);
+        for start in self.switch_ids() {
             // The path walked, and which candidate of each switch is next.
             let mut path = vec![(start, 0)];
             while let Some((switch, at)) = path.last_mut() {
                 let switch = *switch;
                 let candidates = self.uplinks(switch, leaf);
-                if done[switch as usize] || *at == candidates.len() {
-                    done[switch as usize] = true;
-                    on_path[switch as usize] = false;
+                if done[switch] || *at == candidates.len() {
+                    done[switch] = true;
+                    on_path[switch] = false;
                     path.pop();
                     continue;
                 }
-                on_path[switch as usize] = true;
+                on_path[switch] = true;
                 let next = self.behind(switch, candidates[*at]);
                 *at += 1;
-                if on_path[next as usize] {
+                if on_path[next] {
                     let begin = path.iter().position(|&(switch, _)| switch == next)?;
                     return Some(path[begin..].iter().map(|&(switch, _)| switch).chain([next]).collect());
                 }
@@ -175,7 +184,7 @@ impl Topology {
         let leaves = self.leaves;
         let (mut least, mut most) = (usize::MAX, 0);
         self.ways = pairs(leaves)
-            .take_while(|&(_, to)| to > 0 || go_on())
+            .take_while(|&(_, to)| to.number() > 0 || go_on())
             .map(|(from, to)| {
                 let mut ways = 0;
                 for &up in self.uplinks(from, to) {
@@ -188,7 +197,7 @@ impl Topology {
             .collect();
         let all_up = self.links.iter().all(|link| link.up);
         self.uniform = (all_up && least == most).then_some(most as u16);
-        let uplinks = (0..leaves).map(|leaf| self.ports(self.leaf_node(leaf)) - self.host_ports(leaf));
+        let uplinks = SwitchId::first(leaves).map(|leaf| self.ports(self.leaf_node(leaf)) - self.host_ports(leaf));
         let choices = self.routes.iter().map(|&(_, len)| len);
         self.most_ways = self.ways.iter().copied().chain(uplinks).chain(choices).max().unwrap_or(0);
     }
@@ -200,13 +209,13 @@ impl Topology {
             self.uplinks(from, to).iter().all(|&up| {
                 let middle = self.behind(from, up);
                 let settled = |&port: &u16| self.is_settled(self.behind(middle, port), to);
-                middle == to || (middle >= self.leaves && self.uplinks(middle, to).iter().all(settled))
+                middle == to || (middle.number() >= self.leaves && self.uplinks(middle, to).iter().all(settled))
             })
         })
     }
 
     /// Is there a single path from a switch to a leaf?
-    fn is_settled(&self, mut switch: u32, leaf: u32) -> bool {
+    fn is_settled(&self, mut switch: SwitchId, leaf: SwitchId) -> bool {
         while switch != leaf {
             let &[port] = self.uplinks(switch, leaf) else { return false };
             switch = self.behind(switch, port);
@@ -215,7 +224,7 @@ impl Topology {
     }
 
     /// How many ways begin with `port` of leaf `from`, towards leaf `to`.
-    fn beyond(&self, from: u32, port: u16, to: u32) -> usize {
+    fn beyond(&self, from: SwitchId, port: u16, to: SwitchId) -> usize {
         let middle = self.behind(from, port);
         if middle == to || !self.tags_name_paths { 1 } else { self.uplinks(middle, to).len() }
     }
@@ -223,7 +232,7 @@ impl Topology {
     /// Which candidate a path tag means at the first switch, and which at the second. Ways are numbered along the
     /// uplinks of the first switch, and along the links beyond for each.
     #[inline]
-    pub fn split(&self, from: u32, to: u32, way: u16) -> (u16, u16) {
+    pub fn split(&self, from: SwitchId, to: SwitchId, way: u16) -> (u16, u16) {
         if let Some(parallel) = self.uniform {
             return if parallel == 1 { (way, 0) } else { (way / parallel, way % parallel) };
         }
@@ -240,6 +249,6 @@ impl Topology {
 }
 
 /// All pairs of leaves, as `ways` has them.
-fn pairs(leaves: u32) -> impl Iterator<Item = (u32, u32)> {
-    (0..leaves).flat_map(move |from| (0..leaves).map(move |to| (from, to)))
+fn pairs(leaves: u32) -> impl Iterator<Item = (SwitchId, SwitchId)> {
+    SwitchId::first(leaves).flat_map(move |from| SwitchId::first(leaves).map(move |to| (from, to)))
 }

@@ -2,7 +2,7 @@
 
 use super::spec::{Change, Direction, Graph, LeafSpine, LinkOverride};
 use super::{Home, LinkSpec, Naming, Topology};
-use crate::ids::{LinkId, NodeId, Table};
+use crate::ids::{LinkId, NodeId, SwitchId, Table};
 use crate::keys::SpecError;
 use crate::warden::GoOn;
 use spinewise_policy::{Span, Tier};
@@ -21,7 +21,7 @@ pub(super) struct Plan {
     pub hosts: u32,
     pub leaves: u32,
     /// Number in the spec of each switch; leaves first.
-    pub labels: Vec<u32>,
+    pub labels: Table<SwitchId, u32>,
     pub cables: Vec<Cable>,
     pub latency: Span,
     pub naming: Naming,
@@ -40,7 +40,7 @@ impl Plan {
     pub(super) fn lay(self) -> Laid {
         let nodes = self.hosts as usize + self.labels.len();
         let label = |node: NodeId| match node.number().checked_sub(self.hosts) {
-            Some(switch) => self.labels[switch as usize],
+            Some(switch) => self.labels[SwitchId::new(switch)],
             None => node.number(),
         };
         let mut ports: Table<NodeId, Vec<(u32, usize)>> = Table::filled(Vec::new(), nodes);
@@ -88,8 +88,8 @@ impl Plan {
         let mut homes = vec![Home::default(); self.hosts as usize];
         let (mut hosts_by_leaf, mut first_host) = (Vec::with_capacity(homes.len()), vec![0]);
         let mut nominal_uplinks = Vec::with_capacity(self.leaves as usize);
-        for switch in 0..self.labels.len() as u32 {
-            let node = (self.hosts + switch) as usize;
+        for switch in self.labels.ids() {
+            let node = (self.hosts + switch.number()) as usize;
             let mut rate = 0;
             for link in &links[first_link[node]..first_link[node + 1]] {
                 let from = link.from.0.number();
@@ -101,7 +101,7 @@ impl Plan {
                 }
             }
             first_host.push(hosts_by_leaf.len() as u32);
-            if switch < self.leaves {
+            if switch.number() < self.leaves {
                 nominal_uplinks.push(rate);
             }
         }
@@ -112,7 +112,7 @@ impl Plan {
             links,
             first_link,
             out_link,
-            leaf_of: homes.iter().map(|home| home.leaf).collect(),
+            leaf_of: homes.iter().map(|home| home.leaf.number()).collect(),
             ways: Vec::new(),
             most_ways: 0,
             tags_name_paths: false,
@@ -133,23 +133,23 @@ impl Plan {
 }
 
 /// See [`Topology::tier`].
-fn tiers(plan: &Plan, links: &Table<LinkId, LinkSpec>) -> Vec<Tier> {
-    let switch = |node: NodeId| (node.number() - plan.hosts) as usize;
+fn tiers(plan: &Plan, links: &Table<LinkId, LinkSpec>) -> Table<SwitchId, Tier> {
+    let switch = |node: NodeId| SwitchId::new(node.number() - plan.hosts);
     let is_switch = |node: NodeId| node.number() >= plan.hosts;
     let between = || links.iter().filter(|link| is_switch(link.from.0) && is_switch(link.to.0));
     let is_leaf = |node: NodeId| node.number() < plan.hosts + plan.leaves;
-    let mut next_to_leaf = vec![false; plan.labels.len()];
+    let mut next_to_leaf = Table::filled(false, plan.labels.len());
     for link in between().filter(|link| is_leaf(link.from.0)) {
         next_to_leaf[switch(link.to.0)] = true;
     }
-    let mut tiers = vec![Tier::Spine; plan.labels.len()];
+    let mut tiers = Table::filled(Tier::Spine, plan.labels.len());
     for link in between() {
         let (low, high) = (switch(link.from.0), switch(link.to.0));
         if next_to_leaf[low] && !next_to_leaf[high] && !is_leaf(link.to.0) {
             tiers[low] = Tier::Aggregation;
         }
     }
-    tiers[..plan.leaves as usize].fill(Tier::Leaf);
+    SwitchId::first(plan.leaves).for_each(|leaf| tiers[leaf] = Tier::Leaf);
     tiers
 }
 
@@ -238,7 +238,7 @@ impl Topology {
             has_hosts[(link.a.max(link.b) - graph.hosts) as usize] = true;
         }
         let with = |hosts: bool| (graph.hosts..).zip(&has_hosts).filter(move |&(_, &has)| has == hosts);
-        let labels: Vec<u32> = with(true).chain(with(false)).map(|(label, _)| label).collect();
+        let labels: Table<SwitchId, u32> = with(true).chain(with(false)).map(|(label, _)| label).collect();
         let mut node_of: Vec<NodeId> = (0..graph.hosts + graph.switches).map(NodeId::new).collect();
         for (node, &label) in (graph.hosts..).zip(&labels) {
             node_of[label as usize] = NodeId::new(node);
@@ -269,11 +269,11 @@ impl Topology {
     }
 
     /// Static routes as the ports of each (switch, leaf).
-    fn static_ports(&self, graph: &Graph, node: impl Fn(u32) -> NodeId) -> BTreeMap<(u32, u32), Vec<u16>> {
-        let mut fixed: BTreeMap<(u32, u32), Vec<u16>> = BTreeMap::new();
+    fn static_ports(&self, graph: &Graph, node: impl Fn(u32) -> NodeId) -> BTreeMap<(SwitchId, SwitchId), Vec<u16>> {
+        let mut fixed: BTreeMap<(SwitchId, SwitchId), Vec<u16>> = BTreeMap::new();
         for route in graph.routes.iter().filter(|route| route.next != route.dst) {
             let (from, next) = (node(route.switch), node(route.next));
-            let leaf = self.leaf_of[route.dst as usize];
+            let leaf = self.leaf(route.dst);
             let ports = (0..self.ports(from)).filter(|&port| self.out(from, port).to.0 == next);
             fixed.entry((self.switch_number(from), leaf)).or_default().extend(ports);
         }

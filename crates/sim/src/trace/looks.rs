@@ -3,6 +3,7 @@
 use super::paths::Candidate;
 use crate::choices::Choices;
 use crate::engine::Sim;
+use crate::ids::SwitchId;
 use crate::keys::SpecError;
 use crate::switch::Looks;
 use crate::timers::What;
@@ -14,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// # Errors
 /// When there are more than `most`.
 pub(super) fn plan(sim: &mut Sim<'_>, choices: &Choices, most: usize) -> Result<(), SpecError> {
-    let mut wanted: BTreeMap<u32, Vec<(Time, u16)>> = BTreeMap::new();
+    let mut wanted: BTreeMap<SwitchId, Vec<(Time, u16)>> = BTreeMap::new();
     let (mut many, mut found) = (0, BTreeSet::new());
     for choice in &choices.all {
         found.clear();
@@ -35,7 +36,7 @@ pub(super) fn plan(sim: &mut Sim<'_>, choices: &Choices, most: usize) -> Result<
     for (switch, mut planned) in wanted {
         planned.sort_unstable();
         planned.dedup();
-        let switch = &mut sim.switches[switch as usize];
+        let switch = &mut sim.switches[switch];
         switch.timers.plan(planned[0].0, What::Look);
         switch.looks = Some(Box::new(Looks::new(planned)));
     }

@@ -1,7 +1,7 @@
 //! The links that a candidate leads over.
 
 use crate::engine::Sim;
-use crate::ids::{LinkId, NodeId};
+use crate::ids::{LinkId, NodeId, SwitchId};
 use crate::packet::{Packet, Tags};
 use crate::switch::{Seen, State};
 use crate::topology::LinkSpec;
@@ -14,7 +14,7 @@ enum Beyond {
     /// By choices yet to be made: any of the equal-cost ports.
     Any,
     /// By its path tag, which was written behind this leaf.
-    Tagged(u32, Packet),
+    Tagged(SwitchId, Packet),
     /// By a hash that is known.
     Hashed(Packet),
 }
@@ -26,9 +26,9 @@ pub(super) struct Candidate<'a> {
     /// When the choice was made: routes and links may change during a run.
     at: Time,
     /// The switch at which the path begins, and its first port if that is what was chosen.
-    from: (u32, Option<u16>),
+    from: (SwitchId, Option<u16>),
     /// The destination's leaf, and the link from there to the destination.
-    leaf: u32,
+    leaf: SwitchId,
     last: &'a LinkSpec,
     beyond: Beyond,
     wire: u64,
@@ -82,7 +82,7 @@ impl<'a> Candidate<'a> {
             let choices = topology.choices(sim.net.faults.row(topology, switch, at), leaf);
             return candidate((switch, Some(choices[way.index()])), Beyond::Any, Span::ZERO);
         };
-        let first = topology.leaf_of[host as usize];
+        let first = topology.leaf(host);
         let hashes = sim.world.fabric.sheet().sees.decides == Decides::HashesEvenly;
         let beyond = match sim.net.hashing.tags {
             Tags::Explicit => Beyond::Tagged(first, Packet { way, ..*packet }),
@@ -93,7 +93,7 @@ impl<'a> Candidate<'a> {
     }
 
     /// The ports of `switch` that a packet may take.
-    fn ports(&self, switch: u32) -> &'a [u16] {
+    fn ports(&self, switch: SwitchId) -> &'a [u16] {
         let (net, topology) = (&self.sim.net, &self.sim.net.topology);
         let row = net.faults.row(topology, switch, self.at);
         let all = topology.choices(row, self.leaf);
@@ -119,7 +119,7 @@ impl<'a> Candidate<'a> {
     }
 
     /// All ports that the candidate may lead over, as (switch, port).
-    pub(super) fn places(&self, found: &mut BTreeSet<(u32, u16)>) {
+    pub(super) fn places(&self, found: &mut BTreeSet<(SwitchId, u16)>) {
         let topology = &self.sim.net.topology;
         let (mut open, mut met) = (vec![self.from.0], BTreeSet::from([self.from.0]));
         while let Some(switch) = open.pop() {
@@ -137,7 +137,7 @@ impl<'a> Candidate<'a> {
     /// The best path, by what was `seen` at (switch, port): that on which the packet would come through first if it set
     /// out now and nothing else came.
     // To reach a switch sooner is never worse: what waits there drains no faster than time passes.
-    pub(super) fn best(&self, seen: &dyn Fn(u32, u16) -> Seen) -> Path {
+    pub(super) fn best(&self, seen: &dyn Fn(SwitchId, u16) -> Seen) -> Path {
         let topology = &self.sim.net.topology;
         let start = Path { slowest: u64::MAX, travel: self.access, ..Path::default() };
         let mut reached = BTreeMap::from([(self.from.0, start)]);
@@ -161,7 +161,7 @@ impl<'a> Candidate<'a> {
     }
 
     /// A path with one link more.
-    fn extended(&self, path: &Path, link: &LinkSpec, seen: &dyn Fn(u32, u16) -> Seen) -> Path {
+    fn extended(&self, path: &Path, link: &LinkSpec, seen: &dyn Fn(SwitchId, u16) -> Seen) -> Path {
         let topology = &self.sim.net.topology;
         let found = seen(topology.switch_number(link.from.0), link.from.1);
         let number = topology.out_number(link.from.0, link.from.1);
@@ -178,7 +178,7 @@ impl<'a> Candidate<'a> {
     }
 
     /// How many paths there are from `switch` on; `known` holds what was counted.
-    fn count(&self, switch: u32, known: &mut BTreeMap<u32, u32>) -> u32 {
+    fn count(&self, switch: SwitchId, known: &mut BTreeMap<SwitchId, u32>) -> u32 {
         if switch == self.leaf {
             return 1;
         }
@@ -202,7 +202,7 @@ fn crossing(sim: &Sim<'_>, at: Time, link: &LinkSpec, wire: u64) -> Span {
 }
 
 /// What was seen, for a choice made at `at`, of a switch's port.
-pub(super) fn seen(sim: &Sim<'_>, at: Time, (switch, port): (u32, u16)) -> Seen {
-    let looks = sim.switches[switch as usize].looks.as_deref();
+pub(super) fn seen(sim: &Sim<'_>, at: Time, (switch, port): (SwitchId, u16)) -> Seen {
+    let looks = sim.switches[switch].looks.as_deref();
     looks.map_or(Seen::default(), |looks| looks.at(at, port))
 }

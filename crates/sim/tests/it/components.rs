@@ -3,6 +3,7 @@
 
 use crate::common::{all_finished, flow, of_link, run, run_both, wired};
 use serde_json::{Value, json};
+use spinewise_sim::ids::SwitchId;
 use spinewise_sim::outcome::Outcome;
 use spinewise_sim::topology::{Components, Topology};
 use std::collections::BTreeSet;
@@ -23,6 +24,7 @@ fn components(topology: &Topology, down: &[&str], (from, to): (u32, u32), switch
     let number = |name: &str| topology.links.ids().find(|&link| topology.link_name(link) == name);
     let down = down.iter().map(|name| number(name).expect("a link")).collect();
     let all = Components::new(vec![BTreeSet::new(), down]);
+    let [switch, from, to] = [switch, from, to].map(SwitchId::new);
     let node = topology.switch_node(switch);
     let next = |&port: &u16| topology.node_name(topology.out(node, port).to.0);
     let one = |component: &spinewise_sim::topology::Component| {
@@ -120,8 +122,8 @@ fn in_a_symmetric_fabric_all_paths_are_alike() {
     {
         let topology = wired(&fabric);
         let all = Components::new(vec![BTreeSet::new()]);
-        for (from, to) in (0..topology.leaves).flat_map(|from| (0..topology.leaves).map(move |to| (from, to))) {
-            assert_eq!(all.between(&topology, 0, from, to), [], "{fabric}: {from} to {to}");
+        for (from, to) in topology.leaf_ids().flat_map(|from| topology.leaf_ids().map(move |to| (from, to))) {
+            assert_eq!(all.between(&topology, 0, from, to), [], "{fabric}: {from:?} to {to:?}");
         }
         let hosts = topology.hosts;
         let list: Vec<Value> = (0..40).map(|n| flow(n % hosts, (n * 7 + 3) % hosts, 60_000, 2_000)).collect();

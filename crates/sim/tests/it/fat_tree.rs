@@ -5,7 +5,7 @@ use crate::common::{all_finished, flow, flow_column, merged, of_link, resolved, 
 use serde_json::{Value, json};
 use spinewise_policy::Tier;
 use spinewise_sim::bank::REGISTRY;
-use spinewise_sim::ids::NodeId;
+use spinewise_sim::ids::{NodeId, SwitchId};
 use spinewise_sim::spec::resolve;
 use spinewise_sim::topology::Topology;
 
@@ -24,7 +24,7 @@ fn behind(topology: &Topology, node: NodeId, ports: impl Iterator<Item = u16>) -
 fn an_eight_ary_tree_is_numbered_as_in_lbsp() {
     let topology = wired(&tree(8));
     assert_eq!((topology.hosts, topology.leaves, topology.switches()), (128, 32, 80));
-    let node = |switch: u32| topology.switch_node(switch);
+    let node = |switch: u32| topology.switch_node(SwitchId::new(switch));
     let (leaf, aggregation, core) = (node, |n: u32| node(32 + n), |n: u32| node(64 + n));
     assert_eq!(behind(&topology, leaf(11), 0..8)[..4], ["host44", "host45", "host46", "host47"]);
     assert_eq!(behind(&topology, leaf(11), 4..8), ["aggregation8", "aggregation9", "aggregation10", "aggregation11"]);
@@ -45,7 +45,7 @@ fn an_eight_ary_tree_is_numbered_as_in_lbsp() {
         } else {
             2
         }];
-        assert_eq!(topology.tier(switch), tier, "{switch}");
+        assert_eq!(topology.tier(SwitchId::new(switch)), tier, "{switch}");
     }
 }
 
@@ -62,8 +62,8 @@ fn paths_between_pods_are_as_many_as_cores_and_down_there_is_no_choice() {
             };
             assert_eq!(u32::from(topology.ways[(from * leaves + to) as usize]), expected, "{k}: {from} to {to}");
         }
-        for core in leaves * 2..topology.switches() {
-            assert!((0..leaves).all(|leaf| topology.uplinks(core, leaf).len() == 1));
+        for core in topology.switch_ids().skip(leaves as usize * 2) {
+            assert!(topology.leaf_ids().all(|leaf| topology.uplinks(core, leaf).len() == 1));
         }
         // A tag names a core: the paths of all tags are different, and each leads there.
         let last = topology.hosts - 1;
@@ -83,7 +83,7 @@ fn oversubscription_and_rates_at_any_tier() {
         wired(&json!({"kind": "fat_tree", "k": 4, "pods": 3, "leaves_per_pod": 4, "aggregations_per_pod": 2,
         "cores_per_aggregation": 1, "hosts_per_leaf": 8, "core_rate_gbps": 40, "core_delay_ns": 5000}));
     assert_eq!((topology.hosts, topology.leaves, topology.switches()), (96, 12, 12 + 6 + 2));
-    let up = topology.out(topology.switch_node(12), 4);
+    let up = topology.out(topology.switch_node(SwitchId::new(12)), 4);
     assert_eq!((up.rate, up.delay.0, topology.node_name(up.to.0)), (40_000_000_000, 5_000_000, "core0".into()));
     assert_eq!(topology.ways[11], 2, "from the first leaf to the last: two cores");
 }

@@ -7,7 +7,7 @@ use crate::common::{
 use serde_json::{Value, json};
 use spinewise_policy::{Span, Tier};
 use spinewise_sim::engine::Sim;
-use spinewise_sim::ids::NodeId;
+use spinewise_sim::ids::{NodeId, SwitchId};
 use spinewise_sim::setup::{Setup, Tuning};
 use spinewise_sim::topology::Home;
 use std::collections::BTreeMap;
@@ -78,6 +78,7 @@ fn a_fat_tree_has_two_choices_at_each_hop_up_and_one_down() {
     let tree = wired(&fat_tree());
     assert_eq!((tree.leaves, tree.switches(), tree.tags_name_paths), (8, 20, true));
     let behind = |switch: u32, leaf: u32| -> Vec<u32> {
+        let [switch, leaf] = [switch, leaf].map(SwitchId::new);
         let ports = tree.uplinks(switch, leaf);
         ports.iter().map(|&port| tree.label(tree.out(tree.switch_node(switch), port).to.0)).collect()
     };
@@ -98,7 +99,7 @@ fn a_fat_tree_has_two_choices_at_each_hop_up_and_one_down() {
         }
         assert!(behind(leaf, leaf).is_empty());
     }
-    let tiers = |range: std::ops::Range<u32>| range.map(|switch| tree.tier(switch)).collect::<Vec<_>>();
+    let tiers = |range: std::ops::Range<u32>| range.map(|switch| tree.tier(SwitchId::new(switch))).collect::<Vec<_>>();
     assert_eq!(tiers(0..8), [Tier::Leaf; 8]);
     assert_eq!(tiers(8..16), [Tier::Aggregation; 8]);
     assert_eq!(tiers(16..20), [Tier::Spine; 4]);
@@ -142,18 +143,19 @@ fn odd_racks() -> Value {
 fn racks_may_differ_and_numbers_keep_their_names() {
     let odd = wired(&odd_racks());
     assert_eq!((odd.leaves, odd.leaf_of.clone()), (3, vec![0, 1, 0, 2, 0, 2, 2]));
-    let racks: Vec<&[u32]> = (0..5).map(|switch| odd.hosts_of(switch)).collect();
+    let racks: Vec<&[u32]> = odd.switch_ids().map(|switch| odd.hosts_of(switch)).collect();
     assert_eq!(racks, [&[0, 2, 4][..], &[1], &[3, 5, 6], &[], &[]]);
-    assert_eq!(odd.home(5), Home { leaf: 2, port: 1 });
-    assert_eq!([0, 1, 2, 3].map(|switch| odd.host_ports(switch)), [3, 1, 3, 0]);
+    assert_eq!(odd.home(5), Home { leaf: SwitchId::new(2), port: 1 });
+    assert_eq!([0, 1, 2, 3].map(|switch| odd.host_ports(SwitchId::new(switch))), [3, 1, 3, 0]);
     let names: Vec<String> = odd.switch_nodes().map(|node| odd.node_name(node)).collect();
     assert_eq!(names, ["switch8", "switch9", "switch10", "switch7", "switch11"], "racks come first");
     assert_eq!([7, 10, 11].map(|node| odd.label(NodeId::new(node))), [8, 7, 11]);
-    assert_eq!((odd.uplinks(0, 1), odd.uplinks(0, 2), odd.uplinks(1, 0)), (&[3][..], &[3, 4][..], &[1][..]));
+    let uplinks = |from, to| odd.uplinks(SwitchId::new(from), SwitchId::new(to));
+    assert_eq!((uplinks(0, 1), uplinks(0, 2), uplinks(1, 0)), (&[3][..], &[3, 4][..], &[1][..]));
     assert_eq!(odd.leaf_rates().0, [20_000_000_000, 10_000_000_000, 20_000_000_000]);
     for host in 0..7 {
         let last = odd.last_link(host);
-        assert_eq!((last.to, last.from.0), ((odd.host_node(host), 0), odd.leaf_node(odd.leaf_of[host as usize])));
+        assert_eq!((last.to, last.from.0), ((odd.host_node(host), 0), odd.leaf_node(odd.leaf(host))));
     }
 }
 
@@ -166,7 +168,7 @@ fn murmur3_is_seeded_with_the_number_in_the_spec() {
     }));
     let setup = Setup::new(&spec, Tuning::default()).unwrap_or_else(|error| panic!("{error}"));
     let sim = Sim::new(&setup.net, setup.start);
-    assert_eq!([0, 1, 2, 3, 4].map(|switch| sim.net.switch_salt(switch)), [8, 9, 10, 7, 11]);
+    assert_eq!([0, 1, 2, 3, 4].map(|switch| sim.net.switch_salt(SwitchId::new(switch))), [8, 9, 10, 7, 11]);
 }
 
 #[test]
@@ -249,7 +251,8 @@ fn several_static_routes_are_equal_choices() {
     let table =
         merged(&graph(2, 4, links.as_array().expect("a list").clone()), &json!({"routes": [[2, 1, 5], [2, 1, 4]]}));
     let topology = wired(&table);
-    assert_eq!((topology.uplinks(0, 1), topology.uplinks(1, 0)), (&[2, 3][..], &[1][..]));
+    let uplinks = |from, to| topology.uplinks(SwitchId::new(from), SwitchId::new(to));
+    assert_eq!((uplinks(0, 1), uplinks(1, 0)), (&[2, 3][..], &[1][..]));
     assert_eq!(topology.ways, [0, 2, 1, 0]);
 }
 

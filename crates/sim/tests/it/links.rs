@@ -5,6 +5,7 @@ use super::common::{
 };
 use serde_json::{Value, json};
 use spinewise_sim::drawing::drawing;
+use spinewise_sim::ids::SwitchId;
 use spinewise_sim::outcome::Outcome;
 use spinewise_sim::setup::{Failure, Tuning, simulate};
 
@@ -114,7 +115,7 @@ fn one_flow_is_as_uneven_as_can_be_and_spraying_is_even() {
 
 #[test]
 fn equal_links_are_found_in_every_fabric() {
-    let of = |topology: &Value, switch: u32| common::wired(topology).choosable(switch);
+    let of = |topology: &Value, switch: u32| common::wired(topology).choosable(SwitchId::new(switch));
     let leaf_spine = json!({"leaves": 3, "spines": 3, "hosts_per_leaf": 2});
     assert_eq!(of(&leaf_spine, 0), [vec![2, 3, 4]]);
     assert_eq!(of(&leaf_spine, 3), Vec::<Vec<u16>>::new(), "a spine has one way to each leaf");

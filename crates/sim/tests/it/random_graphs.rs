@@ -56,14 +56,14 @@ fn hops(topology: &Value) -> Vec<Vec<u64>> {
 /// Every candidate leads one hop nearer, and every neighbour that is one hop nearer is a candidate.
 fn check_candidates(table: &Value, hops: &[Vec<u64>]) {
     let topology = wired(table);
-    for switch in 0..topology.switches() {
-        for leaf in 0..topology.leaves {
+    for switch in topology.switch_ids() {
+        for leaf in topology.leaf_ids() {
             let to = topology.label(topology.leaf_node(leaf)) as usize;
             let far = |node: NodeId| hops[topology.label(node) as usize][to];
             let node = topology.switch_node(switch);
             let nearer = (0..topology.ports(node)).filter(|&port| far(topology.out(node, port).to.0) + 1 == far(node));
             let nearer: Vec<u16> = if switch == leaf { Vec::new() } else { nearer.collect() };
-            assert_eq!(topology.uplinks(switch, leaf), nearer, "switch {switch} to leaf {leaf} of {table}");
+            assert_eq!(topology.uplinks(switch, leaf), nearer, "{switch:?} to {leaf:?} of {table}");
         }
     }
 }

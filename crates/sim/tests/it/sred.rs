@@ -2,6 +2,7 @@
 
 use crate::common::{all_finished, counter, flow, merged, run_both, wired};
 use serde_json::{Value, json};
+use spinewise_sim::ids::SwitchId;
 use spinewise_sim::outcome::Outcome;
 
 /// Four leaves of four hosts, four spines; leaf 0 has lost spine 2.
@@ -85,20 +86,21 @@ fn a_shared_buffer_gets_back_what_a_drop_took() {
 
 #[test]
 fn pairs_lose_paths_by_links_on_their_shortest_paths_only() {
+    let at = SwitchId::new;
     let fabric = wired(&topology());
     for from in 0..4 {
         for to in 0..4 {
-            assert_eq!(fabric.loses_paths(from, to), from != to && (from == 0 || to == 0), "{from} to {to}");
+            assert_eq!(fabric.loses_paths(at(from), at(to)), from != to && (from == 0 || to == 0), "{from} to {to}");
         }
     }
     let whole = wired(&merged(&topology(), &json!({"override": []})));
-    assert!((0..4).all(|to| !whole.loses_paths(0, to)));
+    assert!((0..4).all(|to| !whole.loses_paths(at(0), at(to))));
     // A fat-tree of 8 leaves, two in each pod. An uplink of leaf 0 concerns all its pairs; one of an aggregation switch
     // of pod 0 concerns the pairs with other pods.
     let pairs = |down: Value, expected: &dyn Fn(u32, u32) -> bool| {
         let tree = wired(&json!({"kind": "fat_tree", "k": 4, "override": [down]}));
         for (from, to) in (0..8).flat_map(|from| (0..8).map(move |to| (from, to))).filter(|(from, to)| from != to) {
-            assert_eq!(tree.loses_paths(from, to), expected(from, to), "{from} to {to}");
+            assert_eq!(tree.loses_paths(at(from), at(to)), expected(from, to), "{from} to {to}");
         }
     };
     pairs(json!({"leaf": 0, "aggregation": 1, "up": false}), &|from, to| from == 0 || to == 0);

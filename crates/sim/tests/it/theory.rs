@@ -382,8 +382,7 @@ fn tags_under_way(spec: &Value) -> Vec<(bool, u16, u16)> {
     let mut seen = Vec::new();
     for (number, link) in topology.links.numbered() {
         for packet in sim.world.wires.ring(number).iter().filter(|packet| packet.kind == Kind::Data) {
-            let (from, to) =
-                (topology.leaf_of[packet.src.number() as usize], topology.leaf_of[packet.dst.number() as usize]);
+            let (from, to) = (topology.leaf(packet.src.number()), topology.leaf(packet.dst.number()));
             if !topology.joins_switches(number) || from == to {
                 continue;
             }

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::{Value, json};
 use spinewise_policy::{Span, Tier};
-use spinewise_sim::ids::NodeId;
+use spinewise_sim::ids::{NodeId, SwitchId};
 use spinewise_sim::setup::{Failure, Tuning, simulate};
 use spinewise_sim::spec::resolve;
 use spinewise_sim::topology::{LinkSpec, Topology};
@@ -51,7 +51,7 @@ fn every_cable_is_two_links_with_names_of_their_own() {
     let delays = |name: &str| links[name].delay;
     assert_eq!((delays("host0->leaf0"), delays("leaf0->host0")), (Span(150_000), Span(100_000)));
     assert_eq!((delays("leaf0->spine0#0"), delays("spine0->leaf0#0")), (Span(350_000), Span(350_000)));
-    assert_eq!((topology.tier(0), topology.tier(2), topology.tier(3)), (Tier::Leaf, Tier::Leaf, Tier::Spine));
+    assert_eq!([0, 2, 3].map(|switch| topology.tier(SwitchId::new(switch))), [Tier::Leaf, Tier::Leaf, Tier::Spine]);
     let names: Vec<_> = [0, 5, 6, 8, 9, 10].map(|node| topology.node_name(NodeId::new(node))).into();
     assert_eq!(names, ["host0", "host5", "leaf0", "leaf2", "spine0", "spine1"]);
     assert!(by_name(&wired(&json!({"leaves": 2}))).contains_key("leaf0->spine1"), "single links have no number");
@@ -95,19 +95,20 @@ fn overrides_change_all_links_that_every_selector_fits_and_no_other() {
 
 #[test]
 fn ways_are_pairs_of_working_links() {
+    let at = SwitchId::new;
     let all = wired(&double(json!([])));
     assert_eq!((all.ways.clone(), all.most_ways), (vec![0, 8, 8, 8, 0, 8, 8, 8, 0], 8));
-    assert_eq!(all.uplinks(0, 1), [2, 3, 4, 5], "behind the two host ports");
-    assert_eq!(all.uplinks(3, 1), [2, 3], "of a spine: two ports a leaf");
-    assert!(all.uplinks(1, 1).is_empty());
+    assert_eq!(all.uplinks(at(0), at(1)), [2, 3, 4, 5], "behind the two host ports");
+    assert_eq!(all.uplinks(at(3), at(1)), [2, 3], "of a spine: two ports a leaf");
+    assert!(all.uplinks(at(1), at(1)).is_empty());
     // Leaf 0 has lost an uplink to spine 0; spine 1 has lost both links down to leaf 2.
     let down = wired(&double(json!([
         {"leaf": 0, "spine": 0, "link": 1, "direction": "up", "up": false},
         {"leaf": 2, "spine": 1, "direction": "down", "up": false},
     ])));
-    assert_eq!(down.uplinks(0, 1), [2, 4, 5]);
-    assert_eq!(down.uplinks(0, 2), [2], "no way leads through a spine that cannot go on");
-    assert_eq!(down.uplinks(2, 0), [2, 3, 4, 5], "the way back is as it was");
+    assert_eq!(down.uplinks(at(0), at(1)), [2, 4, 5]);
+    assert_eq!(down.uplinks(at(0), at(2)), [2], "no way leads through a spine that cannot go on");
+    assert_eq!(down.uplinks(at(2), at(0)), [2, 3, 4, 5], "the way back is as it was");
     assert_eq!(down.ways, [0, 6, 2, 8, 0, 4, 8, 8, 0]);
     let (up, nominal) = (down.leaf_rates().1, down.leaf_rates().0);
     assert_eq!((up[0], nominal[0]), (120_000_000_000, 160_000_000_000));

@@ -5,6 +5,7 @@ pub(crate) mod wire;
 use serde_json::{Value, json};
 use spinewise_policy::Time;
 use spinewise_sim::faults::{Faults, Step};
+use spinewise_sim::ids::SwitchId;
 use spinewise_sim::outcome::{Column, Outcome, Values};
 use spinewise_sim::setup::{Tuning, simulate};
 use spinewise_sim::spec::{EngineKind, Spec, resolve};
@@ -184,8 +185,8 @@ pub(crate) fn steps(spec: &Value) -> Vec<(u32, Time, Step)> {
     let spec = resolved(spec);
     let mut topology = Topology::new(&spec.topology).expect("a topology");
     let faults = Faults::new(&spec, &mut topology).expect("faults that fit");
-    let of = |switch| faults.steps(switch).iter().map(move |&(at, step)| (switch, at, step));
-    (0..topology.switches()).flat_map(of).collect()
+    let of = |switch: SwitchId| faults.steps(switch).iter().map(move |&(at, step)| (switch.number(), at, step));
+    topology.switch_ids().flat_map(of).collect()
 }
 
 /// A column of whole numbers of a choice trace, or of its hops.
