@@ -134,6 +134,7 @@ class Transport(TypedDict, total=False):
     subflows: int
     mptcp_options: str
     dupack_threshold: int
+    rack_least_rtt_us: float
     limited_transmit: bool
     ack_duplicates: bool
     hold_after_mark: bool

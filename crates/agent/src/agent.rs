@@ -4,6 +4,7 @@ mod deeds;
 
 use crate::Failure;
 use crate::config::Config;
+use crate::health::{Awake, Moment};
 use crate::layout::{Event, Own};
 use crate::peer::{News, Peer, Stage, Step};
 use crate::plan::Plan;
@@ -27,6 +28,8 @@ const FIRST_GREETING: u64 = 100_000_000;
 const GONE: u64 = 1_600_000_000;
 /// It is gone, too, if its data path has answered but nobody has told that one anything for this long.
 const LONG_GONE: u64 = 10_000_000_000;
+/// An answer to a probe of a path's health is known for one until then, however late it is.
+const HEALTH_PATIENCE: u64 = 5_000_000_000;
 /// A probe of a search is lost after this.
 const SEARCH_PATIENCE: u64 = 200_000_000;
 
@@ -56,6 +59,9 @@ pub struct Agent<P: Plane> {
     tokens: f64,
     filled: u64,
     wanted: VecDeque<Probe>,
+    awake: Awake,
+    /// Time awake at this step.
+    awake_for: u64,
 }
 
 /// What an agent sends by.
@@ -120,6 +126,7 @@ impl<P: Plane> Agent<P> {
         let now = clock();
         let Doors { line, prober } = doors;
         let wanted = VecDeque::new();
+        let awake = Awake::since(now, config.step_us * 1_000);
         Ok(Agent {
             config,
             slow,
@@ -133,6 +140,8 @@ impl<P: Plane> Agent<P> {
             tokens: 0.0,
             filled: now,
             wanted,
+            awake,
+            awake_for: 0,
         })
     }
 
@@ -147,12 +156,13 @@ impl<P: Plane> Agent<P> {
     /// The fast half is gone.
     pub fn step(&mut self) -> Result<(), Failure> {
         let now = clock();
+        self.awake_for = self.awake.step(now);
         self.own.beat = now;
         self.plane.own(&self.own)?;
         let events = self.plane.events()?;
         for peer in self.peers.iter_mut().filter(|peer| peer.stage == Stage::Tunnelled) {
-            let (slow, config, plane) = (&mut self.slow, &self.config, &mut self.plane);
-            peer.account(&mut Step { now, slow, config, plane })?;
+            let (slow, config, plane, awake) = (&mut self.slow, &self.config, &mut self.plane, self.awake_for);
+            peer.account(&mut Step { now, awake, slow, config, plane })?;
         }
         self.hear_events(now, &events);
         self.hear_talk(now)?;
@@ -183,8 +193,8 @@ impl<P: Plane> Agent<P> {
                     self.probe_ended(now, probe, by);
                 }
             } else if let Some(at) = self.at(event.peer) {
-                let (slow, config, plane) = (&mut self.slow, &self.config, &mut self.plane);
-                let mut step = Step { now: event.at, slow, config, plane };
+                let (slow, config, plane, awake) = (&mut self.slow, &self.config, &mut self.plane, self.awake_for);
+                let mut step = Step { now: event.at, awake, slow, config, plane };
                 self.peers[at].hear(&mut step, (event.header_seq, event.way, event.port), event.header);
             }
         }
@@ -332,8 +342,8 @@ impl<P: Plane> Agent<P> {
     }
 
     fn step_peer(&mut self, now: u64, at: usize) -> Result<(), Failure> {
-        let (slow, config, plane) = (&mut self.slow, &self.config, &mut self.plane);
-        let news = self.peers[at].step(&mut Step { now, slow, config, plane })?;
+        let (slow, config, plane, awake) = (&mut self.slow, &self.config, &mut self.plane, self.awake_for);
+        let news = self.peers[at].step(&mut Step { now, awake, slow, config, plane })?;
         let host = self.peers[at].host;
         for news in news {
             match news {
@@ -345,13 +355,14 @@ impl<P: Plane> Agent<P> {
         if !self.config.health.enabled {
             return Ok(());
         }
-        for (way, pulse) in peer.pulses.iter_mut().enumerate() {
-            if pulse.wants_probe(now, &self.config.health) {
-                let port = peer.paths.ports[way];
-                let give_up = self.config.health.silent_ms * 1_000_000;
-                let (to, address, way) = (peer.host, peer.address, way as u16);
-                let purpose = Purpose::Health;
-                self.prober.send(Probe { purpose, to, address, port, way, ttl: 0, sent: now, give_up });
+        for way in peer.watch.wants(awake, &self.config.health) {
+            let port = peer.paths.ports[way];
+            let (to, address, give_up) = (peer.host, peer.address, HEALTH_PATIENCE);
+            let purpose = Purpose::Health;
+            let probe = Probe { purpose, to, address, port, way: way as u16, ttl: 0, sent: now, give_up };
+            // One that the kernel would not take proves nothing.
+            if self.prober.send(probe) {
+                peer.watch.asked(way, Moment { clock: now, awake });
             }
         }
         Ok(())

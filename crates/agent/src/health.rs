@@ -1,32 +1,83 @@
-//! Dead paths: what is sent by them grows, what is confirmed stands still, and probes find nobody.
+//! Dead paths: probes of one find nobody while probes of its neighbours, sent no earlier, come back.
 //!
-//! A path is *suspect* when so many packets have gone by it since the last one that was confirmed, for half of
-//! `silent_ms`; a probe is sent at once. It is *dead* when that probe has not come back for `silent_ms` either: packets
-//! alone do not prove it, for a peer that sends nothing confirms nothing. Every path is probed each `probe_ms` besides; two
-//! probes lost in a row make it dead, three answers in a row bring it back.
+//! Silence alone proves nothing. An agent that got no CPU has not listened, a peer that got none has not spoken, and a
+//! queue may be longer than anyone thought. So a path is given up only if all of this holds:
+//!
+//! - [`LOST`] probes that were handed to the kernel in a row are unanswered, and no packet of the path was confirmed since;
+//! - the first of them is out for longer than `silent_ms` and the slowest answer of late together, in time during which this
+//!   agent was awake ([`Awake`]);
+//! - another path to the same peer has answered a probe that was sent no earlier than the last of the [`LOST`]. A peer that
+//!   is silent on all paths does not run, or has no link: no path is to blame, and to give up all helps nobody.
+//!
+//! Answers are given by the peer's data path in the kernel, so they do not wait for its daemon. One that comes late proves
+//! the path alive all the same. A path is *suspect* when packets have gone by it for half that time and none was confirmed,
+//! or when a probe has been out for as long: then all paths to the peer are probed every quarter of `silent_ms`, else every
+//! `probe_ms`. Three answers in a row bring a dead path back.
 
 use crate::config;
+use std::collections::VecDeque;
 
-/// Lost probes in a row that make a path dead.
-const LOST: u8 = 2;
+/// Unanswered probes in a row that make a path dead.
+pub const LOST: usize = 3;
 /// Answers in a row that bring it back.
 const BACK: u8 = 3;
+/// No more unanswered probes of a path are remembered.
+const REMEMBERED: usize = 16;
+/// The slowest answer is that of the present stretch of this length and of the one before, ns.
+const STRETCH: u64 = 5_000_000_000;
+/// It counts for no more than so many times `silent_ms`, or a path that is very slow once could not be given up.
+const MOST: u64 = 10;
+
+/// The time during which an agent was awake: a step that comes late counts as one that was [`Awake::LATE`] steps long.
+#[derive(Clone, Copy, Debug)]
+pub struct Awake {
+    time: u64,
+    last: u64,
+    most: u64,
+}
+
+impl Awake {
+    /// In steps.
+    pub const LATE: u64 = 4;
+
+    /// From now on, with steps of this length, ns.
+    pub fn since(now: u64, step: u64) -> Awake {
+        Awake { time: 0, last: now, most: step.saturating_mul(Awake::LATE) }
+    }
+
+    /// A step begins: the time so far, ns.
+    pub fn step(&mut self, now: u64) -> u64 {
+        self.time += now.saturating_sub(self.last).min(self.most);
+        self.last = now;
+        self.time
+    }
+}
+
+/// A moment: by the clock, and in time awake, ns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Moment {
+    /// By the clock.
+    pub clock: u64,
+    /// In time awake.
+    pub awake: u64,
+}
 
 /// One path.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Pulse {
+#[derive(Clone, Debug, Default)]
+struct Pulse {
     /// Packets sent, and confirmed, as last seen.
     sent: u64,
     confirmed: u32,
     /// Sent by then, when the last one was confirmed.
     sent_then: u64,
-    /// First packet since then that is not confirmed, ns; 0: all are.
-    waiting_since: u64,
-    /// When a probe was last sent.
-    probed: u64,
-    /// When the last answer came, to a probe that was sent when.
+    /// First packet since then that is not confirmed, in time awake.
+    waiting_since: Option<u64>,
+    /// When a probe was last sent, in time awake.
+    probed: Option<u64>,
+    /// Probes without an answer since the last sign of life, oldest first.
+    asked: VecDeque<Moment>,
+    /// When the newest probe that was answered had been sent, by the clock.
     proven: u64,
-    lost: u8,
     answered: u8,
     dead: bool,
 }
@@ -35,144 +86,161 @@ pub struct Pulse {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
     /// It has died.
-    Died,
+    Died(Why),
     /// It is back.
     Back,
 }
 
-impl Pulse {
-    /// Is it held to be dead?
-    pub fn is_dead(&self) -> bool {
-        self.dead
-    }
+/// Why a path was given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Why {
+    /// Probes that nobody answered.
+    pub unanswered: u32,
+    /// For how long the first of them was out, in time awake, ns.
+    pub silent: u64,
+    /// For how long it was waited, ns.
+    pub patience: u64,
+}
 
+impl Pulse {
     /// Counts of packets sent by it and confirmed, now.
-    pub fn look(&mut self, now: u64, sent: u64, confirmed: u32, rules: &config::Health) -> Option<Turn> {
+    fn look(&mut self, awake: u64, sent: u64, confirmed: u32) {
         if confirmed != self.confirmed || sent < self.sent {
-            (self.confirmed, self.sent_then, self.waiting_since) = (confirmed, self.sent, 0);
-            self.lost = 0;
+            (self.confirmed, self.sent_then, self.waiting_since) = (confirmed, self.sent, None);
+            self.asked.clear();
         }
-        if sent > self.sent && self.waiting_since == 0 {
-            self.waiting_since = now;
+        if sent > self.sent && self.waiting_since.is_none() {
+            self.waiting_since = Some(awake);
         }
         self.sent = sent;
-        let silent = self.silent(now, rules);
-        // What was answered to a probe sent after the silence began is proof enough.
-        if silent >= rules.silent_ms * 1_000_000 && self.proven < self.waiting_since && self.was_probed(now, rules) {
-            return self.die();
-        }
-        None
     }
 
-    /// For how long too many packets have waited to be confirmed.
-    fn silent(&self, now: u64, rules: &config::Health) -> u64 {
-        let many = self.sent.saturating_sub(self.sent_then) >= u64::from(rules.packets);
-        if self.waiting_since > 0 && many { now.saturating_sub(self.waiting_since) } else { 0 }
-    }
-
-    /// Was it probed since it fell silent, long enough ago for an answer?
-    fn was_probed(&self, now: u64, rules: &config::Health) -> bool {
-        self.probed >= self.waiting_since && now.saturating_sub(self.probed) >= rules.silent_ms * 1_000_000
-    }
-
-    /// Is a probe due?
-    pub fn wants_probe(&mut self, now: u64, rules: &config::Health) -> bool {
-        let suspect = self.silent(now, rules) >= rules.silent_ms * 500_000 && self.probed < self.waiting_since;
-        let due = suspect || now.saturating_sub(self.probed) >= rules.probe_ms * 1_000_000;
-        if due {
-            self.probed = now;
-        }
-        due
+    /// Have packets or a probe waited for longer than this?
+    fn is_suspect(&self, awake: u64, patience: u64, packets: u32) -> bool {
+        let long = |since: u64| awake.saturating_sub(since) >= patience;
+        let many = self.sent.saturating_sub(self.sent_then) >= u64::from(packets);
+        many && self.waiting_since.is_some_and(long) || self.asked.front().is_some_and(|asked| long(asked.awake))
     }
 
     /// A probe that was sent then has come back.
-    pub fn answered(&mut self, sent: u64) -> Option<Turn> {
+    fn answered(&mut self, sent: u64) -> Option<Turn> {
+        let skipped = self.asked.front().is_some_and(|asked| asked.clock < sent);
         self.proven = self.proven.max(sent);
-        self.lost = 0;
-        self.answered = self.answered.saturating_add(1);
+        self.asked.retain(|asked| asked.clock > sent);
+        self.answered = if skipped { 1 } else { self.answered.saturating_add(1) };
         if self.dead && self.answered >= BACK {
             self.dead = false;
-            (self.sent_then, self.waiting_since) = (self.sent, 0);
+            (self.sent_then, self.waiting_since) = (self.sent, None);
             return Some(Turn::Back);
         }
         None
     }
+}
 
-    /// A probe has not come back.
-    pub fn lost(&mut self) -> Option<Turn> {
-        self.answered = 0;
-        self.lost = self.lost.saturating_add(1);
-        if self.lost >= LOST { self.die() } else { None }
+/// All paths to one peer.
+#[derive(Clone, Debug, Default)]
+pub struct Watch {
+    pulses: Vec<Pulse>,
+    /// The slowest answers: of the present stretch and of the one before, ns.
+    slowest: [u64; 2],
+    stretch: u64,
+}
+
+impl Watch {
+    /// So many paths, all alive.
+    pub fn of(paths: usize) -> Watch {
+        Watch { pulses: vec![Pulse::default(); paths], ..Watch::default() }
     }
 
-    fn die(&mut self) -> Option<Turn> {
-        self.answered = 0;
-        let news = !self.dead;
-        self.dead = true;
-        news.then_some(Turn::Died)
+    /// Is it held to be dead?
+    pub fn is_dead(&self, way: usize) -> bool {
+        self.pulses.get(way).is_some_and(|pulse| pulse.dead)
+    }
+
+    /// Counts of packets sent and confirmed, by path.
+    pub fn look(&mut self, awake: u64, counts: impl Iterator<Item = (u64, u32)>) {
+        for (pulse, (sent, confirmed)) in self.pulses.iter_mut().zip(counts) {
+            pulse.look(awake, sent, confirmed);
+        }
+    }
+
+    /// The slowest answer of late, ns.
+    pub fn slowest(&self) -> u64 {
+        self.slowest[0].max(self.slowest[1])
+    }
+
+    /// For how long an answer is waited for, ns.
+    fn patience(&self, rules: &config::Health) -> u64 {
+        let silent = rules.silent_ms * 1_000_000;
+        silent + self.slowest().min(MOST * silent)
+    }
+
+    /// The paths that are to be probed now; whoever sends the probes says so by [`Watch::asked`].
+    pub fn wants(&mut self, awake: u64, rules: &config::Health) -> Vec<usize> {
+        let patience = self.patience(rules) / 2;
+        let suspect = |pulse: &Pulse| !pulse.dead && pulse.is_suspect(awake, patience, rules.packets);
+        let rarely = rules.probe_ms * 1_000_000;
+        let often = if self.pulses.iter().any(suspect) { rarely.min(rules.silent_ms * 250_000) } else { rarely };
+        let mut wanted = Vec::new();
+        for (way, pulse) in self.pulses.iter_mut().enumerate() {
+            let period = if pulse.dead { rarely } else { often };
+            if pulse.probed.is_none_or(|probed| awake.saturating_sub(probed) >= period) {
+                pulse.probed = Some(awake);
+                wanted.push(way);
+            }
+        }
+        wanted
+    }
+
+    /// A probe was handed to the kernel.
+    pub fn asked(&mut self, way: usize, at: Moment) {
+        let Some(pulse) = self.pulses.get_mut(way) else { return };
+        if pulse.asked.len() == REMEMBERED {
+            // The first is the one that silence is counted from.
+            pulse.asked.remove(1);
+        }
+        pulse.asked.push_back(at);
+    }
+
+    /// A probe that was sent then has come back, after so long.
+    pub fn answered(&mut self, way: usize, sent: u64, rtt: u64) -> Option<Turn> {
+        let now = sent + rtt;
+        if now.saturating_sub(self.stretch) >= STRETCH {
+            self.slowest = [0, self.slowest[0]];
+            self.stretch = now;
+        }
+        self.slowest[0] = self.slowest[0].max(rtt);
+        self.pulses.get_mut(way)?.answered(sent)
+    }
+
+    /// Answers may have been missed: nothing that is out now proves anything.
+    pub fn excuse(&mut self) {
+        for pulse in &mut self.pulses {
+            pulse.asked.clear();
+        }
+    }
+
+    /// The first path that is to be given up, and why. It is held to be dead from then on.
+    pub fn judge(&mut self, awake: u64, rules: &config::Health) -> Option<(usize, Why)> {
+        let (way, why) = self.condemned(awake, rules)?;
+        (self.pulses[way].dead, self.pulses[way].answered) = (true, 0);
+        Some((way, why))
+    }
+
+    /// The first path that would be given up.
+    pub fn condemned(&self, awake: u64, rules: &config::Health) -> Option<(usize, Why)> {
+        let (patience, slowest) = (self.patience(rules), self.slowest());
+        self.pulses.iter().enumerate().find_map(|(way, pulse)| {
+            let (first, last) = (pulse.asked.front()?, pulse.asked.get(LOST - 1)?);
+            let silent = awake.saturating_sub(first.awake);
+            let late = awake.saturating_sub(last.awake) >= slowest.min(patience);
+            let mut others = self.pulses.iter().enumerate().filter(|(other, _)| *other != way);
+            let overtaken = others.any(|(_, other)| other.proven >= last.clock);
+            let why = Why { unanswered: pulse.asked.len() as u32, silent, patience };
+            (!pulse.dead && silent >= patience && late && overtaken).then_some((way, why))
+        })
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const RULES: config::Health = config::Health { enabled: true, silent_ms: 20, packets: 5, probe_ms: 50 };
-    const MS: u64 = 1_000_000;
-
-    /// Steps of a millisecond: packets sent in each, whether they are confirmed, and whether probes are answered. Returns
-    /// when what happened.
-    fn run(steps: u64, sends: u64, confirms: impl Fn(u64) -> bool, answers: impl Fn(u64) -> bool) -> Vec<(u64, Turn)> {
-        let mut pulse = Pulse::default();
-        let (mut sent, mut confirmed) = (0, 0);
-        let mut probes: Vec<u64> = Vec::new();
-        let mut turns = Vec::new();
-        for step in 1..=steps {
-            let now = step * MS;
-            sent += sends;
-            confirmed += if confirms(step) { sends as u32 } else { 0 };
-            turns.extend(pulse.look(now, sent, confirmed, &RULES).map(|turn| (step, turn)));
-            probes.retain(|&at| {
-                let came = answers(at / MS) && now > at;
-                let lost = !came && now - at > 20 * MS;
-                let turn = if came {
-                    pulse.answered(at)
-                } else if lost {
-                    pulse.lost()
-                } else {
-                    None
-                };
-                turns.extend(turn.map(|turn| (step, turn)));
-                !came && !lost
-            });
-            if pulse.wants_probe(now, &RULES) {
-                probes.push(now);
-            }
-        }
-        turns
-    }
-
-    #[test]
-    fn a_path_that_goes_silent_dies_soon_and_comes_back() {
-        let turns = run(1_000, 3, |step| !(300..600).contains(&step), |step| !(300..600).contains(&step));
-        assert_eq!(turns.len(), 2, "{turns:?}");
-        assert!(matches!(turns[0], (at, Turn::Died) if (320..=335).contains(&at)), "{turns:?}");
-        assert!(matches!(turns[1], (at, Turn::Back) if (600..=760).contains(&at)), "{turns:?}");
-    }
-
-    #[test]
-    fn a_peer_that_confirms_nothing_kills_no_path_that_answers() {
-        assert!(run(5_000, 3, |_| false, |_| true).is_empty());
-    }
-
-    #[test]
-    fn an_idle_path_dies_by_probes_alone() {
-        let turns = run(1_000, 0, |_| false, |step| step < 500);
-        assert!(matches!(turns[..], [(at, Turn::Died)] if (550..=650).contains(&at)), "{turns:?}");
-    }
-
-    #[test]
-    fn an_hour_without_faults_is_an_hour_without_alarms() {
-        assert!(run(3_600_000, 2, |step| step % 7 == 0, |step| step % 1_000 != 1).is_empty());
-    }
-}
+mod tests;

@@ -270,5 +270,8 @@ pub const COUNTERS: [&str; 13] = [
     "events_lost",
 ];
 
+/// The place of what the kernel could not tell among them.
+pub const EVENTS_LOST: usize = COUNTERS.len() - 1;
+
 /// One tick of a stamp, ns.
 pub const TICK_NS: u64 = 256;

@@ -5,8 +5,8 @@ mod tell;
 
 use crate::Failure;
 use crate::config;
-use crate::health::{Pulse, Turn};
-use crate::layout::{HEADERS, Headers, State, Table, WAYS};
+use crate::health::{Turn, Watch};
+use crate::layout::{EVENTS_LOST, HEADERS, Headers, State, Table, WAYS};
 use crate::plane::Plane;
 use crate::search::{Path, Search};
 use crate::slow::Slow;
@@ -68,8 +68,8 @@ pub struct Peer {
     before: State,
     /// What was last published.
     pub table: Table,
-    /// By path: is it alive?
-    pub pulses: Vec<Pulse>,
+    /// Which of them are alive.
+    pub watch: Watch,
     /// Mean delays of the last samples by path, ns: there and back, and there.
     pub delays: Vec<(u64, u64)>,
     /// When traffic to it last left.
@@ -86,12 +86,16 @@ pub struct Peer {
     burst_told: u16,
     /// By way: packets that came with a header, and have been told of with it.
     carried: Vec<u64>,
+    /// Events that the kernel could not tell, as last counted.
+    events_lost: u64,
 }
 
 /// A step of a peer: what it has to do with.
 pub struct Step<'a> {
     /// Now, ns.
     pub now: u64,
+    /// The same in time awake.
+    pub awake: u64,
     /// The scheme.
     pub slow: &'a mut Slow,
     /// The fast half.
@@ -134,7 +138,8 @@ impl Peer {
             state: State::zeroed(),
             before: State::zeroed(),
             table: Table::zeroed(),
-            pulses: Vec::new(),
+            watch: Watch::default(),
+            events_lost: 0,
             delays: vec![(0, 0); WAYS],
             active_at: 0,
             active: false,
@@ -152,8 +157,8 @@ impl Peer {
 
     /// Paths that are held to be dead.
     pub fn dead_paths(&self) -> impl Iterator<Item = Path> {
-        let dead = self.found.iter().zip(&self.pulses).filter(|(_, pulse)| pulse.is_dead());
-        dead.map(|(path, _)| path.clone())
+        let dead = self.found.iter().enumerate().filter(|(way, _)| self.watch.is_dead(*way));
+        dead.map(|(_, path)| path.clone())
     }
 
     /// The scheme has forgotten it.
@@ -168,7 +173,7 @@ impl Peer {
         let changed = found != self.found;
         if changed {
             self.paths = Paths::of(found.iter().map(|path| path.port).collect());
-            self.pulses = vec![Pulse::default(); found.len()];
+            self.watch = Watch::of(found.len());
             self.found = found;
         }
         changed
@@ -229,7 +234,7 @@ impl Peer {
         self.tell_activity(step, &before);
         news.extend(self.offer(step)?);
         if step.config.health.enabled && !step.slow.plan().by_port {
-            self.feel(step, &mut news);
+            self.feel(step, &mut news)?;
         }
         self.publish(step, busy)?;
         Ok(news)
@@ -273,19 +278,29 @@ impl Peer {
     }
 
     /// Which paths are alive?
-    fn feel(&mut self, step: &Step<'_>, news: &mut Vec<News>) {
-        for (number, pulse) in self.pulses.iter_mut().enumerate().take(WAYS) {
-            let (sent, confirmed) = (self.state.sent[number].packets, self.state.echo[number].packets);
-            let turn = pulse.look(step.now, sent, confirmed, &step.config.health);
-            news.extend(turn.map(|turn| News::Path(number, turn)));
+    fn feel(&mut self, step: &Step<'_>, news: &mut Vec<News>) -> Result<(), Failure> {
+        let counts = self.state.sent.iter().zip(&self.state.echo).map(|(sent, echo)| (sent.packets, echo.packets));
+        self.watch.look(step.awake, counts);
+        if self.watch.condemned(step.awake, &step.config.health).is_none() {
+            return Ok(());
+        }
+        // An answer may be among what the kernel could not tell.
+        let lost = step.plane.counters()?[EVENTS_LOST];
+        if lost != self.events_lost {
+            self.events_lost = lost;
+            self.watch.excuse();
+        }
+        while let Some((way, why)) = self.watch.judge(step.awake, &step.config.health) {
+            news.push(News::Path(way, Turn::Died(why)));
         }
         self.mark_dead();
+        Ok(())
     }
 
-    /// What pulses say is what the table goes by.
+    /// What the watch says is what the table goes by.
     pub fn mark_dead(&mut self) {
-        let dead = self.pulses.iter().enumerate().filter(|(_, pulse)| pulse.is_dead());
-        let dead = dead.fold(0u64, |bits, (number, _)| bits | 1 << (number & 63));
+        let dead = (0..self.found.len()).filter(|way| self.watch.is_dead(*way));
+        let dead = dead.fold(0u64, |bits, number| bits | 1 << (number & 63));
         self.paths.alive = Paths::of(self.paths.ports.clone()).alive & !dead;
     }
 

@@ -94,8 +94,8 @@ impl Prober {
         Ok(Prober { raw, icmp, me, port, instance, next: 0, under_way: BTreeMap::new() })
     }
 
-    /// Sends one; `ttl` 0 is as far as it takes.
-    pub fn send(&mut self, probe: Probe) {
+    /// Sends one; `ttl` 0 is as far as it takes. Has the kernel taken it?
+    pub fn send(&mut self, probe: Probe) -> bool {
         // The number is in the packet, and its low half in the field that switches quote; neither is ever 0.
         self.next = self.next.wrapping_add(1);
         if self.next & 0xffff == 0 {
@@ -123,8 +123,9 @@ impl Prober {
             id: self.next as u16,
         };
         // What cannot be sent now is lost, as on any network, and given up in time.
-        let _lost = self.raw.send_to(&shim.write(&outer), SocketAddrV4::new(probe.address, 0));
+        let taken = self.raw.send_to(&shim.write(&outer), SocketAddrV4::new(probe.address, 0)).is_ok();
         self.under_way.insert(self.next, probe);
+        taken
     }
 
     /// Is any of this purpose under way to this host?

@@ -1,6 +1,7 @@
 //! What has happened, for whoever asks, and, if a file is given, for later.
 
 use crate::Failure;
+use crate::health::Why;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::fs::File;
@@ -33,6 +34,8 @@ pub enum Happened {
         host: u32,
         /// Which.
         way: usize,
+        /// Why it is taken for dead.
+        why: Why,
     },
     /// A path is back.
     PathBack {
@@ -49,7 +52,12 @@ impl Happened {
             Happened::PeerUp { host } => ("peer_up", json!({ "host": host })),
             Happened::PeerGone { host } => ("peer_gone", json!({ "host": host })),
             Happened::Paths { host, count } => ("paths", json!({ "host": host, "count": count })),
-            Happened::PathDead { host, way } => ("path_dead", json!({ "host": host, "way": way })),
+            Happened::PathDead { host, way, why } => {
+                let ms = |ns: u64| (ns / 1_000) as f64 / 1e3;
+                let Why { unanswered, silent, patience } = why;
+                let why = json!({ "unanswered": unanswered, "silent_ms": ms(silent), "patience_ms": ms(patience) });
+                ("path_dead", json!({ "host": host, "way": way, "why": why }))
+            }
             Happened::PathBack { host, way } => ("path_back", json!({ "host": host, "way": way })),
         };
         let key = if at.0 == "t_ns" { "event" } else { "what" };

@@ -14,7 +14,7 @@ impl<P: Plane> Agent<P> {
     pub(super) fn path_turned(&mut self, now: u64, at: usize, way: usize, turn: Turn) {
         let host = self.peers[at].host;
         let happened = match turn {
-            Turn::Died => Happened::PathDead { host, way },
+            Turn::Died(why) => Happened::PathDead { host, way, why },
             Turn::Back => Happened::PathBack { host, way },
         };
         self.record.happened(now, happened);
@@ -44,14 +44,9 @@ impl<P: Plane> Agent<P> {
             }
             Purpose::Health => {
                 let way = usize::from(probe.way);
-                if by != By::Nobody {
-                    self.peers[at].reached = now;
-                }
-                let Some(pulse) = self.peers[at].pulses.get_mut(way) else { return };
-                let turn = match by {
-                    By::Host { .. } => pulse.answered(probe.sent),
-                    By::Switch(_) | By::Nobody => pulse.lost(),
-                };
+                let By::Host { rtt, .. } = by else { return };
+                self.peers[at].reached = now;
+                let turn = self.peers[at].watch.answered(way, probe.sent, rtt);
                 if let Some(turn) = turn {
                     self.path_turned(now, at, way, turn);
                 }
@@ -81,7 +76,11 @@ impl<P: Plane> Agent<P> {
                     let (purpose, way) = (Purpose::Scheme, way.0);
                     let probe = Probe { purpose, to, address, port, way, ttl, sent: now, give_up };
                     // Those that switches answer are paced as those of a search are.
-                    if ttl > 0 { self.wanted.push_back(probe) } else { self.prober.send(probe) }
+                    if ttl > 0 {
+                        self.wanted.push_back(probe);
+                    } else {
+                        self.prober.send(probe);
+                    }
                 }
                 Wish::Record { series, value } => self.record.point(now, series, value),
             }

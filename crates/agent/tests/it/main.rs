@@ -3,5 +3,6 @@
 mod choice;
 mod codec;
 mod config;
+mod hard;
 mod native;
 mod oracle;

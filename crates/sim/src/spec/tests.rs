@@ -57,7 +57,7 @@ fn everything() -> Vec<Value> {
                 "kind": "newreno", "pacing": true, "mss_bytes": 1000, "header_bytes": 48, "ack_bytes": 64, "initial_window_segments": 1,
                 "max_window_segments": 64, "initial_ssthresh_segments": 10, "min_rto_us": 200, "initial_rto_us": 1000,
                 "max_rto_us": 1e6, "rto_granularity_us": 1.5, "rto_tick_us": 2.5, "delayed_ack_segments": 2,
-                "delayed_ack_timeout_us": 500, "dupack_threshold": 0,
+                "delayed_ack_timeout_us": 500, "dupack_threshold": 0, "rack_least_rtt_us": 9,
                 "limited_transmit": true, "ack_duplicates": false, "hold_after_mark": true,
                 "recovery": "rack",
                 "handshake": true, "syn_bytes": 58, "syn_timeout_us": 5000, "fin": true,

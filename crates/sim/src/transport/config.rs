@@ -126,6 +126,10 @@ keys! {
         mptcp_options: OptionBytes, Kind::Words(OptionBytes::WORDS), Default::Word("charged");
         /// Duplicate acknowledgements that start a fast retransmit; 0 = never, the reorder-tolerant receiver's sender.
         dupack_threshold: u32, Kind::Integer { min: 0, max: 1_000_000 }, Default::Preset;
+        /// A round trip that RACK-TLP knows before the first: it judges by the least one, and waits a quarter of that, more after
+        /// each round of duplicates, for what was overtaken. Hosts whose first packets pass empty token buckets or switches that
+        /// cut through know one far below that of a full packet; 0 = what flows measure. Only with recovery = "rack".
+        rack_least_rtt as "rack_least_rtt_us": Span, Kind::Time(Unit::Microseconds, Zero::Allowed), Default::Number(0.0);
         /// Do the first two duplicate acknowledgements let a new segment go each, beyond the window (RFC 3042)? Recoveries
         /// by selective acknowledgements have their own rule.
         limited_transmit: bool, Kind::Bool, Default::Preset;
@@ -210,6 +214,7 @@ impl TcpConfig {
             delayed_ack: 1,
             delayed_ack_timeout: Span::from_ms(1),
             dupack_threshold: 3,
+            rack_least_rtt: Span::ZERO,
             limited_transmit: false,
             ack_duplicates: true,
             hold_after_mark: false,

@@ -61,7 +61,7 @@ impl SackSender {
     /// Over a connection of which `tcp` has sent nothing yet.
     pub fn new(config: &TcpConfig, tcp: TcpSender) -> Self {
         let board = Board::new(config.mss, tcp.size);
-        let rack = (config.recovery == Recovery::Rack).then(|| Box::new(Rack::new(tcp.srtt())));
+        let rack = (config.recovery == Recovery::Rack).then(|| Box::new(Rack::new(tcp.srtt(), config.rack_least_rtt)));
         let (due, forced) = (None, false);
         let burst = if config.max_burst == 0 { u64::MAX } else { config.max_burst.into() };
         let mut sender =

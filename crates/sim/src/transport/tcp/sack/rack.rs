@@ -22,6 +22,9 @@ use spinewise_policy::time::{Span, Time};
 /// RFC 8985 §6.2 step 4: a wider window is kept for this many recoveries without DSACK.
 const PERSIST: u32 = 16;
 
+/// `tcp_recovery.c`: the window is no more than this many quarters of the least round trip.
+const MOST_STEPS: u32 = 255;
+
 /// What a reduction of the window has changed, until it is known to have been right.
 #[derive(Clone, Debug)]
 struct Undo {
@@ -72,10 +75,12 @@ pub(super) struct Rack {
 }
 
 impl Rack {
-    /// On a connection whose handshake took `srtt`, if there was one.
-    pub(super) fn new(srtt: Option<Span>) -> Self {
+    /// On a connection whose handshake took `srtt`, if there was one; `known` is a round trip that was known before, zero if
+    /// none was.
+    pub(super) fn new(srtt: Option<Span>, known: Span) -> Self {
+        let known = if known == Span::ZERO { Span::FOREVER } else { known };
         Rack {
-            min_rtt: srtt.unwrap_or(Span::FOREVER),
+            min_rtt: srtt.map_or(known, |srtt| srtt.min(known)),
             xmit: Time::ZERO,
             newest: 0,
             rtt: Span::ZERO,
@@ -160,7 +165,7 @@ impl Rack {
         self.dsack_round = self.dsack_round.filter(|&round| tcp.snd_una < round);
         if dsack && self.dsack_round.is_none() {
             self.dsack_round = Some(tcp.snd_nxt);
-            self.reo_wnd_mult = self.reo_wnd_mult.saturating_add(1);
+            self.reo_wnd_mult = (self.reo_wnd_mult + 1).min(MOST_STEPS);
             self.reo_wnd_persist = PERSIST;
         } else if left {
             self.reo_wnd_persist = self.reo_wnd_persist.saturating_sub(1);

@@ -112,7 +112,7 @@ fn a_first_window_sprayed_over_unequal_paths_is_sent_again_in_part() {
 
 #[test]
 fn dsack_widens_the_window_once_a_round_and_sixteen_recoveries_narrow_it() {
-    let mut r = Rack::new(Some(Span::from_us(100)));
+    let mut r = Rack::new(Some(Span::from_us(100)), Span::ZERO);
     let config = config(Recovery::Rack);
     let mut tcp = TcpSender::opened(&config, &Start::sized(1000 * MSS), Span::from_us(100), 0);
     r.reordering_seen = true;
@@ -141,6 +141,27 @@ fn dsack_widens_the_window_once_a_round_and_sixteen_recoveries_narrow_it() {
     assert_eq!(r.window(false, 3, 3, Span::from_us(100)), Span::ZERO);
     assert_eq!(r.window(false, 2, 3, Span::from_us(100)), Span::from_us(25));
     assert_eq!(r.window(false, 9, 0, Span::from_us(100)), Span::from_us(25));
+}
+
+#[test]
+fn the_window_is_a_quarter_of_the_least_round_trip_that_is_known_and_no_more_than_255_of_them() {
+    let (us20, ms1) = (Span::from_us(20), Span::from_ms(1));
+    let window = |r: &Rack| r.window(false, 0, 3, Span::from_ms(1_000));
+    for (handshake, known, expected) in
+        [(None, us20, 5), (Some(ms1), us20, 5), (Some(us20), ms1, 5), (Some(ms1), Span::ZERO, 250)]
+    {
+        assert_eq!(window(&Rack::new(handshake, known)), Span::from_us(expected));
+    }
+    let mut r = Rack::new(None, us20);
+    r.begin_ack(ms1);
+    assert_eq!(window(&r), Span::from_us(5), "a slower round trip changes nothing");
+    let config = config(Recovery::Rack);
+    let mut tcp = TcpSender::opened(&config, &Start::sized(1000 * MSS), ms1, 0);
+    for round in 1..=300 {
+        (tcp.snd_una, tcp.snd_nxt) = (round * MSS, (round + 1) * MSS);
+        r.adapt(&tcp, true);
+    }
+    assert_eq!(window(&r), Span::from_us(5 * 255), "as Linux bounds it");
 }
 
 #[test]
