@@ -125,7 +125,6 @@ REDUCE = {"kind": "all_reduce", "size_bytes": 10_000}
 UDP = {"kind": "udp", "src": 0, "dst": 3, "schedule": [{"at_us": 0, "rate_gbps": 0.01}]}
 REFUSED: dict[str, tuple[dict[str, object], str, str]] = {
     "rdma": ({"preset": "conweave", "transport": {"kind": "rdma"}}, "transport.kind", "NICs"),
-    "dctcp": ({"transport": {"kind": "dctcp"}}, "transport.kind", "DCTCP"),
     "conga": ({"scheme": {"name": "conga"}}, "scheme.name", "switches"),
     "swift": ({"transport": {"kind": "swift"}}, "transport.kind", "congestion control"),
     "three tiers": ({"topology": {"kind": "fat_tree", "k": 4}}, "topology.kind", "two tiers"),

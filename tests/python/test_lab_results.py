@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
 import re
@@ -24,6 +25,7 @@ from spinewise.lab import (
     carry,
     drawn,
     holes,
+    machine,
     outcome,
     plan,
     sampler,
@@ -214,6 +216,30 @@ def test_ports_mark_where_the_transport_hears_it() -> None:
     ports = steer.marked_ports(made)
     assert {above for *_, above in ports} == {15_000}
     assert {link for _, _, link, _ in ports} == {port.link for port in made.ports if port.node not in made.hosts}
+
+
+@pytest.mark.parametrize(
+    ("built", "words"),
+    [
+        ("CONFIG_TCP_CONG_DCTCP=m", "modprobe tcp_dctcp"),
+        ("# CONFIG_TCP_CONG_DCTCP is not set", "was built without it (CONFIG_TCP_CONG_DCTCP is not set)"),
+        (None, "does not offer it"),
+    ],
+)
+def test_dctcp_is_taken_where_the_kernel_has_it_and_refused_in_words_where_not(
+    built: str | None, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = planned(transport={"kind": "dctcp"})
+    assert made.marks
+    monkeypatch.setattr(machine, "CONFIG", tmp_path / "config.gz")
+    if built is not None:
+        with gzip.open(tmp_path / "config.gz", "wt") as stream:
+            stream.write(f"CONFIG_TCP_CONG_CUBIC=y\n{built}\n")
+    monkeypatch.setattr(machine, "looked_at", lambda: machine.Machine(frozenset(), frozenset({"reno", "cubic"})))
+    with pytest.raises(SpecError, match=re.escape(words)):
+        machine.check_congestion("dctcp")
+    monkeypatch.setattr(machine, "looked_at", lambda: machine.Machine(frozenset(), frozenset({"reno", "dctcp"})))
+    machine.check_congestion("dctcp")
 
 
 def test_points_that_agents_record_join_the_series(tmp_path: Path) -> None:

@@ -62,6 +62,8 @@ pub struct Agent<P: Plane> {
     awake: Awake,
     /// Time awake at this step.
     awake_for: u64,
+    /// When the next sight is to be recorded.
+    sight_at: u64,
 }
 
 /// What an agent sends by.
@@ -142,6 +144,7 @@ impl<P: Plane> Agent<P> {
             wanted,
             awake,
             awake_for: 0,
+            sight_at: 0,
         })
     }
 
@@ -179,6 +182,7 @@ impl<P: Plane> Agent<P> {
         }
         self.grant(now);
         self.send_wanted(now);
+        self.record_sight(now);
         Ok(())
     }
 

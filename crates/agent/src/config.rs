@@ -47,6 +47,9 @@ pub struct Config {
     pub health: Health,
     /// Series and events go to this file.
     pub record: Option<PathBuf>,
+    /// What the scheme sees of each path goes there, too, so often; 0: never.
+    #[serde(default)]
+    pub record_sight_ms: u64,
 }
 
 /// A host.
@@ -183,6 +186,7 @@ impl Config {
         range("discovery.most_hops", f64::from(self.discovery.most_hops), 2.0, 32.0)?;
         range("discovery.most_paths", f64::from(self.discovery.most_paths), 1.0, 64.0)?;
         range("discovery.probes_per_s", f64::from(self.discovery.probes_per_s), 1.0, 1e5)?;
+        range("record_sight_ms", self.record_sight_ms as f64, 0.0, 1e6)?;
         range("health.silent_ms", self.health.silent_ms as f64, 1.0, 1e5)?;
         range("health.packets", f64::from(self.health.packets), 1.0, 1e6)?;
         range("health.probe_ms", self.health.probe_ms as f64, 1.0, 1e5)?;

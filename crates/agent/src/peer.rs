@@ -13,7 +13,7 @@ use crate::slow::Slow;
 use crate::table::{Manners, Paths, table};
 use bytemuck::Zeroable;
 use spinewise_policy::{Time, Way};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::net::Ipv4Addr;
 
 /// How far it has come with a peer.
@@ -88,6 +88,10 @@ pub struct Peer {
     carried: Vec<u64>,
     /// Events that the kernel could not tell, as last counted.
     events_lost: u64,
+    /// Where the scheme has traced a port: the second switch on its path.
+    pub via: BTreeMap<u16, Ipv4Addr>,
+    /// What the scheme last saw: the ways that it offered, and its quantities.
+    saw: (Vec<Way>, Vec<f64>),
 }
 
 /// A step of a peer: what it has to do with.
@@ -140,6 +144,8 @@ impl Peer {
             table: Table::zeroed(),
             watch: Watch::default(),
             events_lost: 0,
+            via: BTreeMap::new(),
+            saw: (Vec::new(), Vec::new()),
             delays: vec![(0, 0); WAYS],
             active_at: 0,
             active: false,
@@ -326,11 +332,29 @@ impl Peer {
         let base = self.state.cursor;
         let next = table(step.slow.plan(), &said, &self.paths, self.manners, (base, step.slow.view.mss));
         self.published = step.now;
+        self.saw = (said.offered, said.sight);
         if next != self.table {
             self.table = next;
             step.plane.publish(self.host, &next)?;
         }
         Ok(())
+    }
+
+    /// What the scheme last saw of each way to it: by what switch of the second tier it leads, if that is known, and the
+    /// scheme's quantities.
+    pub fn sight(&self, slow: &Slow) -> Vec<(Option<Ipv4Addr>, Vec<f64>)> {
+        let (first, quantities) = slow.quantities();
+        let (ways, values) = &self.saw;
+        let of = |(place, way): (usize, &Way)| {
+            let via = if slow.plan().by_port {
+                self.via.get(&way.0).copied()
+            } else {
+                self.found.get(way.index()).and_then(|path| path.hops.first().copied())
+            };
+            let from = first + place * quantities.len();
+            (via, values.get(from..from + quantities.len()).unwrap_or_default().to_vec())
+        };
+        ways.iter().enumerate().map(of).collect()
     }
 
     /// From now on traffic to it is plain.

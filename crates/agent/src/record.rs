@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{BufWriter, Write};
+use std::net::Ipv4Addr;
 use std::path::Path;
 
 /// Something that happened.
@@ -99,6 +100,21 @@ impl Record {
     /// A point of a series of the scheme.
     pub fn point(&mut self, now: u64, series: &str, value: f64) {
         self.line(now, &json!({ "t_ns": now, "series": series, "value": value }));
+    }
+
+    /// What the scheme sees of each way to a host: the second switch on it, and these quantities.
+    pub fn sight(&mut self, now: u64, host: u32, names: &[&str], ways: &[(Option<Ipv4Addr>, Vec<f64>)]) {
+        let ways: Vec<Value> = ways
+            .iter()
+            .map(|(via, values)| {
+                let mut told = json!({ "via": via.map(|address| address.to_string()) });
+                for (name, value) in names.iter().zip(values) {
+                    told[*name] = json!(value);
+                }
+                told
+            })
+            .collect();
+        self.line(now, &json!({ "t_ns": now, "peer": host, "sight": ways }));
     }
 
     fn line(&mut self, now: u64, line: &Value) {

@@ -15,8 +15,8 @@ use crate::view::View;
 use spinewise_policy::out::Action;
 use spinewise_policy::schemes::{clove, elab};
 use spinewise_policy::{
-    Device, Event, Feedback, FlowKey, Hooks, Key, Kind, Message, Packet, Peers, Phase, Shape, Sight, Span, Tier, Time,
-    To, Way, Wire,
+    Device, Event, Feedback, FlowKey, Hooks, Key, Kind, Message, Packet, Peers, Phase, Quantity, Shape, Sight, Span,
+    Tier, Time, To, Way, Wire,
 };
 use spinewise_sim::bank::{Bank, Call, Called, Fired, NO_PEER, Places, Room};
 use std::collections::{BTreeMap, BTreeSet};
@@ -83,6 +83,12 @@ impl Slow {
     /// The plan it runs by.
     pub fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    /// What it looks at of each way.
+    pub fn quantities(&self) -> (usize, &'static [Quantity]) {
+        let sees = self.bank.sheet().sees;
+        (sees.flow.len(), sees.way)
     }
 
     /// Does it choose the ways of acknowledgements?
@@ -226,7 +232,9 @@ impl Slow {
         if self.plan.unit == Unit::Flowlet {
             self.gap = Span::from_us_f64(size);
         }
-        Rehearsed { slots, size, offered: names[..many].to_vec(), dead: bits("dead"), best: bits("best") }
+        let (dead, best) = (bits("dead"), bits("best"));
+        values.truncate(sees.values(many));
+        Rehearsed { slots, size, offered: names[..many].to_vec(), dead, best, sight: values }
     }
 
     /// So many units, of so many packets in all, each of `wire` bytes, were sent to a host. Answers with the headers that go back with them.

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from pathlib import Path
 
 from spinewise.cli import streams
 from spinewise.cli.output import print_json
@@ -13,8 +14,11 @@ from spinewise.comparison.files import write_files
 from spinewise.comparison.plan import RUNS, seed_list
 from spinewise.errors import SpecError
 from spinewise.lab import build, machine, measure, seen, show, state
+from spinewise.lab import cost as costs
+from spinewise.lab import sight as sights
 from spinewise.lab import study as studies
 from spinewise.lab.plan import Plan, Steering, checked_name, name_of, plan_of
+from spinewise.measures.plain import without_nan
 from spinewise.runs.folder import new_results
 from spinewise.runs.result import Result, write_json
 from spinewise.shapes import Spec
@@ -136,6 +140,7 @@ def study(args: argparse.Namespace) -> int:
             write_json(folder / "lab.json", show.study_record(found))
             with (folder / "order.txt").open("w", encoding="utf-8") as stream:
                 terminal.paper(stream).print(show.orders(found))
+            write_goodput(found, folder)
     if args.json:
         print_json(show.study_record(found))
         return 0
@@ -147,6 +152,83 @@ def study(args: argparse.Namespace) -> int:
 
 
 LEAST_SEEDS = 5
+
+
+def write_goodput(found: studies.Study, folder: Path) -> None:
+    """Goodput over time through a black hole, as numbers and as a figure, where there is one."""
+    from spinewise.lab import figures  # noqa: PLC0415 - slow to import
+    from spinewise.show import style  # noqa: PLC0415 - slow to import
+
+    made = figures.goodput(found)
+    if made is not None:
+        write_json(folder / "goodput.json", show.goodput_record(found))
+        style.save(made, folder, "goodput", ("png",))
+
+
+def sight(args: argparse.Namespace) -> int:
+    """Set what schemes hold of their paths beside what those are."""
+    given = load(args.spec, args.set)
+    table = given.pop("compare", {})
+    variants = parse_list(args.schemes or table.get("schemes") or "", [])
+    if not args.schemes:
+        variants = [variant for variant in variants if variant.name in sights.QUANTITIES]
+    given.setdefault("metrics", {}).update(sights.METRICS)
+    plans = {}
+    for variant in variants:
+        resolved = resolve(variant.apply(given), seed=args.seed)
+        made = replace(plan_of(resolved, args.name, args.factor, "always"), sight_ms=sights.STEP_MS)
+        sights.quantity_of(made)
+        plans[variant.label] = (resolved, made)
+    machine.looked_at()
+    with in_words(), ExitStack() as stack:
+        folder = stack.enter_context(new_results(args.out, force=args.force)) if args.out else None
+        agreed = {}
+        for label, (resolved, made) in plans.items():
+            with standing(resolved, made):
+                streams.complain(f"lab: {label}")
+                sides = sights.both_sides(made, lambda text: streams.complain(f"lab: {text}"))
+            agreed[label] = {side: sights.agreement(made, found) for side, found in sides.items()}
+            if folder is not None:
+                write_sight(label, made, sides, folder)
+        if folder is not None:
+            record = {label: {side: asdict(one) for side, one in found.items()} for label, found in agreed.items()}
+            write_json(folder / "agreement.json", without_nan(record))
+            with (folder / "agreement.txt").open("w", encoding="utf-8") as stream:
+                terminal.paper(stream).print(show.agreement(agreed))
+    if args.json:
+        print_json(
+            without_nan({label: {side: asdict(one) for side, one in found.items()} for label, found in agreed.items()})
+        )
+    else:
+        terminal.console().print(show.agreement(agreed))
+    return 0
+
+
+def write_sight(label: str, made: Plan, sides: dict[str, list[sights.Seen]], folder: Path) -> None:
+    """What a scheme held of the paths of one pair of hosts, as a figure, and of all pairs as numbers."""
+    from spinewise.lab import figures  # noqa: PLC0415 - slow to import
+    from spinewise.show import style  # noqa: PLC0415 - slow to import
+
+    note = f"{label}, seed {made.spec['seed']}. What this host holds of its paths, and the links between switches."
+    style.save(figures.sight(sights.quantity_of(made), sides, note), folder, label, ("png",))
+    write_json(folder / f"{label}.json", without_nan(sights.record(sides)))
+
+
+def cost(args: argparse.Namespace) -> int:
+    """Measure what an agent costs."""
+    machine.looked_at()
+    with in_words(), ExitStack() as stack:
+        folder = stack.enter_context(new_results(args.out, force=args.force)) if args.out else None
+        found = costs.measured(args.rounds, args.seconds, lambda text: streams.complain(f"lab: {text}"))
+        if folder is not None:
+            write_json(folder / "cost.json", asdict(found))
+            with (folder / "cost.txt").open("w", encoding="utf-8") as stream:
+                terminal.paper(stream).print(show.cost(found))
+    if args.json:
+        print_json(asdict(found))
+    else:
+        terminal.console().print(show.cost(found))
+    return 0
 
 
 def sensed(args: argparse.Namespace) -> int:

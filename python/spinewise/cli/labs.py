@@ -14,6 +14,8 @@ DEEDS = {
     "run": "Carry the spec's own flows over the lab, building one for the time if there is none.",
     "study": "Set schemes side by side on Linux and in the simulator: several seeds, all schemes in turn.",
     "sensed": "Tell what the scheme of a run saw at each host, beside the fabric as it is; of Linux or simulated.",
+    "sight": "Set what ELAB, MEET and PDLB hold of each path over time beside what it is, here and in the simulator.",
+    "cost": "Measure what agents cost two hosts: throughput, and CPU a Gbit, with segmentation offload and without.",
     "down": "Take a lab down, whole or left over.",
     "status": "Tell which labs there are.",
 }
@@ -30,14 +32,26 @@ def add_lab(commands: Commands) -> None:
             deed.add_argument("run", metavar="RUN", help="the folder of a run")
         elif name == "down":
             deed.add_argument("spec", nargs="?", metavar="SPEC.toml", help="the spec whose name the lab has")
-        elif name != "status":
+        elif name not in {"status", "cost"}:
             add_spec(deed)
             add_scale(deed)
-        if name not in {"status", "sensed"}:
+        if name not in {"status", "sensed", "cost"}:
             deed.add_argument("--name", metavar="NAME", help="name of the lab [that of the spec]")
         if name == "run":
             deed.add_argument("--seed", type=whole(0, 2**64 - 1), metavar="N", help="in place of the spec's seed")
             add_output(deed, "run.json and a Parquet file of flows, as `spinewise run` does,")
+        if name == "cost":
+            deed.add_argument(
+                "--rounds", type=whole(1, 100), default=5, metavar="N", help="rounds of all cases in turn [5]"
+            )
+            deed.add_argument(
+                "--seconds", type=whole(1, 60), default=4, metavar="N", help="how long each case lasts [4]"
+            )
+            add_output(deed, "cost.json and cost.txt")
+        if name == "sight":
+            deed.add_argument("--schemes", metavar="A,B,…", help="schemes, as `spinewise compare` takes them")
+            deed.add_argument("--seed", type=whole(0, 2**64 - 1), metavar="N", help="in place of the spec's seed")
+            add_output(deed, "a figure and the values of each scheme, and how far they agree with the truth,")
         if name == "study":
             deed.add_argument("--schemes", metavar="A,B,…", help="schemes, as `spinewise compare` takes them")
             deed.add_argument("--seeds", type=whole(1, 1000), metavar="N", help="how many seeds [5]")

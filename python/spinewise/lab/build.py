@@ -51,9 +51,7 @@ def up(given: Spec, plan: Plan) -> list[str]:
         SpecError: it cannot be built here, or is there already.
     """
     found = machine.looked_at()
-    control = CONGESTION[str(plan.spec["transport"]["kind"])]
-    if control not in found.congestion:
-        raise SpecError("transport.kind", control, f"{', '.join(sorted(found.congestion))} on this kernel")
+    machine.check_congestion(CONGESTION[str(plan.spec["transport"]["kind"])])
     if plan.marks:
         steer.program()
     if plan.agents:

@@ -12,8 +12,10 @@ HEADERS = 40
 LEAST_MSS, MOST_MSS = 536, 9_000
 MOST_NODES, MOST_CABLES = 64, 256
 
-CONGESTION = {"cubic": "cubic", "newreno": "reno", "reno": "reno", "ecn": "reno"}
-"""The kernel's name of each transport's congestion control. Its loss recovery is always RACK with SACK."""
+CONGESTION = {"cubic": "cubic", "newreno": "reno", "reno": "reno", "ecn": "reno", "dctcp": "dctcp"}
+"""The kernel's name of each transport's congestion control. Its loss recovery is always RACK with SACK. Whether the
+kernel at hand has it is looked at before a lab is built."""
+MARKED = ("ecn", "dctcp")
 RDMA = ("rdma", "dcqcn", "timely", "hpcc")
 BY_THE_CLOCK = ("poisson", "on_off", "permutation", "incast", "flows")
 """Traffic whose flows start when the clock says so."""
@@ -25,6 +27,8 @@ STEERED = (
     "elab", "hermes", "flowbender",
 )  # fmt: skip
 """Schemes that agents at the hosts may run; the agent says which of them it does."""
+OWN_PORTS = ("elab",)
+"""Those that look for their paths themselves, and see to dead ones."""
 
 
 def check_spec(resolved: Spec) -> None:
@@ -64,7 +68,7 @@ def check_scheme(resolved: Spec) -> None:
 def needs_marks(resolved: Spec) -> bool:
     """Whether the ports of switches are to mark packets."""
     transport = resolved["transport"]
-    return transport["kind"] == "ecn" or bool(transport.get("cubic_ecn"))
+    return transport["kind"] in MARKED or bool(transport.get("cubic_ecn"))
 
 
 def check_transport(resolved: Spec) -> None:
@@ -74,9 +78,6 @@ def check_transport(resolved: Spec) -> None:
     allowed = f"{', '.join(CONGESTION)} in a lab"
     if kind in RDMA:
         raise SpecError("transport.kind", kind, allowed, "RDMA needs NICs that do it; a lab has the kernel's TCP")
-    if kind == "dctcp":
-        hint = 'the kernel\'s own DCTCP is not in this list; "ecn" reacts to the same marks as to losses'
-        raise SpecError("transport.kind", kind, allowed, hint)
     if kind not in CONGESTION:
         raise SpecError("transport.kind", kind, allowed, "the kernel has no such congestion control here")
     mss = int(transport["mss_bytes"])

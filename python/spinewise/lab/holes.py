@@ -32,15 +32,50 @@ class Hole:
     kept: float
 
 
-def hole_of(plan: Plan, result: Result) -> Hole | None:
-    """What the first black hole of a run came to; None where a spec has none that begins, or no series of links."""
+@dataclass(frozen=True)
+class Goodput:
+    """What hosts of a run got over time around a black hole.
+
+    Attributes:
+        begin_s, end_s: when the hole was there, in seconds of the run.
+        at_s: ends of the intervals, in seconds of the run.
+        mbps: what all links to hosts carried in them together, megabits a second.
+    """
+
+    begin_s: float
+    end_s: float
+    at_s: list[float]
+    mbps: list[float]
+
+
+def first_hole(plan: Plan, result: Result) -> tuple[str, float, float] | None:
+    """Where and when the first black hole of a run is; None where a spec has none, or a run no series of links."""
     holes = [fault for fault in plan.fabric["faults"] if fault["kind"] == "black_hole" and fault["switch"]]
     if not holes or "link_utilisation" not in result.report["series_names"]:
         return None
     (begin_ps, end_ps), *_ = holes[0]["intervals"]
-    begin = (begin_ps or 0) / PS_PER_SECOND
-    end = min(result.report["stop_ps"], end_ps or result.report["stop_ps"]) / PS_PER_SECOND
-    into = [cable.lower.link for cable in plan.core if cable.upper.node == holes[0]["switch"]]
+    end = min(result.report["stop_ps"], end_ps or result.report["stop_ps"])
+    return str(holes[0]["switch"]), (begin_ps or 0) / PS_PER_SECOND, end / PS_PER_SECOND
+
+
+def goodput_of(plan: Plan, result: Result) -> Goodput | None:
+    """What hosts got over time; None where the spec has no black hole."""
+    hole = first_hole(plan, result)
+    if hole is None:
+        return None
+    found = [(result.series_of("link_utilisation", cable.upper.link), cable.upper.rate_bps) for cable in plan.edge]
+    at = found[0][0][0]
+    mbps = np.sum([used[: len(at)] * (rate / 1e6) for (_, used), rate in found], axis=0)
+    return Goodput(hole[1], hole[2], [round(float(one), 4) for one in at], [round(float(one), 3) for one in mbps])
+
+
+def hole_of(plan: Plan, result: Result) -> Hole | None:
+    """What the first black hole of a run came to; None where a spec has none that begins, or no series of links."""
+    hole = first_hole(plan, result)
+    if hole is None:
+        return None
+    switch, begin, end = hole
+    into = [cable.lower.link for cable in plan.core if cable.upper.node == switch]
     down = [(cable.upper.link, cable.upper.rate_bps) for cable in plan.edge]
     last = begin
     for link in into:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import shutil
 import subprocess
@@ -13,6 +14,7 @@ from spinewise.errors import SpecError
 from spinewise.lab.commands import OPTIONAL, Batch
 
 SYS = Path("/proc/sys/net")
+CONFIG = Path("/proc/config.gz")
 PROGRAMS = {"ip": "iproute2", "tc": "iproute2"}
 SETTER = 'while read -r name value; do echo "$value" > "/proc/sys/net/$name" || exit 1; done'
 TRIAL = "spinewise-trial."
@@ -56,6 +58,37 @@ def looked_at() -> Machine:
         subprocess.run(["ip", "netns", "del", trial], capture_output=True, check=False)
     found = (SYS / "ipv4/tcp_available_congestion_control").read_text().split()
     return Machine(frozenset(name for name in OPTIONAL if (SYS / name).exists()), frozenset(found))
+
+
+def check_congestion(control: str) -> None:
+    """Refuse a congestion control that the kernel lacks, and say whether it could have it.
+
+    Raises:
+        SpecError: it has none of this name.
+    """
+    has = looked_at().congestion
+    if control in has:
+        return
+    option = f"CONFIG_TCP_CONG_{control.upper()}"
+    built = configured(option)
+    release = os.uname().release
+    why = {
+        "m": f"this kernel ({release}) has it as a module: `modprobe tcp_{control}` loads it",
+        "n": f"this kernel ({release}) was built without it ({option} is not set), so no module can be loaded either",
+    }.get(built, f"this kernel ({release}) does not offer it; `modprobe tcp_{control}` loads it where it is a module")
+    more = '; "ecn" reacts to the same marks as to losses' if control == "dctcp" else ""
+    raise SpecError("transport.kind", control, f"{', '.join(sorted(has))} on this kernel", why + more)
+
+
+def configured(option: str) -> str:
+    """How the kernel was built: "y", "m", "n", or "" where it does not tell."""
+    try:
+        with gzip.open(CONFIG, "rt") as stream:
+            lines = stream.read().splitlines()
+    except OSError:
+        return ""
+    found = [line.partition("=")[2] for line in lines if line.startswith(f"{option}=")]
+    return found[0] if found else "n"
 
 
 def tried(allowed: str, trial: str) -> None:

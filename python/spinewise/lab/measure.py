@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from spinewise.lab import breaking, carry, drawn, fit, machine, sensed, state, steer, watch
@@ -22,10 +22,11 @@ KERNEL = "the kernel's ECMP, by the hash that the sending socket drew"
 
 @dataclass(frozen=True)
 class Pair:
-    """The same flows twice."""
+    """The same flows twice, and what agents told of them."""
 
     linux: Result
     simulated: Result
+    sensed: sensed.Sensed = field(default_factory=lambda: sensed.Sensed({}, []))
 
 
 def predicted(plan: Plan, spec: Spec | None = None) -> Result:
@@ -67,7 +68,10 @@ def run(plan: Plan, simulated: Result, tell: Tell = lambda _: None) -> Pair:
         notes=notes(plan),
     )
     tell(f"took {time.monotonic() - begun:.1f} s")
-    return Pair(result_of(plan, simulated, measured), simulated)
+    for host, told in seen.agents.items():
+        if "ended" in told:
+            tell(f"the agent of {host} ended: {told['ended']}")
+    return Pair(result_of(plan, simulated, measured), simulated, seen)
 
 
 def act(plan: Plan, deed: breaking.Deed, tell: Tell) -> Callable[[], None]:

@@ -91,6 +91,7 @@ class Plan:
         agents: whether agents at the hosts choose paths, and not the kernel.
         marks: whether ports of switches mark packets.
         silent_ms: how long a path may say nothing before agents take it for dead; 0: they do not watch their paths.
+        sight_ms: how often agents write down what their scheme sees of each path; 0: never.
     """
 
     name: str
@@ -107,6 +108,7 @@ class Plan:
     agents: bool = False
     marks: bool = False
     silent_ms: int = 0
+    sight_ms: int = 0
 
     @property
     def nodes(self) -> tuple[str, ...]:

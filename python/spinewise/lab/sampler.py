@@ -11,7 +11,7 @@ import os
 import socket
 import struct
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -111,6 +111,19 @@ class Sampler:
 
 def opened_in(namespace: str) -> socket.socket:
     """A netlink socket in a namespace."""
+    kind = socket.SOCK_RAW | socket.SOCK_CLOEXEC
+    made = inside(namespace, lambda: socket.socket(socket.AF_NETLINK, kind, NETLINK_ROUTE))
+    with suppress(OSError):
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
+    return made
+
+
+def inside(namespace: str, make: Callable[[], socket.socket]) -> socket.socket:
+    """A socket made in a namespace, in which it stays.
+
+    Raises:
+        LabError: the namespace is not there, or the socket could not be made.
+    """
     made: list[socket.socket] = []
     failed: list[OSError] = []
 
@@ -121,7 +134,7 @@ def opened_in(namespace: str) -> socket.socket:
             try:
                 if libc.setns(handle, CLONE_NEWNET):
                     raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-                made.append(socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, NETLINK_ROUTE))
+                made.append(make())
             finally:
                 os.close(handle)
         except OSError as error:
@@ -132,8 +145,6 @@ def opened_in(namespace: str) -> socket.socket:
     thread.join()
     if failed:
         raise LabError(f"{namespace}: {failed[0]}")
-    with suppress(OSError):
-        made[0].setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
     return made[0]
 
 

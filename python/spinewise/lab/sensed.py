@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
@@ -31,28 +31,58 @@ class Point:
 
 
 @dataclass(frozen=True)
+class Sight:
+    """What a scheme saw of the path from a host to another over a spine, in nanoseconds of the run, by quantity."""
+
+    at_ns: int
+    host: str
+    target: str
+    spine: str
+    saw: Mapping[str, float]
+
+
+@dataclass(frozen=True)
 class Sensed:
-    """What agents told: of themselves, by host, and point by point."""
+    """What agents told: of themselves, by host, and point by point; what their schemes saw, if it was written down."""
 
     agents: Mapping[str, dict[str, object]]
     points: Sequence[Point]
+    sights: Sequence[Sight] = ()
 
 
 def read(plan: Plan, steering: Steering, epoch_ns: int) -> Sensed:
     """What the agents of a run have written down so far."""
     points: list[Point] = []
+    sights: list[Sight] = []
     agents: dict[str, dict[str, object]] = {}
+    spines = {cable.upper.ip: cable.upper.node for cable in plan.core}
     for host in plan.hosts:
         said = steering.status(host)
         met: list[dict[str, object]] = []
         for entry in entries(steering, host):
             at = int(str(entry["t_ns"])) - epoch_ns
-            if "series" in entry:
+            if "sight" in entry:
+                sights += sights_of(plan, spines, host, at, entry)
+            elif "series" in entry:
                 points.append(Point(at, host, str(entry["series"]), float(str(entry["value"]))))
             else:
                 met.append({"at_s": at / 1e9, **{key: value for key, value in entry.items() if key != "t_ns"}})
         agents[host] = {**{key: said[key] for key in KEPT if key in said}, "met": met}
-    return Sensed(agents, points)
+        if (ended := steering.ended(host)) is not None:
+            agents[host]["ended"] = ended
+    return Sensed(agents, points, sights)
+
+
+def sights_of(
+    plan: Plan, spines: Mapping[str, str], host: str, at_ns: int, entry: Mapping[str, object]
+) -> Iterator[Sight]:
+    """What one line of a record says of each path; paths whose spine the agent does not know are left out."""
+    target = plan.hosts[int(str(entry["peer"]))]
+    for way in cast("list[dict[str, object]]", entry["sight"]):
+        spine = spines.get(str(way["via"]))
+        if spine is not None:
+            saw = {name: float(str(value)) for name, value in way.items() if name != "via" and value is not None}
+            yield Sight(at_ns, host, target, spine, saw)
 
 
 def entries(steering: Steering, host: str) -> list[dict[str, object]]:

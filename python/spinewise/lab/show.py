@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import asdict
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 
 from rich import box
 from rich.console import Group, RenderableType
@@ -13,9 +14,11 @@ from rich.text import Text
 
 from spinewise.comparison.cells import Comparison
 from spinewise.lab.build import Status
+from spinewise.lab.cost import PROGRAMS, Costs
 from spinewise.lab.plan import Plan
 from spinewise.lab.seen import Path, Seen
-from spinewise.lab.study import Order, Study
+from spinewise.lab.sight import Agreement
+from spinewise.lab.study import Fabric, Order, Study
 from spinewise.measures import units
 from spinewise.measures.plain import without_nan
 from spinewise.runs.result import Result
@@ -113,15 +116,16 @@ def orders(study: Study) -> RenderableType:
     for head in ("simulated", "vs first", "Linux", "vs first"):
         table.add_column(head, justify="right")
     found = study.orders()
+    more = [*([holes(study)] if study.holes else []), *([alarms(study)] if study.watched_path_s else [])]
     if not found:
-        return Group(holes(study)) if study.holes else Text("no flow has finished")
+        return Group(*more) if more else Text("no flow has finished")
     for one in found:
         for place, variant in enumerate(study.linux.variants):
             cells = [word for comparison in (study.simulated, study.linux) for word in words_of(comparison, place, one)]
             what = f"{one.size_class}, {METRIC_WORDS[one.metric]}" if place == 0 else ""
             last = place + 1 == len(study.linux.variants)
             table.add_row(what, variant.label.rpartition(" (")[0], *cells, end_section=last)
-    return Group(table, *(Text(order_line(one)) for one in found), *([holes(study)] if study.holes else []))
+    return Group(table, *(Text(order_line(one)) for one in found), *more)
 
 
 def holes(study: Study) -> RenderableType:
@@ -141,6 +145,30 @@ def holes(study: Study) -> RenderableType:
             *(f"{one.mean:.1%} ±{one.half:.1%}" for one in kept),
         )
     return table
+
+
+def alarms(study: Study) -> RenderableType:
+    """How long agents watched their paths without a fault, and how many they took for dead in that time."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title="Paths watched before any fault", title_justify="left")
+    table.add_column("scheme")
+    for head in ("runs", "paths, hours", "false alarms", "machine busy"):
+        table.add_column(head, justify="right")
+    every: list[Fabric] = []
+    for label in study.linux.labels:
+        ran = [one for one in study.fabrics[label] if one.watched_path_s]
+        every += ran
+        if ran:
+            table.add_row(label.rpartition(" (")[0], *alarm_cells(ran))
+    table.add_section()
+    table.add_row("all", *alarm_cells(every))
+    return table
+
+
+def alarm_cells(ran: Sequence[Fabric]) -> tuple[str, str, str, str]:
+    """Runs, hours of paths, alarms, and the median of how busy the machine was."""
+    hours = sum(one.watched_path_s for one in ran) / 3600
+    busy = statistics.median(one.busy_share or 0.0 for one in ran)
+    return f"{len(ran)}", f"{hours:.2f}", f"{sum(one.alarms for one in ran)}", f"{busy:.0%}"
 
 
 def words_of(comparison: Comparison, place: int, one: Order) -> tuple[str, str]:
@@ -165,12 +193,70 @@ def study_record(study: Study) -> dict[str, object]:
     rows = [row for one in (study.linux, study.simulated) for row in one.rows()]
     sides = (study.linux, study.simulated)
     facts = {label: one.facts(label).flat() for one in sides for label in one.labels}
-    fabrics = {label: [asdict(one) for one in ran] for label, ran in study.fabrics.items()}
+    fabrics = {label: [asdict(replace(one, goodput=None)) for one in ran] for label, ran in study.fabrics.items()}
     found = without_nan(
         {"orders": [asdict(one) for one in study.orders()], "rows": rows, "facts": facts, "fabrics": fabrics}
     )
     assert isinstance(found, dict)
     return found
+
+
+def goodput_record(study: Study) -> dict[str, object]:
+    """Goodput over time of every run, by label, as JSON has it."""
+    found = {label: [one.goodput for one in ran if one.goodput] for label, ran in study.fabrics.items()}
+    return {label: [asdict(one) for one in runs] for label, runs in found.items()}
+
+
+def agreement(found: Mapping[str, Mapping[str, Agreement]]) -> RenderableType:
+    """How far what schemes hold of their paths is what they are."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("scheme")
+    table.add_column("where")
+    heads = (
+        "values", "with queueing", "at one moment", "with what is free", "best is best", "if drawn", "class is true",
+        "congested", "in truth",
+    )  # fmt: skip
+    for head in heads:
+        table.add_column(head, justify="right")
+    for label, sides in found.items():
+        for side, one in sides.items():
+            shares = (one.best, one.best_drawn, one.classes, one.congested, one.congested_true)
+            words = ["–" if value is None or math.isnan(value) else f"{value:.0%}" for value in shares]
+            rhos = (one.rho, one.rho_moment, one.rho_free)
+            table.add_row(label, side, f"{one.values:,}", *(correlation(rho) for rho in rhos), *words)
+        table.add_section()
+    return table
+
+
+def correlation(value: float) -> str:
+    """A correlation with its sign."""
+    return "–" if math.isnan(value) else f"{value:+.2f}"
+
+
+def cost(found: Costs) -> RenderableType:
+    """Throughput and CPU of every case: medians of the rounds, with the least and the most."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("offload")
+    table.add_column("paths by")
+    for head in ("Gbps", "CPU seconds a Gbit", "a daemon", "egress", "ingress"):
+        table.add_column(head, justify="right")
+    for case in found.cases:
+        daemon = f"{statistics.median(case.agents_cpu_share):.1%} of a core" if case.agents_cpu_share else "–"
+        programs = [units.duration(1e-9 * case.program_ns[name], 3) if case.program_ns else "–" for name in PROGRAMS]
+        numbers = (spread(case.gbps), spread(case.cpu_s_per_gbit), daemon, *programs)
+        table.add_row("on" if case.offload else "off", case.paths_by, *numbers)
+    line = (
+        f"{found.rounds} rounds of {found.seconds} s, all cases in turn; medians, with the least and the most. CPU is what"
+        f" all {found.processors} processors did above what they did just before with nothing of ours"
+        f" ({found.idle_share:.1%} of them). Egress, ingress: a run of the sender's program, per packet or super-packet."
+    )
+    return Group(table, Text(line))
+
+
+def spread(values: Sequence[float]) -> str:
+    """The median, with the least and the most."""
+    middle, low, high = statistics.median(values), min(values), max(values)
+    return f"{middle:.3g} ({low:.3g} to {high:.3g})"
 
 
 def beside(linux: Result, simulated: Result) -> RenderableType:

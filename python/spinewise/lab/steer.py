@@ -27,6 +27,8 @@ from spinewise.lab.traffic import PRIORITY
 PROGRAM, VARIABLE = "spinewise-agent", "SPINEWISE_AGENT"
 BUILT = tuple(Path("target") / profile / PROGRAM for profile in ("release", "quick", "debug"))
 PATIENCE_S = 20.0
+MOST_WORDS = 8_000
+"""Of what an agent said before it ended."""
 ACK_BYTES = 64
 Json = dict[str, object]
 
@@ -47,6 +49,16 @@ class Steering:
     def record(self, host: str) -> Path:
         """Where an agent writes down what its scheme sees."""
         return self.folder / f"{host}.jsonl"
+
+    def ended(self, host: str) -> Json | None:
+        """How an agent ended that should not have, in its own words; None of one that runs."""
+        process = self.running.get(host)
+        code = None if process is None else process.poll()
+        if code is None:
+            return None
+        with suppress(OSError):
+            return {"exit": code, "said": (self.folder / f"{host}.log").read_text().strip()[-MOST_WORDS:]}
+        return {"exit": code, "said": ""}
 
     def status(self, host: str) -> Json:
         """What an agent says of itself; nothing if it does not answer."""
@@ -97,6 +109,7 @@ def config(plan: Plan, host: str, folder: Path) -> Json:
         "health": {"enabled": True, "silent_ms": plan.silent_ms} if plan.silent_ms else {"enabled": False},
         "socket": str(folder / f"{host}.sock"),
         "record": str(folder / f"{host}.jsonl"),
+        "record_sight_ms": plan.sight_ms,
     }
 
 
@@ -150,6 +163,7 @@ def steered(plan: Plan, folder: Path) -> Iterator[Steering]:
                 made.running[host] = subprocess.Popen(
                     [*inside, "nice", "-n", str(PRIORITY), made.program, "run", "--config", str(path)],
                     stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, text=True,
+                    env={**os.environ, "RUST_BACKTRACE": "1"},
                 )  # fmt: skip
         for host in plan.hosts:
             wait_ready(made, host)

@@ -5,6 +5,7 @@ Every seed is run under every scheme in turn, so that what the machine does besi
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
@@ -18,11 +19,12 @@ from spinewise.comparison.measured import measure as measured_of
 from spinewise.comparison.plan import RUNS, run_name
 from spinewise.errors import SpecError
 from spinewise.lab import fit, measure
-from spinewise.lab.holes import Hole, hole_of
+from spinewise.lab.holes import Goodput, Hole, goodput_of, hole_of
 from spinewise.lab.plan import Plan, Steering, plan_of
+from spinewise.lab.seen import paths
 from spinewise.measures import stats
 from spinewise.measures.report import OnLinux
-from spinewise.measures.summary import ALL
+from spinewise.measures.summary import ALL, PS_PER_SECOND
 from spinewise.runs.result import Result
 from spinewise.shapes import Spec
 from spinewise.specs.spec import resolve
@@ -86,6 +88,10 @@ class Fabric:
         hole: what a black hole came to; None where the spec has none.
         busy_share, start_lag_p99_us: of the machine, and how late flows began; None of a simulated run.
         dead_at_s: when agents that watch their paths took one for dead, in seconds of the run.
+        watched_path_s: how long agents watched paths before the first fault of the spec, times how many paths.
+        alarms: paths that they took for dead in that time: false alarms.
+        ended: agents that ended in the run, with their words.
+        goodput: over time from the beginning of a black hole on; None where the spec has none.
     """
 
     carried: dict[str, int]
@@ -93,19 +99,43 @@ class Fabric:
     busy_share: float | None
     start_lag_p99_us: float | None
     dead_at_s: list[float]
+    watched_path_s: float = 0.0
+    alarms: int = 0
+    ended: list[str] = field(default_factory=list)
+    goodput: Goodput | None = None
 
     @classmethod
     def of(cls, plan: Plan, result: Result) -> Fabric:
         """From a run."""
         carried = {link["name"]: link["bytes"] for link in result.report["links"] if link["fabric"]}
         on = result.report.get("linux")
+        dead, calm = dead_at_s(on) if on else [], calm_s(plan, result)
         return cls(
             carried=carried,
             hole=hole_of(plan, result),
             busy_share=on["busy_share"] if on else None,
             start_lag_p99_us=on["start_lag_p99_us"] if on else None,
-            dead_at_s=dead_at_s(on) if on else [],
+            dead_at_s=dead,
+            watched_path_s=calm * watched_paths(plan) if on else 0.0,
+            alarms=sum(at < calm for at in dead),
+            ended=[f"{host}: {told['ended']}" for host, told in on["agents"].items() if "ended" in told] if on else [],
+            goodput=goodput_of(plan, result),
         )
+
+
+def calm_s(plan: Plan, result: Result) -> float:
+    """Seconds of a run before its first fault."""
+    begins = [since or 0 for fault in plan.fabric["faults"] for since, _ in fault["intervals"]]
+    return min([result.report["stop_ps"], *begins]) / PS_PER_SECOND
+
+
+def watched_paths(plan: Plan) -> int:
+    """How many paths the agents of a lab watch: ways to every host of another rack, unless the scheme finds its own."""
+    if not plan.silent_ms or plan.spec["scheme"]["name"] in fit.OWN_PORTS:
+        return 0
+    ways = Counter((way.source, way.target) for way in paths(plan))
+    leaves = list(plan.leaf_of.values())
+    return sum(ways[one, other] for one in leaves for other in leaves)
 
 
 def dead_at_s(on: OnLinux) -> list[float]:
@@ -132,6 +162,11 @@ class Study:
         """What a black hole came to, by label; empty where the spec has none."""
         found = {label: [one.hole for one in ran if one.hole is not None] for label, ran in self.fabrics.items()}
         return {label: holes for label, holes in found.items() if holes}
+
+    @property
+    def watched_path_s(self) -> float:
+        """How long agents watched paths before a fault, in seconds of paths, in all runs."""
+        return sum(one.watched_path_s for ran in self.fabrics.values() for one in ran)
 
     def hole(self, label: str, what: Literal["left_s", "kept"]) -> stats.Interval:
         """A number of black holes over seeds, as far as it is finite."""

@@ -2,6 +2,7 @@
 
 use super::{Agent, GREETING, SEARCH_PATIENCE};
 use crate::health::Turn;
+use crate::peer::Stage;
 use crate::plane::Plane;
 use crate::probes::{By, Probe, Purpose};
 use crate::record::Happened;
@@ -28,6 +29,9 @@ impl<P: Plane> Agent<P> {
         let Some(at) = self.at(probe.to) else { return };
         match probe.purpose {
             Purpose::Scheme => {
+                if let (By::Switch(address), 2) = (by, probe.ttl) {
+                    self.peers[at].via.insert(probe.port, address);
+                }
                 let event = event_of(probe, by, now);
                 self.slow.learnt(Time(now * 1000), probe.to, Way(probe.way), event);
             }
@@ -51,6 +55,19 @@ impl<P: Plane> Agent<P> {
                     self.path_turned(now, at, way, turn);
                 }
             }
+        }
+    }
+
+    /// What the scheme sees of every path is recorded, if that is asked for and due.
+    pub(super) fn record_sight(&mut self, now: u64) {
+        let period = self.config.record_sight_ms * 1_000_000;
+        if period == 0 || now < self.sight_at {
+            return;
+        }
+        self.sight_at = now + period;
+        let names: Vec<&str> = self.slow.quantities().1.iter().map(|quantity| quantity.name).collect();
+        for peer in self.peers.iter().filter(|peer| peer.stage == Stage::Tunnelled) {
+            self.record.sight(now, peer.host, &names, &peer.sight(&self.slow));
         }
     }
 

@@ -47,4 +47,6 @@ pub struct Rehearsed {
     pub dead: u64,
     /// Those it calls best, by their places there.
     pub best: u64,
+    /// What it sees, as its sheet lists it: of the flow first, then of each way that it offers.
+    pub sight: Vec<f64>,
 }

@@ -200,6 +200,7 @@ crate::listed! {
     enum OfWay: Quantity {
         Delay = quantity("delay", "µs", "what it measured last, or for how long nothing has come back"),
         Dead = quantity("dead", "", "1: held to be dead"),
+        Congested = quantity("congested", "", "1: among the congested by its delay and those of the other live paths"),
     }
 }
 
@@ -308,9 +309,12 @@ impl<V: Variant> Policy for Adaptive<V> {
         let live = Live { ways, dead: peer.dead, is_dead: |way| routes[usize::from(way)].dead };
         flow.tell(self.size(self.plan(peer, cx.node)), &live, sight);
         sight.flow(OfFlow::BadPaths, peer.bad);
-        for (way, route) in routes[..usize::from(ways)].iter().enumerate() {
+        let routes = &routes[..usize::from(ways)];
+        let above = self.congested_above(cx.now, &cx.view, routes);
+        for (way, route) in routes.iter().enumerate() {
             if let Some(delay) = route.believed(cx.now) {
                 sight.way(way, OfWay::Delay, delay);
+                sight.way(way, OfWay::Congested, f64::from(!route.dead && above.is_some_and(|above| delay > above)));
             }
             sight.way(way, OfWay::Dead, f64::from(route.dead));
         }

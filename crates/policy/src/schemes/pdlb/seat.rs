@@ -1,6 +1,6 @@
 //! The periodic work of a sender: settle estimates, declare paths dead, classify, solve, publish.
 
-use super::classify::classify;
+use super::classify::{Spread, classify};
 use super::model::best_granularity;
 use super::*;
 
@@ -126,6 +126,13 @@ impl<V: Variant> Adaptive<V> {
             return None;
         }
         classify(self.config.classifier, self.gate(view), live.filter_map(|route| route.believed(now)))
+    }
+
+    /// The delay above which a live path is congested, µs; `None` if none is.
+    pub(super) fn congested_above(&self, now: Time, view: &HostView<'_>, routes: &[Route]) -> Option<f64> {
+        let live = routes.iter().filter(|route| !route.dead);
+        let spread = Spread::of(live.filter_map(|route| route.believed(now)));
+        spread.threshold(self.config.classifier, self.gate(view))
     }
 
     /// The gate, µs.
