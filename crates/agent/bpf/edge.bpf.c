@@ -322,9 +322,25 @@ static __always_inline void tell(__u32 peer, const struct edge_shim *s, __u16 po
     bpf_ringbuf_submit(event, 0);
 }
 
-/* A probe is answered here and now, on its own way back. */
-static __always_inline int answer(struct __sk_buff *skb, __u8 *p, struct edge_shim *s, __u64 now)
+/* A probe is answered here and now. Answers to the probes of one path go back by all paths in turn, as far as they are
+ * known and open: by one alone, a path that is dead on the way back would pass for one that is dead on the way there. */
+static __always_inline __u16 way_back(const struct edge_table *table, struct edge_state *state,
+                                      const struct edge_shim *s, __u16 port)
 {
+    __u32 ways = table->ways, way;
+
+    if (!table->tunnel || !ways)
+        return port;
+    way = bounded((s->way + state->received[bounded(s->way)].answered++) % ways);
+    if (!edge_has(table->open, way))
+        way = bounded(table->after[way]);
+    return table->ports[way];
+}
+
+static __always_inline int answer(struct __sk_buff *skb, __u8 *p, struct edge_shim *s, const struct edge_table *table,
+                                  struct edge_state *state, __u64 now)
+{
+    __u16 port = edge_get16(p + 20);
     __u8 mac[12], ends[8];
 
     if (bpf_skb_load_bytes(skb, 0, mac, sizeof(mac)) || skb->len < ETH + EDGE_ROOM)
@@ -338,8 +354,9 @@ static __always_inline int answer(struct __sk_buff *skb, __u8 *p, struct edge_sh
     s->echo_way = s->way;
     s->stamp = ticks(now);
     s->header[4] = (p[1] & 3) == 3;
+    edge_put16(s->header + 5, port);
     __builtin_memcpy(ends, p + 12, 8);
-    edge_write_outer(p, EDGE_ROOM, 2, 64, 0, ends + 4, ends, edge_get16(p + 20), edge_get16(p + 22));
+    edge_write_outer(p, EDGE_ROOM, 2, 64, 0, ends + 4, ends, way_back(table, state, s, port), edge_get16(p + 22));
     edge_write_shim(p + EDGE_IP + EDGE_UDP, s);
     bpf_skb_store_bytes(skb, ETH, p, EDGE_ROOM, BPF_F_INVALIDATE_HASH);
     count(EDGE_PROBES_ANSWERED, 1);
@@ -405,6 +422,7 @@ int edge_in(struct __sk_buff *skb)
     __u64 now = bpf_ktime_get_ns();
     __u32 *peer, address, had = EDGE_IP + EDGE_UDP;
     int what, marked;
+    __u16 port;
 
     if (!me || skb->protocol != bpf_htons(0x0800) || bpf_skb_load_bytes(skb, ETH, p, EDGE_IP + EDGE_UDP))
         return TC_ACT_OK;
@@ -432,10 +450,12 @@ int edge_in(struct __sk_buff *skb)
         return TC_ACT_SHOT;
     }
     if (what == EDGE_IS_PROBE)
-        return answer(skb, p, &s, now);
+        return answer(skb, p, &s, table, state, now);
     marked = (p[1] & 3) == 3;
     if (what == EDGE_IS_REPLY) {
-        tell(*peer, &s, edge_get16(p + 20), now, s.header[4]);
+        /* The answer names the port of its probe, unless an older agent has given it. */
+        port = edge_get16(s.header + 5);
+        tell(*peer, &s, port ? port : edge_get16(p + 20), now, s.header[4]);
         return TC_ACT_SHOT;
     }
     receive(skb, state, &s, p, now);

@@ -49,7 +49,7 @@ struct edge_shim {
     __u32 echo_arrived; /* ... and when it came, by the sender's */
     __u16 burst;        /* packets with one number measure a path together, 0: none */
     __u16 spare2;
-    __u8 header[16];    /* the scheme's own, or of a probe: number (4 bytes), mark (1) */
+    __u8 header[16];    /* the scheme's own, or of a probe: number (4 bytes), mark (1), its port (2) */
 };
 
 enum edge_unit { EDGE_PACKET = 0, EDGE_CELL = 1, EDGE_FLOWLET = 2 };
@@ -98,7 +98,7 @@ struct edge_received {
     __u32 arrived; /* when it came */
     __u16 port;
     __u16 instance;
-    __u32 spare;
+    __u32 answered; /* probes */
 };
 
 /* What came back of own packets. */

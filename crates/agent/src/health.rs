@@ -38,7 +38,7 @@ pub struct Awake {
 
 impl Awake {
     /// In steps.
-    pub const LATE: u64 = 4;
+    pub const LATE: u64 = 10;
 
     /// From now on, with steps of this length, ns.
     pub fn since(now: u64, step: u64) -> Awake {
@@ -137,6 +137,15 @@ impl Pulse {
     }
 }
 
+/// How far a path is the same as before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Same {
+    /// Path and port.
+    All,
+    /// The path alone.
+    Path,
+}
+
 /// All paths to one peer.
 #[derive(Clone, Debug, Default)]
 pub struct Watch {
@@ -150,6 +159,17 @@ impl Watch {
     /// So many paths, all alive.
     pub fn of(paths: usize) -> Watch {
         Watch { pulses: vec![Pulse::default(); paths], ..Watch::default() }
+    }
+
+    /// Other paths take the places of these: by the new place, which path it was before, and whether nothing has changed of it.
+    pub fn moved(&self, before: &[Option<(usize, Same)>]) -> Watch {
+        let pulse = |before: &Option<(usize, Same)>| match *before {
+            Some((way, Same::All)) => self.pulses.get(way).cloned().unwrap_or_default(),
+            // By another port it may be alive on a path that was dead, and is for its probes to tell.
+            Some((way, Same::Path)) => Pulse { dead: self.is_dead(way), ..Pulse::default() },
+            None => Pulse::default(),
+        };
+        Watch { pulses: before.iter().map(pulse).collect(), ..*self }
     }
 
     /// Is it held to be dead?

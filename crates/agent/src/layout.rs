@@ -121,8 +121,8 @@ pub struct Received {
     pub port: u16,
     /// Life of the agent that sent it.
     pub instance: u16,
-    /// Nothing.
-    pub spare: u32,
+    /// Probes of this way that were answered.
+    pub answered: u32,
 }
 
 /// `struct edge_echo`.

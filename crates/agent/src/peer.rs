@@ -5,7 +5,7 @@ mod tell;
 
 use crate::Failure;
 use crate::config;
-use crate::health::{Turn, Watch};
+use crate::health::{Same, Turn, Watch};
 use crate::layout::{EVENTS_LOST, HEADERS, Headers, State, Table, WAYS};
 use crate::plane::Plane;
 use crate::search::{Path, Search};
@@ -179,7 +179,14 @@ impl Peer {
         let changed = found != self.found;
         if changed {
             self.paths = Paths::of(found.iter().map(|path| path.port).collect());
-            self.watch = Watch::of(found.len());
+            let before = found.iter().map(|path| {
+                let same = |what: Same| move |(way, _): (usize, &Path)| (way, what);
+                let at = |fits: &dyn Fn(&Path) -> bool| self.found.iter().enumerate().find(|(_, old)| fits(old));
+                at(&|old| old == path)
+                    .map(same(Same::All))
+                    .or_else(|| at(&|old| old.hops == path.hops).map(same(Same::Path)))
+            });
+            self.watch = self.watch.moved(&before.collect::<Vec<_>>());
             self.found = found;
         }
         changed

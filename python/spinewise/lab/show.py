@@ -246,9 +246,9 @@ def cost(found: Costs) -> RenderableType:
         numbers = (spread(case.gbps), spread(case.cpu_s_per_gbit), daemon, *programs)
         table.add_row("on" if case.offload else "off", case.paths_by, *numbers)
     line = (
-        f"{found.rounds} rounds of {found.seconds} s, all cases in turn; medians, with the least and the most. CPU is what"
-        f" all {found.processors} processors did above what they did just before with nothing of ours"
-        f" ({found.idle_share:.1%} of them). Egress, ingress: a run of the sender's program, per packet or super-packet."
+        f"{found.rounds} rounds of {found.seconds} s, all cases in turn; medians, with the least and the most. CPU is"
+        f" what all {found.processors} processors did above what they did just before with nothing of ours"
+        f" ({found.idle_share:.1%} of them). Egress, ingress: a run of the sender's program, a packet or super-packet."
     )
     return Group(table, Text(line))
 

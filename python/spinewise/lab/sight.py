@@ -213,7 +213,7 @@ def seen(plan: Plan, result: Result, rows: Sequence[Row]) -> list[Seen]:
                 held[row, column] = saw.get(quantity.name, np.nan)
                 if quantity.classes is not None:
                     classes[row, column] = saw.get(quantity.classes, np.nan)
-        at_s = np.arange(1, last + 1) * STEP_S
+        at_s: Floats = np.arange(1, last + 1, dtype=np.float64) * np.float64(STEP_S)
         queue, use, rates = truth(plan, result, (plan.leaf_of[host], plan.leaf_of[target]), spines, at_s)
         found.append(Seen(host, target, spines, at_s, held, classes, queue, use, rates))
     return found

@@ -145,3 +145,18 @@ fn the_slowest_answer_fades() {
     watch.answered(0, 4 * STRETCH, MS);
     assert_eq!(watch.slowest(), MS);
 }
+
+#[test]
+fn paths_that_move_keep_what_is_known_of_them() {
+    let mut watch = Watch::of(3);
+    for probe in 0..3 {
+        let at = Moment { clock: probe * 10 * MS, awake: probe * 10 * MS };
+        (0..3).for_each(|way| watch.asked(way, at));
+        watch.answered(1, at.clock, MS);
+    }
+    while watch.judge(60 * MS, &RULES).is_some() {}
+    assert_eq!([0, 1, 2].map(|way| watch.is_dead(way)), [true, false, true]);
+    let moved = watch.moved(&[Some((1, Same::All)), Some((2, Same::Path)), None, Some((0, Same::All))]);
+    assert_eq!([0, 1, 2, 3].map(|way| moved.is_dead(way)), [false, true, false, true]);
+    assert_eq!(moved.slowest(), watch.slowest());
+}
