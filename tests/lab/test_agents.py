@@ -69,3 +69,50 @@ def test_ports_mark_what_finds_a_long_queue(tmp_path: Path) -> None:
 def test_what_agents_do_not_run_is_refused_before_a_lab_is_built() -> None:
     done = run("--set", "scheme.name=drb", "--json", code=2)
     assert json.loads(done.stdout)["error"]["key"].endswith("scheme.name")
+
+
+def study(*words: str) -> list[str]:
+    """The command of a study of the black hole under two schemes."""
+    schemes = "presto,pdlb:period_us=5000@pdlb"
+    more = ["--health", "--seeds", "1", "--schemes", schemes, "--name", NAME, *words]
+    return [sys.executable, "-m", "spinewise", "lab", "study", "lab_black_hole", *more]
+
+
+def test_a_black_hole_is_found_and_nothing_else_is_blamed(tmp_path: Path) -> None:
+    subprocess.run(study("--out", str(tmp_path / "study")), check=True, capture_output=True, timeout=180)
+    record = json.loads((tmp_path / "study/lab.json").read_text())
+    for label in ("presto (Linux)", "pdlb (Linux)"):
+        (one,) = record["fabrics"][label]
+        assert one["alarms"] == 0
+        assert one["ended"] == []
+        # Four agents, two peers each, one path of four: each is given up once, after the hole has opened.
+        assert len(one["dead_at_s"]) == 8
+        assert all(4.0 < at < 8.0 for at in one["dead_at_s"])
+    assert (tmp_path / "study/goodput.png").stat().st_size > 10_000
+    assert set(json.loads((tmp_path / "study/goodput.json").read_text())) == set(record["fabrics"])
+
+
+def test_what_schemes_hold_of_paths_is_set_beside_the_truth(tmp_path: Path) -> None:
+    words = ["--schemes", "meet:flowlet_gap_us=4000:t_update_us=5000:t_probe_us=5000@meet", "--name", NAME]
+    command = [sys.executable, "-m", "spinewise", "lab", "sight", "lab_slow_uplink", *SHORT, *words]
+    subprocess.run([*command, "--out", str(tmp_path / "out")], check=True, capture_output=True, timeout=120)
+    found = json.loads((tmp_path / "out/agreement.json").read_text())["meet"]
+    for side in ("Linux", "simulated"):
+        assert found[side]["values"] > 100
+        assert found[side]["rho"] > 0.2
+    assert (tmp_path / "out/meet.png").stat().st_size > 10_000
+
+
+def test_costs_are_measured_with_agents_and_without(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "spinewise", "lab", "cost", "--rounds", "1", "--seconds", "1"]
+    subprocess.run([*command, "--out", str(tmp_path / "out")], check=True, capture_output=True, timeout=120)
+    cases = json.loads((tmp_path / "out/cost.json").read_text())["cases"]
+    assert [(case["offload"], case["paths_by"]) for case in cases] == [
+        (True, "the kernel"), (True, "agents"), (False, "the kernel"), (False, "agents"),
+    ]  # fmt: skip
+    by = {(case["offload"], case["paths_by"]): case for case in cases}
+    assert all(case["gbps"][0] > 0.05 for case in cases)
+    assert by[True, "the kernel"]["gbps"] > by[False, "the kernel"]["gbps"]
+    for offload in (True, False):
+        assert all(50 < ns < 100_000 for ns in by[offload, "agents"]["program_ns"].values())
+    assert not [name for name in os.listdir("/run/netns") if name.startswith("spinewise-cost-")]

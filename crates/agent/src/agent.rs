@@ -17,7 +17,7 @@ use crate::talk::{Line, Speaker, Talk};
 use crate::view::View;
 use deeds::search_probe;
 use rustix::time::{ClockId, clock_gettime};
-use spinewise_policy::{Span, Time};
+use spinewise_policy::Span;
 use std::collections::VecDeque;
 
 /// Agents greet each other so often, ns.
@@ -30,6 +30,8 @@ const GONE: u64 = 1_600_000_000;
 const LONG_GONE: u64 = 10_000_000_000;
 /// An answer to a probe of a path's health is known for one until then, however late it is.
 const HEALTH_PATIENCE: u64 = 5_000_000_000;
+/// The scheme's time begins so long before the agent does: what was sent just before it can be told of.
+const BEFORE: u64 = 10_000_000_000;
 /// A probe of a search is lost after this.
 const SEARCH_PATIENCE: u64 = 200_000_000;
 
@@ -114,7 +116,8 @@ impl<P: Plane> Agent<P> {
     /// # Errors
     /// The fast half refuses.
     pub fn new(config: Config, plan: Plan, mut plane: P, doors: Doors, own: Own) -> Result<Agent<P>, Failure> {
-        let slow = Slow::new(plan, view(&config), config.seed, config.discovery.most_paths);
+        let mut slow = Slow::new(plan, view(&config), config.seed, config.discovery.most_paths);
+        slow.epoch = clock().saturating_sub(BEFORE);
         let my_rack = config.me().rack;
         let mut peers = Vec::new();
         plane.own(&own)?;
@@ -172,7 +175,7 @@ impl<P: Plane> Agent<P> {
         for (probe, by) in self.prober.collect(now) {
             self.probe_ended(now, probe, by);
         }
-        self.slow.catch_up(Time(now.saturating_mul(1000)));
+        self.slow.catch_up(self.slow.time(now));
         for at in 0..self.peers.len() {
             self.greet(now, at)?;
             self.search(now, at);
@@ -225,11 +228,11 @@ impl<P: Plane> Agent<P> {
                     }
                 }
                 Talk::Message { class, body } => {
-                    self.slow.message(Time(now.saturating_mul(1000)), host, class, &body);
+                    self.slow.message(self.slow.time(now), host, class, &body);
                 }
                 Talk::Headers(headers) => {
                     for header in headers.into_iter().filter(|_| at.is_some()) {
-                        self.slow.heard_alone(Time(now.saturating_mul(1000)), host, header);
+                        self.slow.heard_alone(self.slow.time(now), host, header);
                     }
                 }
             }
@@ -340,7 +343,7 @@ impl<P: Plane> Agent<P> {
         let of_rack = self.peers.iter().filter(|peer| self.config.hosts[peer.host as usize].rack as usize == rack);
         self.slow.view.ways[rack] = of_rack.map(|peer| peer.found.len() as u16).max().unwrap_or(0);
         if changed && known {
-            self.slow.begin_anew(Time(now.saturating_mul(1000)));
+            self.slow.begin_anew(self.slow.time(now));
             self.peers.iter_mut().for_each(Peer::forgotten);
         }
     }

@@ -111,7 +111,7 @@ pub struct Step<'a> {
 impl Step<'_> {
     /// Now, as schemes have it.
     pub fn time(&self) -> Time {
-        Time(self.now.saturating_mul(1000))
+        self.slow.time(self.now)
     }
 }
 

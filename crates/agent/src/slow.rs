@@ -38,6 +38,9 @@ pub struct Slow {
     masked: bool,
     seed: u64,
     most_paths: u16,
+    /// The instant that the scheme knows as the beginning, ns of the machine's clock: its time, in picoseconds, ends 213 days
+    /// later, and machines run for longer.
+    pub epoch: u64,
 }
 
 /// A bank with the scheme seated at every host, so that each has the random stream it has in the simulator; only this
@@ -65,6 +68,7 @@ impl Slow {
             masked: false,
             seed,
             most_paths,
+            epoch: 0,
         };
         slow.next_tick = slow.first_tick();
         slow
@@ -78,6 +82,11 @@ impl Slow {
         self.carriers.clear();
         let first = self.first_tick();
         self.next_tick = if first == Time::NEVER { first } else { now + first.since(Time::ZERO) };
+    }
+
+    /// An instant of the machine's clock, ns, as the scheme has it.
+    pub fn time(&self, ns: u64) -> Time {
+        Time(ns.saturating_sub(self.epoch).saturating_mul(1000))
     }
 
     /// The plan it runs by.

@@ -8,7 +8,7 @@ use crate::probes::{By, Probe, Purpose};
 use crate::record::Happened;
 use crate::slow::Wish;
 use crate::talk::Talk;
-use spinewise_policy::{Device, Event, Port, Span, Time, Way};
+use spinewise_policy::{Device, Event, Port, Span, Way};
 use std::net::Ipv4Addr;
 
 impl<P: Plane> Agent<P> {
@@ -33,7 +33,7 @@ impl<P: Plane> Agent<P> {
                     self.peers[at].via.insert(probe.port, address);
                 }
                 let event = event_of(probe, by, now);
-                self.slow.learnt(Time(now * 1000), probe.to, Way(probe.way), event);
+                self.slow.learnt(self.slow.time(now), probe.to, Way(probe.way), event);
             }
             Purpose::Search => {
                 let peer = &mut self.peers[at];

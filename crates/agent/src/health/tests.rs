@@ -91,7 +91,7 @@ fn a_peer_that_is_silent_on_all_paths_kills_none() {
 #[test]
 fn an_agent_that_slept_does_not_take_that_for_silence() {
     // Every tenth step comes 90 ms late; answers take 25 ms, which is more than `silent_ms`.
-    let sleepy = |step: u64| if step % 10 == 0 { 90 } else { 1 };
+    let sleepy = |step: u64| if step.is_multiple_of(10) { 90 } else { 1 };
     let slow = |way: usize, at: u64| Some(at + if way == 1 { 25 } else { 1 });
     assert_eq!(Case { step: &sleepy, answer: &slow, sends: 1 }.run(60_000), []);
     // The same agent finds a path that is dead.
@@ -117,7 +117,7 @@ fn lost_probes_of_a_path_that_confirms_packets_prove_nothing() {
 #[test]
 fn an_hour_without_faults_is_an_hour_without_alarms() {
     // Every hundredth probe is lost, by another path each time.
-    let lossy = |way: usize, at: u64| ((at / 10 + 7 * way as u64) % 100 != 0).then_some(at + 1);
+    let lossy = |way: usize, at: u64| (!(at / 10 + 7 * way as u64).is_multiple_of(100)).then_some(at + 1);
     assert_eq!(Case { step: &regular, answer: &lossy, sends: 0 }.run(3_600_000), []);
 }
 

@@ -3,7 +3,7 @@
 use super::{Peer, Step};
 use crate::layout::{State, TICK_NS, WAYS};
 use bytemuck::Zeroable;
-use spinewise_policy::{Event, Span, Time, Way};
+use spinewise_policy::{Event, Span, Way};
 
 /// Packets after which a burst need not be waited for any longer.
 const FULL_BURST: u16 = 10;
@@ -56,7 +56,8 @@ impl Peer {
         self.burst_told = burst.id;
         let way = Way(burst.port);
         for (at, bytes) in [(burst.first, 0), (burst.last, burst.bytes)] {
-            step.slow.arrived(Time(at.saturating_mul(1000)), self.host, way, (bytes, false), burst.id);
+            let at = step.slow.time(at);
+            step.slow.arrived(at, self.host, way, (bytes, false), burst.id);
         }
     }
 

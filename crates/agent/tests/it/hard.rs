@@ -87,12 +87,11 @@ impl Case {
 
     /// Something happens to one agent.
     fn step(&mut self) {
-        self.now = self.now
-            + match self.rng.below(200) {
-                0 => Span::from_ms(u64::from(self.rng.below(20_000))),
-                1..=20 => Span::from_ms(u64::from(self.rng.below(40))),
-                _ => Span::from_us(u64::from(self.rng.below(1_500))),
-            };
+        self.now += match self.rng.below(200) {
+            0 => Span::from_ms(u64::from(self.rng.below(20_000))),
+            1..=20 => Span::from_ms(u64::from(self.rng.below(40))),
+            _ => Span::from_us(u64::from(self.rng.below(1_500))),
+        };
         let host = self.rng.below(HOSTS);
         let (at, to) = (self.when(), (1 - RACKS[host as usize]) * 2 + self.rng.below(2));
         let what = self.rng.below(100);
@@ -105,7 +104,7 @@ impl Case {
             30..=44 => drop(agent.sent(at, to, (counts.0, counts.0 + counts.1), counts.2)),
             45..=54 => agent.learnt(at, to, way, event),
             55..=64 => {
-                agent.arrived(at, to, way, (counts.2, counts.0 % 2 == 0), counts.1 as u16 % 3);
+                agent.arrived(at, to, way, (counts.2, counts.0.is_multiple_of(2)), counts.1 as u16 % 3);
             }
             65..=71 => {
                 agent.heard(at, to, way, header);
