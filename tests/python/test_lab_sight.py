@@ -47,7 +47,7 @@ def test_rank_correlations_by_hand() -> None:
 
 def told(made: plan.Plan, result: sw.Result, sign: int) -> list[Sight]:
     """What an agent would write down that knew the truth, or its opposite."""
-    moments = np.arange(1, 60) * sight.STEP_S
+    moments = sight.STEP_S * np.arange(1, 60, dtype=np.float64)
     queue, _, _ = sight.truth(made, result, ("leaf1", "leaf0"), list(made.spines), moments)
     return [
         Sight(int((moment - 0.001) * 1e9), "host2", "host0", spine, {"excess": 100 + sign * float(queue[row, column])})
