@@ -1,4 +1,4 @@
-"""Numbers of links, nodes and switches have types of their own wherever the engine takes or keeps one."""
+"""Numbers of links, nodes, switches and hosts have types of their own wherever the engine takes or keeps one."""
 
 from __future__ import annotations
 
@@ -9,13 +9,24 @@ from floors import CRATES
 
 # `ids.rs` has the types.
 SOURCE = CRATES["sim"]
-NAMES = "link|node|switch|leaf"
+NAMES = "link|node|switch|leaf|host"
 # One of them, or a list of them; how many there are is a number.
 BARE = re.compile(rf"\b({NAMES})(?:: &?(?:mut )?(?:Option<)?|(?:e?s): &?(?:mut )?(?:Vec<|\[))u32\b")
 # A spec numbers hosts and leaves as people do, and so do the workloads that it names.
 OF_A_SPEC = ("spec", "topology/spec", "workload", "keys")
-# Others with a reason: the contract of schemes has plain numbers; a cable as an override of a spec selects it.
-MAY = {("switch/own_ports.rs", "leaf"), ("topology/wiring.rs", "leaf")}
+# Others with a reason.
+MAY = {
+    # The contract of schemes has plain numbers.
+    ("switch/own_ports.rs", "leaf"),
+    ("switch/own_ports.rs", "host"),
+    # A cable, as an override of a spec selects it.
+    ("topology/wiring.rs", "leaf"),
+    ("topology/wiring.rs", "host"),
+    # Who sends to whom, as workloads list it.
+    ("flows/queue_pairs.rs", "host"),
+    ("operations.rs", "host"),
+    ("outcome/collectives.rs", "host"),
+}
 
 
 def bare(text: str) -> Iterator[str]:

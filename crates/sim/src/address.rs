@@ -1,6 +1,6 @@
 //! Devices as packets name them.
 
-use crate::ids::{NodeId, SwitchId};
+use crate::ids::{HostId, NodeId, SwitchId};
 use spinewise_policy::{Device, To};
 
 /// The bit that tells switches from hosts.
@@ -14,10 +14,10 @@ impl Address {
     /// No device.
     pub const NOBODY: Address = Address(u32::MAX);
 
-    /// Host by number.
+    /// A host.
     #[inline(always)]
-    pub const fn host(number: u32) -> Address {
-        Address(number)
+    pub const fn host(id: HostId) -> Address {
+        Address(id.number())
     }
 
     /// A switch.
@@ -28,22 +28,22 @@ impl Address {
 
     /// The device that is this node of a topology with `hosts` hosts: they come first, then switches.
     pub fn of_node(node: NodeId, hosts: u32) -> Address {
-        node.number().checked_sub(hosts).map_or(Address::host(node.number()), |switch| Address(switch | SWITCH))
+        node.number().checked_sub(hosts).map_or(Address(node.number()), |switch| Address(switch | SWITCH))
     }
 
     /// Whom a scheme sends to, if it is one device.
     pub fn of(to: To) -> Address {
         match to {
-            To::Host(host) => Address::host(host),
+            To::Host(host) => Address::host(HostId::new(host)),
             To::Leaf(leaf) => Address::switch(SwitchId::new(leaf)),
             To::Rack | To::Neighbours { .. } | To::Port(_) => Address::NOBODY,
         }
     }
 
-    /// The number of the host, if it is one.
+    /// The host, if it is one.
     #[inline(always)]
-    pub fn as_host(self) -> Option<u32> {
-        (self.0 & SWITCH == 0).then_some(self.0)
+    pub fn as_host(self) -> Option<HostId> {
+        (self.0 & SWITCH == 0).then_some(HostId::new(self.0))
     }
 
     /// The switch, if it is one.
@@ -66,6 +66,6 @@ impl Address {
 
     /// The device, to a scheme.
     pub fn device(self) -> Device {
-        self.as_host().map_or(Device::Switch(self.number()), Device::Host)
+        self.as_host().map_or(Device::Switch(self.number()), |host| Device::Host(host.number()))
     }
 }

@@ -13,7 +13,7 @@ pub(crate) fn peer_of(about: Address, peers: Peers, topology: &Topology) -> u32 
     match (about.as_host(), peers) {
         _ if about == Address::NOBODY => NO_PEER,
         (_, Peers::None) => NO_PEER,
-        (Some(host), Peers::Hosts) => host,
+        (Some(host), Peers::Hosts) => host.number(),
         (Some(host), Peers::Leaves) => topology.leaf(host).number(),
         (None, Peers::Leaves) if about.number() < topology.leaves => about.number(),
         (None, Peers::Leaves | Peers::Hosts) => NO_PEER,

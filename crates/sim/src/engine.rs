@@ -16,7 +16,7 @@ pub mod windows;
 
 use crate::deadlock;
 use crate::host::Host;
-use crate::ids::{LinkId, NodeId, SwitchId, Table};
+use crate::ids::{HostId, LinkId, NodeId, SwitchId, Table};
 use crate::line::Line;
 use crate::net::Net;
 use crate::operations::News;
@@ -35,7 +35,7 @@ pub struct Sim<'n> {
     /// Fixed facts.
     pub net: &'n Net,
     /// The hosts.
-    pub hosts: Vec<Host>,
+    pub hosts: Table<HostId, Host>,
     /// The switches: leaves, then spines.
     pub switches: Table<SwitchId, Switch>,
     /// All they touch.
@@ -84,7 +84,7 @@ impl Sim<'_> {
     fn line(&self, link: LinkId) -> &Line {
         let (node, port) = self.net.topology.links[link].from;
         match self.net.topology.as_host(node) {
-            Some(host) => self.hosts[host as usize].line(),
+            Some(host) => self.hosts[host].line(),
             None => self.switches[self.net.topology.switch_number(node)].ports[usize::from(port)].line(),
         }
     }
@@ -104,7 +104,7 @@ impl Sim<'_> {
     fn arrive(&mut self, node: NodeId, link: LinkId, now: Time, hand: &mut InHand) {
         self.note_event(node, now);
         if let Some(host) = self.net.topology.as_host(node) {
-            self.hosts[host as usize].arrive(&mut self.world, hand);
+            self.hosts[host].arrive(&mut self.world, hand);
         } else {
             let port = link.port(self.net.topology.first_link[node.index()]);
             let switch = &mut self.switches[self.net.topology.switch_number(node)];
@@ -114,10 +114,10 @@ impl Sim<'_> {
 
     /// Brings what hosts have sent without the network to other hosts. Returns these, with when it comes.
     #[cold]
-    fn spread_news(&mut self) -> Vec<(u32, Time)> {
+    fn spread_news(&mut self) -> Vec<(HostId, Time)> {
         let news = std::mem::take(&mut self.world.flows.operations.news);
         for &News { host, at, operation } in &news {
-            self.hosts[host as usize].timers.plan(at, What::Landed(operation));
+            self.hosts[host].timers.plan(at, What::Landed(operation));
         }
         news.into_iter().map(|news| (news.host, news.at)).collect()
     }
@@ -126,23 +126,23 @@ impl Sim<'_> {
     fn fire(&mut self, node: NodeId, now: Time, what: What) {
         self.note_event(node, now);
         if let Some(host) = self.net.topology.as_host(node) {
-            self.hosts[host as usize].fire(&mut self.world, what);
+            self.hosts[host].fire(&mut self.world, what);
         } else {
             self.switches[self.net.topology.switch_number(node)].fire(&mut self.world, what);
         }
     }
 
     /// The NIC of a host is free for data.
-    fn pull(&mut self, host: u32, now: Time) {
+    fn pull(&mut self, host: HostId, now: Time) {
         self.note_event(self.net.topology.host_node(host), now);
-        self.hosts[host as usize].pull(&mut self.world);
+        self.hosts[host].pull(&mut self.world);
     }
 
     /// When and of which class the next thing is that `node` has planned.
     #[inline]
     fn planned(&self, node: NodeId) -> (Time, Class) {
         if let Some(host) = self.net.topology.as_host(node) {
-            let host = &self.hosts[host as usize];
+            let host = &self.hosts[host];
             host.timers.next().min((host.wake, self.net.wake_class()))
         } else {
             self.switches[self.net.topology.switch_number(node)].timers.next()
@@ -153,7 +153,7 @@ impl Sim<'_> {
     #[inline]
     fn do_planned(&mut self, node: NodeId, now: Time) {
         if let Some(number) = self.net.topology.as_host(node) {
-            let host = &mut self.hosts[number as usize];
+            let host = &mut self.hosts[number];
             if (host.wake, self.net.wake_class()) <= host.timers.next() {
                 self.pull(number, now);
                 return;
@@ -169,8 +169,8 @@ impl Sim<'_> {
     /// An instant of the grid: everything before it has been done. Writes down what the oracle tells.
     #[cold]
     pub(crate) fn publish(&mut self) {
-        for (host, free) in self.world.free_queues.iter_mut().enumerate() {
-            let home = self.net.topology.home(host as u32);
+        for (host, free) in self.net.topology.host_ids().zip(&mut self.world.free_queues) {
+            let home = self.net.topology.home(host);
             let port = &self.switches[home.leaf].ports[usize::from(home.port)];
             *free = port.lanes().map_or(0, |lanes| lanes.free_queues());
         }
@@ -178,14 +178,14 @@ impl Sim<'_> {
 
     /// The first instant after `now` at which the pacing of a queue pair that has data left lets it send, whether or not
     /// its window does.
-    fn next_available(&self, host: u32, now: Time) -> Option<Time> {
-        let started = self.hosts[host as usize].started(&self.world.flows).iter();
+    fn next_available(&self, host: HostId, now: Time) -> Option<Time> {
+        let started = self.hosts[host].started(&self.world.flows).iter();
         started.filter_map(|&flow| self.world.flows.ends.paced_from(flow)).filter(|&at| at > now).min()
     }
 
     /// The flow that starts next at a host.
-    fn next_flow(&self, host: u32) -> Option<u32> {
-        let place = self.hosts[host as usize].next_flow()?;
+    fn next_flow(&self, host: HostId) -> Option<u32> {
+        let place = self.hosts[host].next_flow()?;
         Some(self.world.flows.by_host[place as usize])
     }
 

@@ -65,7 +65,7 @@ impl Estimate {
     /// Adds what a flow sends that is `done` when nothing but full links keeps it.
     fn count(&mut self, spec: &Spec, sim: &Sim<'_>, (number, flow): (u32, &FlowSpec), done: Time) {
         let topology = &sim.net.topology;
-        let (from, to) = (topology.leaf(flow.src), topology.leaf(flow.dst));
+        let (from, to) = (topology.leaf(flow.sender()), topology.leaf(flow.receiver()));
         let hops = 2 + topology.hops(from, to);
         if !sim.world.flows.is_tcp(number) {
             let udp = &sim.world.flows.udp[sim.world.flows.udp_of[number as usize] as usize];
@@ -145,10 +145,10 @@ impl Fluid<'_> {
             return udp_end(udp).unwrap_or(flow.start);
         }
         let bytes = (flow.size as f64 * self.wire) as u128;
-        let (from, to) = (topology.leaf(flow.src).index(), topology.leaf(flow.dst).index());
+        let (from, to) = (topology.leaf(flow.sender()).index(), topology.leaf(flow.receiver()).index());
         let mut places = vec![
-            (0, flow.src as usize, topology.links[topology.host_link(flow.src)].rate),
-            (1, flow.dst as usize, topology.last_link(flow.dst).rate),
+            (0, flow.src as usize, topology.links[topology.host_link(flow.sender())].rate),
+            (1, flow.dst as usize, topology.last_link(flow.receiver()).rate),
         ];
         if from != to {
             places.push((2, from, self.leaf_rates[0][from]));

@@ -23,7 +23,7 @@ mod schedule;
 mod select;
 mod told;
 
-use crate::ids::{LinkId, SwitchId, Table};
+use crate::ids::{HostId, LinkId, SwitchId, Table};
 use crate::spec::{DetectionMode, Nics, Spec, SpecError, SwitchSpec};
 use crate::topology::{LinkSpec, Reach, Topology};
 use crate::transport::TransportSpec;
@@ -155,7 +155,7 @@ impl Faults {
     }
 
     /// Which pairs of these hosts no packet can cross at this instant, there or back.
-    pub fn cut_off(&self, topology: &Topology, at: Time, pairs: &[(u32, u32)]) -> Vec<bool> {
+    pub fn cut_off(&self, topology: &Topology, at: Time, pairs: &[(HostId, HostId)]) -> Vec<bool> {
         cut_off(topology, &self.schedule.links.keys().copied().filter(|&link| self.is_down(link, at)).collect(), pairs)
     }
 
@@ -163,28 +163,32 @@ impl Faults {
     ///
     /// # Errors
     /// Says which fault, and which hosts.
-    pub fn refuse_cuts(&self, topology: &Topology, pairs: &[(u32, u32)]) -> Result<(), SpecError> {
+    pub fn refuse_cuts(&self, topology: &Topology, pairs: &[(HostId, HostId)]) -> Result<(), SpecError> {
         let down = self.schedule.for_good.iter().map(|&(_, link)| link).collect();
         let cut = cut_off(topology, &down, pairs).iter().position(|&cut| cut);
         let (Some(cut), Some(&(n, _))) = (cut, self.schedule.for_good.last()) else { return Ok(()) };
         let (src, dst) = pairs[cut];
-        let allowed = format!("faults that end or leave a path; host {src} cannot reach host {dst} any more, or back");
+        let allowed = format!(
+            "faults that end or leave a path; host {} cannot reach host {} any more, or back",
+            src.number(),
+            dst.number()
+        );
         let hint = "give until_us, or may_cut_off = true if that is meant";
         Err(SpecError::new(format!("fault[{n}]"), &json!("down for good"), allowed).hint(hint))
     }
 }
 
 /// Which pairs of these hosts no packet can cross, there or back, if these links are down.
-fn cut_off(topology: &Topology, down: &BTreeSet<LinkId>, pairs: &[(u32, u32)]) -> Vec<bool> {
+fn cut_off(topology: &Topology, down: &BTreeSet<LinkId>, pairs: &[(HostId, HostId)]) -> Vec<bool> {
     if down.is_empty() {
         return vec![false; pairs.len()];
     }
     let reach = Reach::over(topology, down, ALWAYS);
-    let wired = |host: u32| {
+    let wired = |host: HostId| {
         let out = topology.host_link(host);
         !down.contains(&out) && !down.contains(&topology.back(out))
     };
-    let meets = |a: u32, b: u32| reach.reaches(topology.leaf(a), topology.leaf(b));
+    let meets = |a: HostId, b: HostId| reach.reaches(topology.leaf(a), topology.leaf(b));
     pairs.iter().map(|&(a, b)| !(wired(a) && wired(b) && meets(a, b) && meets(b, a))).collect()
 }
 

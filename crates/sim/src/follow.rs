@@ -29,7 +29,7 @@ impl Net {
         let mut first = BTreeMap::new();
         let mut shared = BTreeMap::new();
         for (number, (flow, ports)) in (0u32..).zip(flows.specs.iter().zip(ports)) {
-            let leaf = self.topology.leaf(flow.src);
+            let leaf = self.topology.leaf(flow.sender());
             let key = FlowKey::data(number);
             let known = *first.entry((leaf, flow.dst, ports | PRIORITY << 16)).or_insert(key);
             if known != key {

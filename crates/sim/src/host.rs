@@ -19,6 +19,7 @@ use crate::bank::Bank;
 use crate::control::plan_ticks;
 use crate::faults::Frail;
 use crate::flows::Flows;
+use crate::ids::HostId;
 use crate::line::Line;
 use crate::link::Wires;
 use crate::log;
@@ -47,7 +48,7 @@ struct Tally {
 /// A host.
 #[derive(Debug)]
 pub struct Host {
-    id: u32,
+    id: HostId,
     nic: Nic,
     /// If the link into it breaks.
     pub frail: Option<Box<Frail>>,
@@ -71,11 +72,11 @@ pub struct Host {
 
 impl Host {
     /// Host `id` of the network, with its flows planned.
-    pub fn new(id: u32, net: &Net, flows: &Flows, edge: Option<&Bank>) -> Self {
+    pub fn new(id: HostId, net: &Net, flows: &Flows, edge: Option<&Bank>) -> Self {
         let link = net.topology.host_link(id);
         let spec = &net.topology.links[link];
         let mut timers = Timers::default();
-        let (next_flow, last_flow) = (flows.first[id as usize], flows.first[id as usize + 1]);
+        let (next_flow, last_flow) = (flows.first[id.index()], flows.first[id.index() + 1]);
         if next_flow < last_flow {
             timers.plan(flows.specs[flows.by_host[next_flow as usize] as usize].start, What::FlowStart);
         }
@@ -83,7 +84,7 @@ impl Host {
             timers.plan(at, What::Operation(n));
         }
         if let Some(edge) = edge {
-            plan_ticks(&mut timers, edge, id);
+            plan_ticks(&mut timers, edge, id.number());
         }
         if let Some(interval) = net.series_interval {
             timers.plan(Time::ZERO + interval, What::Sample);
@@ -121,7 +122,7 @@ impl Host {
 
     /// Flows of this host that have started, done ones too.
     pub fn started<'a>(&self, flows: &'a Flows) -> &'a [u32] {
-        &flows.by_host[flows.first[self.id as usize] as usize..self.next_flow as usize]
+        &flows.by_host[flows.first[self.id.index()] as usize..self.next_flow as usize]
     }
 
     /// The place of the flow that starts next, among the flows by host.
@@ -280,7 +281,7 @@ impl Host {
         match w.flows.ends.next(w.now, flow) {
             Some((Outgoing::Data(data), timer)) => {
                 let spec = &w.flows.specs[flow as usize];
-                let (ends, priority) = ((self.id, spec.dst), spec.priority);
+                let (ends, priority) = ((self.id, spec.receiver()), spec.priority);
                 self.send(w, || data_packet(ends, flow, priority, &data));
                 self.has_sent(w, (flow, timer));
             }
@@ -302,7 +303,7 @@ impl Host {
     #[cold]
     fn send_otherwise(&mut self, w: &mut World<'_>, flow: u32, (what, timer): (Outgoing, Time)) {
         let spec = &w.flows.specs[flow as usize];
-        let (ends, priority) = ((self.id, spec.dst), spec.priority);
+        let (ends, priority) = ((self.id, spec.receiver()), spec.priority);
         let number_of = |w: &World<'_>, path: usize| w.flows.number(flow, path);
         match what {
             Outgoing::Data(data) => {
@@ -341,7 +342,7 @@ impl Host {
         // Only now: the last packets may have waited for others at the NIC.
         let sent_in_full = udp.machine.is_sent();
         let spec = &w.flows.specs[flow as usize];
-        let packet = data_packet((self.id, spec.dst), flow, spec.priority, &data);
+        let packet = data_packet((self.id, spec.receiver()), flow, spec.priority, &data);
         self.send_tagged(w, packet.into());
         self.has_sent(w, (flow, Time::NEVER));
         if sent_in_full {
@@ -353,7 +354,7 @@ impl Host {
     fn choose(&mut self, w: &mut World<'_>, packet: &mut Packet) {
         let Some(edge) = w.edge.as_mut() else { return };
         let Some(dst) = packet.dst.as_host().filter(|&dst| !w.net.same_rack(self.id, dst)) else { return };
-        if packet.kind == Kind::Ack && !edge.picks_acks(self.id) {
+        if packet.kind == Kind::Ack && !edge.picks_acks(self.id.number()) {
             return;
         }
         let hooks = edge.hooks();
@@ -458,7 +459,7 @@ impl Host {
         let tally = std::mem::take(&mut self.tally);
         for (series, value) in [(2, tally.sent), (3, tally.received), (4, tally.dupack3)] {
             if value > 0 {
-                w.log.point(w.now, series, self.id, value as f64);
+                w.log.point(w.now, series, self.id.number(), value as f64);
             }
         }
         let Some(interval) = w.net.series_interval else { return };
@@ -488,7 +489,7 @@ impl Host {
 
 /// A data packet between two hosts.
 #[inline(always)]
-fn data_packet((src, dst): (u32, u32), flow: u32, priority: u8, data: &Data) -> Packet {
+fn data_packet((src, dst): (HostId, HostId), flow: u32, priority: u8, data: &Data) -> Packet {
     Packet {
         seq: data.seq,
         flow,

@@ -34,10 +34,10 @@ pub(crate) fn of_flows(sim: &Sim<'_>, ideal: Ideal, go_on: GoOn<'_>) -> Vec<u64>
             match ideal {
                 Ideal::Bound => {
                     let patience = if is_tcp { sim.world.flows.facts.patience.0 } else { u64::MAX };
-                    bounds.of(flow.src, flow.dst, &data(sim, number as u32, (payload, header)), patience)
+                    bounds.of(flow.sender(), flow.receiver(), &data(sim, number as u32, (payload, header)), patience)
                 }
                 Ideal::BestPath => {
-                    let paths = best.between(topology, flow.src, flow.dst);
+                    let paths = best.between(topology, flow.sender(), flow.receiver());
                     paths.map(|path| ideal_fct(flow.size, payload, header, &path, sim.net.clock)).min().unwrap_or(0)
                 }
             }

@@ -70,6 +70,8 @@ macro_rules! ids {
 ids! {
     /// A link: one direction of a cable. Numbered at its receiver, so that the in-links of a node are contiguous.
     LinkId;
+    /// A host.
+    HostId;
     /// A switch: leaves come first.
     SwitchId;
     /// A node: a host, or a switch counted behind all hosts.

@@ -2,7 +2,7 @@
 
 use crate::capture::Taps;
 use crate::faults::{Faults, Frail};
-use crate::ids::{LinkId, NodeId, SwitchId};
+use crate::ids::{HostId, LinkId, NodeId, SwitchId};
 use crate::line::Line;
 use crate::packet::{Clock, Fields, Hashing, Tags};
 use crate::port::AllRules;
@@ -214,8 +214,8 @@ impl Net {
 
     /// Are these two hosts in one rack?
     #[inline]
-    pub fn same_rack(&self, a: u32, b: u32) -> bool {
-        b < self.topology.hosts && self.topology.leaf(a) == self.topology.leaf(b)
+    pub fn same_rack(&self, a: HostId, b: HostId) -> bool {
+        b.number() < self.topology.hosts && self.topology.leaf(a) == self.topology.leaf(b)
     }
 
     /// The order of arrivals at one instant: mixed afresh, so that no link always wins.

@@ -4,6 +4,7 @@
 //! hosts are worked off does not matter. What ranks of a server send to each other without the network goes as [`News`]
 //! from host to host: its delay bounds the windows of the engine, as the delay of a link does.
 
+use crate::ids::HostId;
 use crate::workload::FlowSpec;
 use crate::workload::dag::{Action, Milestone, Programme, Table};
 use spinewise_policy::{Span, Time};
@@ -38,7 +39,7 @@ pub enum Due {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct News {
     /// The host it comes to.
-    pub host: u32,
+    pub host: HostId,
     /// When.
     pub at: Time,
     /// The operation that receives it.
@@ -141,9 +142,9 @@ impl Operations {
     }
 
     /// The operations of a host that wait for none, and when they may start.
-    pub fn begin(&self, host: u32) -> impl Iterator<Item = (u32, Time)> {
+    pub fn begin(&self, host: HostId) -> impl Iterator<Item = (u32, Time)> {
         let range =
-            self.first.get(host as usize).map_or(0..0, |&from| from as usize..self.first[host as usize + 1] as usize);
+            self.first.get(host.index()).map_or(0..0, |&from| from as usize..self.first[host.index() + 1] as usize);
         self.begin[range].iter().map(|&n| (n, self.may_start(n)))
     }
 
@@ -212,7 +213,7 @@ impl Operations {
                 let operation = self.mate(n);
                 let to = self.list[operation as usize].0;
                 debug_assert!(to == host || delay > Span::ZERO, "news in no time");
-                self.news.push(News { host: to, at: now + takes + delay, operation });
+                self.news.push(News { host: HostId::new(to), at: now + takes + delay, operation });
                 Due::Again(now + takes)
             }
             Action::Compute { takes, .. } => Due::Again(now + takes),

@@ -12,7 +12,7 @@ pub(crate) use balance::Imbalance;
 pub(crate) use queue::Lengths;
 
 use crate::host::Host;
-use crate::ids::{NodeId, SwitchId, Table};
+use crate::ids::{HostId, NodeId, SwitchId, Table};
 use crate::line::Line;
 use crate::link::Wires;
 use crate::net::Net;
@@ -27,7 +27,7 @@ pub struct State<'a> {
     /// The links.
     pub wires: &'a Wires,
     /// The hosts.
-    pub hosts: &'a [Host],
+    pub hosts: &'a Table<HostId, Host>,
     /// The switches.
     pub switches: &'a Table<SwitchId, Switch>,
 }
@@ -133,7 +133,7 @@ impl Samples {
             }
             let first = topology.first_link[node.index()].index();
             let active = match topology.as_host(node) {
-                Some(host) => self.look_at_host(&of.hosts[host as usize], first, at, of),
+                Some(host) => self.look_at_host(&of.hosts[host], first, at, of),
                 None => {
                     let switch = topology.switch_number(node);
                     self.look_at_switch(switch, &of.switches[switch], first, at, of)

@@ -6,7 +6,7 @@ use crate::engine::{Limits, Sim, events, htsim, planned, windows};
 use crate::faults::Faults;
 use crate::flows::{Flows, Listed, Reroutes, Ties, Waits};
 use crate::host::Host;
-use crate::ids::SwitchId;
+use crate::ids::{HostId, SwitchId};
 use crate::link::Wires;
 use crate::log::Log;
 use crate::net::Net;
@@ -99,7 +99,7 @@ impl Setup {
         let taps = Taps::new(spec.metrics.capture.as_ref(), &topology, room)?;
         faults.note_starts(taps.links());
         warden.check()?;
-        let pairs: Vec<(u32, u32)> = list.iter().map(|(flow, _)| (flow.src, flow.dst)).collect();
+        let pairs: Vec<(HostId, HostId)> = list.iter().map(|(flow, _)| (flow.sender(), flow.receiver())).collect();
         faults.refuse_cuts(&topology, &pairs)?;
         drop(pairs);
         let paths = paths::paths(spec, &list)?;
@@ -140,7 +140,7 @@ impl<'n> Sim<'n> {
     /// A run on these facts, at time zero.
     pub fn new(net: &'n Net, start: Start) -> Sim<'n> {
         let Start { flows, edge, fabric, log, limits, samples, warnings } = start;
-        let hosts = (0..net.topology.hosts).map(|host| Host::new(host, net, &flows, edge.as_ref())).collect();
+        let hosts = net.topology.host_ids().map(|host| Host::new(host, net, &flows, edge.as_ref())).collect();
         let switches = net.topology.switch_ids().map(|switch| Switch::new(switch, net, &fabric)).collect();
         let wires = Wires::new(net.topology.links.iter().map(|l| l.to.0).collect(), net.topology.nodes() as usize);
         let asks = (0..net.topology.switches()).any(|switch| fabric.layout(switch).free_queues);
@@ -337,14 +337,14 @@ fn left_out(entry: usize, spec: &Spec) -> Warning {
 
 /// Every flow and its acknowledgements must find a way.
 fn check_reachable(traffic: &[TrafficEntry], list: &[Listed], topology: &Topology) -> Result<(), SpecError> {
-    let wired = |host: u32| {
+    let wired = |host: HostId| {
         let there = topology.links[topology.host_link(host)];
         there.up && topology.out(there.to.0, there.to.1).up
     };
     for (flow, _) in list {
-        let (from, to) = (topology.leaf(flow.src), topology.leaf(flow.dst));
+        let (from, to) = (topology.leaf(flow.sender()), topology.leaf(flow.receiver()));
         let ways = |a, b| a == b || topology.ways[topology.pair(a, b)] > 0;
-        if !(wired(flow.src) && wired(flow.dst) && ways(from, to) && ways(to, from)) {
+        if !(wired(flow.sender()) && wired(flow.receiver()) && ways(from, to) && ways(to, from)) {
             let entry = usize::from(flow.entry);
             let error = SpecError::said(
                 format!("traffic[{entry}]"),

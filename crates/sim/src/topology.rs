@@ -22,7 +22,7 @@ mod routes;
 pub(crate) mod spec;
 mod wiring;
 
-use crate::ids::{LinkId, NodeId, SwitchId, Table};
+use crate::ids::{HostId, LinkId, NodeId, SwitchId, Table};
 use crate::keys::SpecError;
 use crate::warden::{ALWAYS, GoOn};
 use spinewise_policy::{Span, Tier, Tree};
@@ -97,9 +97,9 @@ pub struct Topology {
     /// Are routes those of the whole fabric, whatever links are down? For a scheme that goes round these by itself; what is
     /// sent to a dead link is lost then.
     pub as_wired: bool,
-    homes: Vec<Home>,
+    homes: Table<HostId, Home>,
     /// Hosts by leaf, in the order of its ports.
-    hosts_by_leaf: Vec<u32>,
+    hosts_by_leaf: Vec<HostId>,
     /// Where each switch's hosts begin in that, one more at the end.
     first_host: Vec<u32>,
     /// Bits per second of each leaf's links to switches, before overrides.
@@ -179,8 +179,8 @@ impl Topology {
 
     /// The node that a host is.
     #[inline]
-    pub fn host_node(&self, host: u32) -> NodeId {
-        NodeId::new(host)
+    pub fn host_node(&self, host: HostId) -> NodeId {
+        NodeId::new(host.number())
     }
 
     /// Is a node a host?
@@ -191,8 +191,8 @@ impl Topology {
 
     /// The host that a node is, if it is one.
     #[inline]
-    pub fn as_host(&self, node: NodeId) -> Option<u32> {
-        self.is_host(node).then_some(node.number())
+    pub fn as_host(&self, node: NodeId) -> Option<HostId> {
+        self.is_host(node).then_some(HostId::new(node.number()))
     }
 
     /// The switch that a node is, if it is one.
@@ -205,6 +205,11 @@ impl Topology {
     #[inline]
     pub fn switch_number(&self, node: NodeId) -> SwitchId {
         SwitchId::new(node.number() - self.hosts)
+    }
+
+    /// All hosts.
+    pub fn host_ids(&self) -> impl DoubleEndedIterator<Item = HostId> + ExactSizeIterator + Clone + use<> {
+        HostId::first(self.hosts)
     }
 
     /// All nodes, in the order of their numbers.
@@ -241,8 +246,8 @@ impl Topology {
 
     /// Leaf of a host.
     #[inline]
-    pub fn leaf(&self, host: u32) -> SwitchId {
-        SwitchId::new(self.leaf_of[host as usize])
+    pub fn leaf(&self, host: HostId) -> SwitchId {
+        SwitchId::new(self.leaf_of[host.index()])
     }
 
     /// Number of switches.
@@ -263,12 +268,12 @@ impl Topology {
 
     /// Leaf of a host, and the port there.
     #[inline]
-    pub fn home(&self, host: u32) -> Home {
-        self.homes[host as usize]
+    pub fn home(&self, host: HostId) -> Home {
+        self.homes[host]
     }
 
     /// Hosts of a switch, in the order of its ports, which are its first.
-    pub fn hosts_of(&self, switch: SwitchId) -> &[u32] {
+    pub fn hosts_of(&self, switch: SwitchId) -> &[HostId] {
         &self.hosts_by_leaf[self.first_host[switch.index()] as usize..self.first_host[switch.index() + 1] as usize]
     }
 
@@ -316,12 +321,12 @@ impl Topology {
     }
 
     /// The link that a host feeds.
-    pub fn host_link(&self, host: u32) -> LinkId {
+    pub fn host_link(&self, host: HostId) -> LinkId {
         self.out_number(self.host_node(host), 0)
     }
 
     /// The link that leads to a host.
-    pub fn last_link(&self, host: u32) -> &LinkSpec {
+    pub fn last_link(&self, host: HostId) -> &LinkSpec {
         let home = self.home(host);
         self.out(self.leaf_node(home.leaf), home.port)
     }
@@ -334,7 +339,7 @@ impl Topology {
     }
 
     /// Ways from the rack of one host to that of another.
-    pub fn ways_between(&self, from: u32, to: u32) -> u16 {
+    pub fn ways_between(&self, from: HostId, to: HostId) -> u16 {
         self.ways[self.pair(self.leaf(from), self.leaf(to))]
     }
 

@@ -115,8 +115,8 @@ fn check(sim: &Sim<'_>, spec: &Spec, flows: &[u32]) -> Result<(), SpecError> {
             };
             return Err(error(flow.to_string(), allowed, None));
         };
-        if sim.net.same_rack(found.src, found.dst) {
-            let leaf = sim.net.topology.leaf_node(sim.net.topology.leaf(found.src));
+        if sim.net.same_rack(found.sender(), found.receiver()) {
+            let leaf = sim.net.topology.leaf_node(sim.net.topology.leaf(found.sender()));
             return Err(error(
                 flow.to_string(),
                 "a flow between two racks".into(),

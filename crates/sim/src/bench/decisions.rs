@@ -5,6 +5,7 @@
 
 use crate::address::Address;
 use crate::bank::{Bank, Call, Called, Chosen, NO_PEER, Places, Room};
+use crate::ids::HostId;
 use crate::packet::{Fields, Hashing, Packet, Tags};
 use crate::spec::comparable_schemes;
 use serde_json::{Value, json};
@@ -143,7 +144,7 @@ impl Bench {
     fn packet(flow: u32) -> Packet {
         Packet {
             flow,
-            dst: Address::host(Self::dst(flow)),
+            dst: Address::host(HostId::new(Self::dst(flow))),
             wire: 1500,
             payload: 1460,
             way: Way::ANY,

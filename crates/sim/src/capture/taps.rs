@@ -1,7 +1,7 @@
 //! Which links are looked at.
 
 use super::{PACKET_BYTES, Tap};
-use crate::ids::LinkId;
+use crate::ids::{HostId, LinkId};
 use crate::keys::bytes_said;
 use crate::spec::{CaptureSpec, SpecError};
 use crate::topology::Topology;
@@ -100,8 +100,8 @@ fn ports(n: usize, name: &str, topology: &Topology) -> Result<Vec<LinkId>, SpecE
     let known: Vec<String> = nodes.chain(links.map(|link| topology.link_name(link))).collect();
     let allowed = format!(
         "the name of a node or of a link: {}, {}, …",
-        topology.node_name(topology.host_node(0)),
-        topology.link_name(topology.host_link(0))
+        topology.node_name(topology.host_node(HostId::new(0))),
+        topology.link_name(topology.host_link(HostId::new(0)))
     );
     let error = SpecError::new(format!("metrics.capture.at[{n}]"), &json!(name), allowed);
     Err(error.did_you_mean(name, known.iter().map(String::as_str)))

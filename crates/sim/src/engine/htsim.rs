@@ -8,7 +8,7 @@
 
 use super::Sim;
 use super::plans::{self, Plans};
-use crate::ids::{LinkId, NodeId, SwitchId, Table};
+use crate::ids::{HostId, LinkId, NodeId, SwitchId, Table};
 use crate::operations::News;
 use crate::packet::InHand;
 use crate::timers::What;
@@ -26,7 +26,7 @@ enum Event {
     /// A transmission on a link ends.
     End(LinkId),
     /// The NIC of a host is free.
-    Free(u32),
+    Free(HostId),
     /// What a node planned for itself.
     Plan(NodeId, What),
 }
@@ -48,7 +48,7 @@ struct Run {
     /// Links out of each node.
     outs: Table<NodeId, Vec<LinkId>>,
     /// For each host: packets in the ring of its link that its NIC has sent.
-    known: Vec<usize>,
+    known: Table<HostId, usize>,
     /// For each switch: packets inside, with the links they came by.
     inside: Table<SwitchId, VecDeque<(LinkId, InHand)>>,
 }
@@ -77,7 +77,7 @@ impl plans::Order for Run {
             Event::Through(switch) => self.pass(sim, switch, now),
             Event::End(link) => self.end(sim, link, now),
             Event::Free(host) => {
-                sim.hosts[host as usize].is_freed = true;
+                sim.hosts[host].is_freed = true;
                 sim.pull(host, now);
                 self.list_host(sim, host, now);
             }
@@ -99,7 +99,7 @@ impl Run {
             plans: Plans::default(),
             sent: Table::filled(Sent::default(), topology.links.len()),
             outs: plans::outs(topology),
-            known: vec![0; topology.hosts as usize],
+            known: Table::filled(0, topology.hosts as usize),
             inside: Table::filled(VecDeque::new(), topology.switches() as usize),
         }
     }
@@ -110,7 +110,7 @@ impl Run {
         self.sent[link].flying -= 1;
         let from = sim.net.topology.links[link].from.0;
         if let Some(host) = sim.net.topology.as_host(from) {
-            self.known[host as usize] -= 1;
+            self.known[host] -= 1;
         }
         let node = sim.world.wires.to[link];
         if sim.net.topology.is_host(node) {
@@ -177,19 +177,19 @@ impl Run {
     }
 
     /// Lists what a host has sent and planned.
-    fn list_host(&mut self, sim: &mut Sim<'_>, host: u32, now: Time) {
+    fn list_host(&mut self, sim: &mut Sim<'_>, host: HostId, now: Time) {
         let node = sim.net.topology.host_node(host);
         let link = self.outs[node][0];
         let sent = sim.world.wires.ring(link).len();
-        if sent > std::mem::replace(&mut self.known[host as usize], sent) {
-            sim.hosts[host as usize].is_freed = false;
+        if sent > std::mem::replace(&mut self.known[host], sent) {
+            sim.hosts[host].is_freed = false;
             if !sim.world.wires.ring(link).get(sent - 1).is_control() {
                 self.begin(sim, link);
             }
             self.plans.plan(sim.line(link).free_at(), Event::Free(host));
             self.begin(sim, link);
         }
-        while let Some((at, what)) = sim.hosts[host as usize].timers.pop() {
+        while let Some((at, what)) = sim.hosts[host].timers.pop() {
             match (what, sim.next_flow(host)) {
                 // All flows are planned before anything has happened, in their order.
                 (What::FlowStart, Some(flow)) => self.plans.plan_as(u64::from(flow), at, Event::Plan(node, what)),

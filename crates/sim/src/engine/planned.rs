@@ -13,7 +13,7 @@
 
 use super::Sim;
 use super::plans::{self, FIRST, Plans};
-use crate::ids::{LinkId, NodeId, Table};
+use crate::ids::{HostId, LinkId, NodeId, Table};
 use crate::operations::News;
 use crate::packet::Packet;
 use crate::timers::What;
@@ -29,9 +29,9 @@ enum Event {
     /// A transmission on this link ends: what waits starts, or the NIC looks for something to send.
     End(LinkId),
     /// The NIC of a host looks again, as no queue pair was ready when it did.
-    Look(u32),
+    Look(HostId),
     /// A pause of a host ends.
-    Resume(u32),
+    Resume(HostId),
     /// What a node planned for itself.
     Plan(NodeId, What),
     /// A flow starts at a host, behind everything else of that instant.
@@ -57,9 +57,9 @@ struct Run {
     /// Links out of each node.
     outs: Table<NodeId, Vec<LinkId>>,
     /// For each host: when the look is that is planned, [`Time::NEVER`] without one.
-    looks: Vec<Time>,
+    looks: Table<HostId, Time>,
     /// For each host: the end of the pause that has been planned for.
-    pauses: Vec<Time>,
+    pauses: Table<HostId, Time>,
     hops: u64,
 }
 
@@ -99,8 +99,8 @@ impl plans::Order for Run {
                 node
             }
             Event::Look(host) => {
-                if self.looks[host as usize] == now {
-                    self.looks[host as usize] = Time::NEVER;
+                if self.looks[host] == now {
+                    self.looks[host] = Time::NEVER;
                 }
                 sim.net.topology.host_node(host)
             }
@@ -108,7 +108,7 @@ impl plans::Order for Run {
                 self.plans.plan(now, Event::Flow(node));
                 return;
             }
-            Event::Resume(host) if sim.hosts[host as usize].paused_until() != now => return,
+            Event::Resume(host) if sim.hosts[host].paused_until() != now => return,
             Event::Resume(host) => sim.net.topology.host_node(host),
             Event::Flow(node) => {
                 sim.fire(node, now, What::FlowStart);
@@ -133,8 +133,8 @@ impl Run {
             plans: Plans::default(),
             sent: Table::filled(Sent::default(), topology.links.len()),
             outs: plans::outs(topology),
-            looks: vec![Time::NEVER; topology.hosts as usize],
-            pauses: vec![Time::ZERO; topology.hosts as usize],
+            looks: Table::filled(Time::NEVER, topology.hosts as usize),
+            pauses: Table::filled(Time::ZERO, topology.hosts as usize),
             hops: 0,
         }
     }
@@ -152,9 +152,7 @@ impl Run {
         let heard = match kind {
             Kind::Ack => under_way,
             Kind::Data => sim.world.wires.hops > hops,
-            Kind::Pause => {
-                sim.net.topology.as_host(node).is_some_and(|host| sim.hosts[host as usize].paused_until() <= now)
-            }
+            Kind::Pause => sim.net.topology.as_host(node).is_some_and(|host| sim.hosts[host].paused_until() <= now),
             Kind::Probe | Kind::ProbeReply | Kind::Message => true,
         };
         (node, heard)
@@ -223,7 +221,7 @@ impl Run {
 
     /// Everything that happens at a host lets its NIC look for something to send; if nothing is ready it plans to look
     /// again when something will be.
-    fn list_host(&mut self, sim: &mut Sim<'_>, host: u32, now: Time, looks: bool) {
+    fn list_host(&mut self, sim: &mut Sim<'_>, host: HostId, now: Time, looks: bool) {
         let node = sim.net.topology.host_node(host);
         let link = self.outs[node][0];
         if looks && self.is_idle(link, now) {
@@ -237,14 +235,14 @@ impl Run {
             && self.looks_again(sim, host, at)
         {
             self.plans.plan(at, Event::Look(host));
-            self.looks[host as usize] = at;
+            self.looks[host] = at;
         }
-        let paused = sim.hosts[host as usize].paused_until();
-        if paused > now && paused != self.pauses[host as usize] {
-            self.pauses[host as usize] = paused;
+        let paused = sim.hosts[host].paused_until();
+        if paused > now && paused != self.pauses[host] {
+            self.pauses[host] = paused;
             self.plans.plan(paused, Event::Resume(host));
         }
-        while let Some((at, what)) = sim.hosts[host as usize].timers.pop() {
+        while let Some((at, what)) = sim.hosts[host].timers.pop() {
             match (what, sim.next_flow(host)) {
                 (What::FlowStart, Some(flow)) => {
                     self.plans.plan_as(u64::from(flow), at, Event::Plan(node, what));
@@ -255,8 +253,8 @@ impl Run {
     }
 
     /// Is there reason to plan a look of this host's NIC at this instant?
-    fn looks_again(&self, sim: &Sim<'_>, host: u32, at: Time) -> bool {
-        let planned = self.looks[host as usize];
+    fn looks_again(&self, sim: &Sim<'_>, host: HostId, at: Time) -> bool {
+        let planned = self.looks[host];
         planned == Time::NEVER || (at < planned && !sim.net.habits.nic_look_stays)
     }
 

@@ -6,7 +6,7 @@
 //! run by one thread, and it is what keeps a node's state in the cache for a whole window.
 
 use super::{Grid, NODES_PER_EVENT, Sim, WATCH_EVERY};
-use crate::ids::{LinkId, NodeId};
+use crate::ids::{HostId, LinkId, NodeId};
 use crate::link::Wires;
 use crate::net::Net;
 use crate::packet::InHand;
@@ -82,11 +82,11 @@ pub fn run(sim: &mut Sim<'_>, window: Span, mut watch: Watch<'_>) -> Result<Time
 }
 
 /// A host's window: its one link, its NIC and its timers, whichever comes first.
-fn work_host(sim: &mut Sim<'_>, (node, host): (NodeId, u32), end: Time, hand: &mut InHand) {
+fn work_host(sim: &mut Sim<'_>, (node, host): (NodeId, HostId), end: Time, hand: &mut InHand) {
     let link = sim.net.topology.first_link[node.index()];
     let late = sim.net.arrivals_first();
     let Sim { hosts, world, .. } = sim;
-    let host = &mut hosts[host as usize];
+    let host = &mut hosts[host];
     let mut events = 0;
     loop {
         let (arrival, timer) = (world.wires.heads[link.index()], host.timers.next_at());

@@ -3,6 +3,7 @@
 
 use super::Host;
 use crate::address::Address;
+use crate::ids::HostId;
 use crate::packet::{BARE, BODY, CE, CNP, CWR, ECE, InHand, LAST_HOP, MASKED, NACK, Packet, RETRANSMIT, SYN, URGENT};
 use crate::shell::Shell;
 use crate::timers::What;
@@ -58,7 +59,7 @@ impl Host {
                 w.flows.ends.late(spec.size, data, option)
             };
             record.out_of_order += u32::from(got.out_of_order);
-            self.answer_all(w, number, (spec.src, &got.answers), got.told);
+            self.answer_all(w, number, (spec.sender(), &got.answers), got.told);
             return;
         }
         if let Some(pacer) = &mut self.pacer {
@@ -71,7 +72,7 @@ impl Host {
         if got.completed {
             record.fct = w.now.since(spec.start).0;
         }
-        self.answer_all(w, number, (spec.src, &got.answers), got.told);
+        self.answer_all(w, number, (spec.sender(), &got.answers), got.told);
         if got.asks {
             self.ask_for_credit(w, number);
         }
@@ -94,7 +95,7 @@ impl Host {
         if record.received == spec.size {
             record.fct = w.now.since(spec.start).0;
             if let Some(edge) = w.edge.as_mut() {
-                edge.forget(self.id, FlowKey::data(flow));
+                edge.forget(self.id.number(), FlowKey::data(flow));
             }
         }
     }
@@ -113,14 +114,14 @@ impl Host {
     fn forget(&self, w: &mut World<'_>, flow: u32) {
         let Some(edge) = w.edge.as_mut() else { return };
         for number in w.flows.numbers(flow) {
-            edge.forget(self.id, FlowKey::data(number));
-            edge.forget(self.id, FlowKey::ack(number));
+            edge.forget(self.id.number(), FlowKey::data(number));
+            edge.forget(self.id.number(), FlowKey::ack(number));
         }
     }
 
     /// Tells the scheme of the start or the end of a flow; with MPTCP of each of its subflows, which are flows to it.
     fn tell_all(&mut self, w: &mut World<'_>, flow: u32, event: Event) {
-        let dst = w.flows.specs[flow as usize].dst;
+        let dst = w.flows.specs[flow as usize].receiver();
         for number in w.flows.numbers(flow) {
             self.tell(w, Address::host(dst), (Way::ANY, Some(FlowKey::data(number))), event);
         }
@@ -132,7 +133,7 @@ impl Host {
         &mut self,
         w: &mut World<'_>,
         number: u32,
-        (dst, answers): (u32, &[Option<Answer>; 2]),
+        (dst, answers): (HostId, &[Option<Answer>; 2]),
         told: Option<Told>,
     ) {
         let [first, second] = answers;
@@ -153,7 +154,7 @@ impl Host {
         &mut self,
         w: &mut World<'_>,
         number: u32,
-        (dst, answer): (u32, &Answer),
+        (dst, answer): (HostId, &Answer),
         told: Option<Told>,
     ) {
         let wire = w.net.frame.ack_bytes as u16 + told.as_ref().map_or(0, |told| told.wire);
@@ -261,9 +262,9 @@ impl Host {
     }
 
     pub(super) fn start_flow(&mut self, w: &mut World<'_>, flow: u32) {
-        let FlowSpec { size, dst, .. } = w.flows.specs[flow as usize];
+        let spec @ FlowSpec { size, .. } = w.flows.specs[flow as usize];
         let paths = w.flows.numbers(flow).len();
-        let hops = w.net.topology.switches_between(self.id, dst);
+        let hops = w.net.topology.switches_between(self.id, spec.receiver());
         let (rate, base_rtt) = (self.line().rate(w.now), w.net.base_rtt);
         w.flows.start(&Start { now: w.now, number: flow, size, paths, rate, hops, base_rtt, frame: w.net.frame });
         let mut ended = false;
@@ -289,9 +290,9 @@ impl Host {
             w.flows.open -= 1;
         }
         let key = FlowKey::data(flow);
-        self.tell(w, Address::host(w.flows.specs[flow as usize].dst), (Way::ANY, Some(key)), Event::FlowEnd);
+        self.tell(w, Address::host(w.flows.specs[flow as usize].receiver()), (Way::ANY, Some(key)), Event::FlowEnd);
         if let Some(edge) = w.edge.as_mut() {
-            edge.forget(self.id, key);
+            edge.forget(self.id.number(), key);
         }
     }
 
@@ -306,7 +307,7 @@ impl Host {
             && w.edge.as_ref().is_some_and(|edge| edge.hooks().has(Hooks::LOSS))
         {
             let way = w.flows.lane(number).map_or(Way::ANY, |lane| lane.way_of(seq));
-            let dst = w.flows.specs[flow as usize].dst;
+            let dst = w.flows.specs[flow as usize].receiver();
             self.tell(w, Address::host(dst), (way, Some(FlowKey::data(number))), Event::Timeout);
         }
         self.plan_timer(number, timer);
@@ -317,7 +318,7 @@ impl Host {
         let (answer, timer) = w.flows.ends.delayed(w.now, number);
         if let Some((answer, told)) = answer {
             let (flow, _) = w.flows.flow_of(number);
-            self.send_answer(w, number, (w.flows.specs[flow as usize].src, &answer), told);
+            self.send_answer(w, number, (w.flows.specs[flow as usize].sender(), &answer), told);
         }
         if timer != Time::NEVER {
             self.timers.plan(timer, What::DelayedAck(number));
@@ -380,7 +381,7 @@ fn answer_of(packet: &Packet) -> Answer {
 
 /// An answer as it is sent.
 #[inline(always)]
-pub(super) fn answer_packet((src, dst): (u32, u32), flow: u32, wire: u16, answer: &Answer) -> Packet {
+pub(super) fn answer_packet((src, dst): (HostId, HostId), flow: u32, wire: u16, answer: &Answer) -> Packet {
     let flag = |flag: u8, on: bool| if on { flag } else { 0 };
     Packet {
         stamp: answer.echo,

@@ -3,6 +3,7 @@
 
 use super::Host;
 use super::ends::answer_packet;
+use crate::ids::HostId;
 use crate::net::Net;
 use crate::packet::InHand;
 use crate::timers::{Timers, What};
@@ -51,7 +52,7 @@ struct Adapts {
 impl Pacer {
     /// That of host `id`, if its receivers pace.
     pub(super) fn new(
-        id: u32,
+        id: HostId,
         net: &Net,
         credit: Option<CreditPacing>,
         rate: u64,
@@ -59,7 +60,7 @@ impl Pacer {
     ) -> Option<Pacer> {
         let CreditPacing { share, least } = credit?;
         let mut adapts = (least < 1.0).then(|| Adapts {
-            rng: Rng::stream(net.seed, "pacer", u64::from(id)),
+            rng: Rng::stream(net.seed, "pacer", u64::from(id.number())),
             interval: Span((net.base_rtt.0 as f64 * 1.5) as u64),
             least,
             part: 1.0,
@@ -160,7 +161,7 @@ impl Host {
             After::Leaves => {}
         }
         self.timers.plan(w.now + pacer.gap(quanta), What::Credit);
-        let dst = w.flows.specs[flow as usize].src;
+        let dst = w.flows.specs[flow as usize].sender();
         let mut packet = answer_packet((self.id, dst), flow, w.net.frame.ack_bytes as u16, &answer);
         // Without a scheme that writes values, switches take them for paths.
         packet.way = if w.edge.is_some() { Way(value) } else { Way::ANY };

@@ -5,6 +5,7 @@ use super::nic::Nic;
 use crate::address::Address;
 use crate::bank::{Bank, Call, Room};
 use crate::control::peer_of;
+use crate::ids::HostId;
 use crate::log::EDGE_SERIES;
 use crate::net::Net;
 use crate::packet::{InHand, Packet};
@@ -77,20 +78,20 @@ impl Shell for Host {
     fn release(&mut self, _: &mut World<'_>, _: Port, _: Queue) {}
 
     fn record(&self, w: &mut World<'_>, series: u16, value: f64) {
-        w.log.point(w.now, EDGE_SERIES + series, self.id, value);
+        w.log.point(w.now, EDGE_SERIES + series, self.id.number(), value);
     }
 }
 
 /// The call of a hook of host `id`'s scheme that concerns the device `about`.
 #[inline]
-pub(super) fn call<'a>(net: &'a Net, id: u32, now: Time, about: Address, edge: &Bank) -> Call<'a> {
+pub(super) fn call<'a>(net: &'a Net, id: HostId, now: Time, about: Address, edge: &Bank) -> Call<'a> {
     let topology = &net.topology;
     let leaf = topology.leaf(id);
     let leaves = topology.leaves as usize;
     let ways = &topology.ways[leaf.index() * leaves..(leaf.index() + 1) * leaves];
-    let peer = peer_of(about, edge.peers(id), topology);
+    let peer = peer_of(about, edge.peers(id.number()), topology);
     let view = HostView {
-        host: id,
+        host: id.number(),
         leaf: leaf.number(),
         leaf_of: &topology.leaf_of,
         ways,
@@ -102,5 +103,5 @@ pub(super) fn call<'a>(net: &'a Net, id: u32, now: Time, about: Address, edge: &
         mss: net.frame.mss,
         mtu: net.frame.mtu(),
     };
-    Call { seat: id, now, room: Room::Host(view), peer }
+    Call { seat: id.number(), now, room: Room::Host(view), peer }
 }

@@ -2,7 +2,7 @@
 
 use super::crossing::Crossings;
 use super::cuts::{Cut, Gate, cuts};
-use crate::ids::SwitchId;
+use crate::ids::{HostId, SwitchId};
 use crate::packet::Clock;
 use crate::topology::{LinkSpec, Topology};
 use std::collections::BTreeMap;
@@ -65,7 +65,7 @@ impl<'a> Bounds<'a> {
 
     /// The least time from the start of a flow to the arrival of its last byte. A sender waits no less than `patience`
     /// before it sends again what it has heard nothing of.
-    pub(super) fn of(&mut self, src: u32, dst: u32, data: &Data, patience: u64) -> u64 {
+    pub(super) fn of(&mut self, src: HostId, dst: HostId, data: &Data, patience: u64) -> u64 {
         let (topology, clock) = (self.topology, self.clock);
         let leaves = (topology.leaf(src), topology.leaf(dst));
         let mut crossing = |bytes| self.crossings.time(topology, leaves, bytes, clock);

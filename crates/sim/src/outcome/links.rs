@@ -20,9 +20,9 @@ pub(super) struct LinkAccount {
 /// Closes all ports at `stop`; what they have promised beyond it never happened.
 pub(super) fn close(sim: &mut Sim<'_>, stop: Time) -> Vec<LinkAccount> {
     let mut links = Vec::with_capacity(sim.net.topology.links.len());
-    for (id, host) in sim.hosts.iter_mut().enumerate() {
+    for (id, host) in sim.net.topology.host_ids().zip(&mut sim.hosts) {
         let counters = host.counters(stop, &sim.net.rules, &mut sim.world.wires);
-        links.push(LinkAccount { number: sim.net.topology.host_link(id as u32), counters, lost: 0 });
+        links.push(LinkAccount { number: sim.net.topology.host_link(id), counters, lost: 0 });
     }
     for switch in &mut sim.switches {
         for port in &mut switch.ports {
@@ -34,7 +34,7 @@ pub(super) fn close(sim: &mut Sim<'_>, stop: Time) -> Vec<LinkAccount> {
     for link in &mut links {
         let (node, port) = sim.net.topology.links[link.number].to;
         let frail = match sim.net.topology.as_host(node) {
-            Some(host) => &sim.hosts[host as usize].frail,
+            Some(host) => &sim.hosts[host].frail,
             None => &sim.switches[sim.net.topology.switch_number(node)].frail,
         };
         link.lost = frail.as_deref().map_or(0, |frail| frail.lost(port));
@@ -88,7 +88,7 @@ fn sampled(sim: &Sim<'_>, link: &LinkAccount, stop: Time) -> (Value, Value) {
         "p99": percentile(99),
         "max": lengths.longest().max(link.counters.longest_queue),
     });
-    let queues = sim.net.topology.as_host(from.0).is_none_or(|host| sim.hosts[host as usize].nic_queue().is_some());
+    let queues = sim.net.topology.as_host(from.0).is_none_or(|host| sim.hosts[host].nic_queue().is_some());
     let most = seen.most_busy.0 as f64 / samples.interval().0 as f64;
     (if queues { queue } else { Value::Null }, json!(most))
 }

@@ -6,7 +6,7 @@ use crate::columns::Values;
 use crate::columns::{Word8, Word32, columns};
 use crate::engine::Sim;
 use crate::faults::Frail;
-use crate::ids::LinkId;
+use crate::ids::{HostId, LinkId};
 use crate::packet::{BARE, CE, CNP, CWR, ECE, ECT, NACK, Packet, RETRANSMIT, SYN};
 use crate::transport::Sack;
 use crate::transport::contract::Protocol;
@@ -124,7 +124,7 @@ impl Row<'_> {
     }
 
     fn node(&self, device: Address) -> u32 {
-        device.as_host().unwrap_or(self.hosts + device.number())
+        device.as_host().map_or(self.hosts + device.number(), HostId::number)
     }
 
     fn seq(&self) -> u64 {
@@ -216,7 +216,7 @@ fn add_flying(sim: &mut Sim<'_>, stop: Time) {
 fn frail_mut<'a>(sim: &'a mut Sim<'_>, link: LinkId) -> Option<&'a mut Frail> {
     let node = sim.net.topology.links[link].to.0;
     match sim.net.topology.as_host(node) {
-        Some(host) => sim.hosts[host as usize].frail.as_deref_mut(),
+        Some(host) => sim.hosts[host].frail.as_deref_mut(),
         None => sim.switches[sim.net.topology.switch_number(node)].frail.as_deref_mut(),
     }
 }
@@ -225,7 +225,7 @@ fn frail_mut<'a>(sim: &'a mut Sim<'_>, link: LinkId) -> Option<&'a mut Frail> {
 fn tap<'a>(sim: &'a Sim<'_>, link: LinkId) -> Option<&'a Tap> {
     let (node, port) = sim.net.topology.links[link].to;
     let frail = match sim.net.topology.as_host(node) {
-        Some(host) => sim.hosts[host as usize].frail.as_deref(),
+        Some(host) => sim.hosts[host].frail.as_deref(),
         None => sim.switches[sim.net.topology.switch_number(node)].frail.as_deref(),
     };
     frail.and_then(|frail| frail.tap(port))

@@ -76,8 +76,8 @@ pub(super) fn report(sim: &Sim<'_>, links: &[LinkAccount], stop: Time, loads: Op
 pub(super) fn cut_off(sim: &Sim<'_>, stop: Time) -> Vec<bool> {
     let mut found = vec![false; sim.world.flows.specs.len()];
     let open: Vec<usize> = (0..found.len()).filter(|&flow| sim.world.flows.records[flow].fct == 0).collect();
-    let pairs: Vec<(u32, u32)> =
-        open.iter().map(|&n| (sim.world.flows.specs[n].src, sim.world.flows.specs[n].dst)).collect();
+    let ends = |&flow: &usize| (sim.world.flows.specs[flow].sender(), sim.world.flows.specs[flow].receiver());
+    let pairs: Vec<_> = open.iter().map(ends).collect();
     let cut = sim.net.faults.cut_off(&sim.net.topology, stop, &pairs);
     open.into_iter().zip(cut).for_each(|(flow, cut)| found[flow] = cut);
     found

@@ -110,9 +110,9 @@ impl Topology {
             Err(SpecError::new(key, &Value::Bool(false), format!("every host and leaf to stay reachable; {what}")))
         };
         if let Some(host) =
-            (0..self.hosts).find(|&host| !self.links[self.host_link(host)].up || !self.last_link(host).up)
+            self.host_ids().find(|&host| !self.links[self.host_link(host)].up || !self.last_link(host).up)
         {
-            return cut(format!("the overrides cut off host {host}"));
+            return cut(format!("the overrides cut off host {}", host.number()));
         }
         // A way that goes down and up again, by another leaf, is no path of a fat-tree.
         let reach = Reach::over(self, &BTreeSet::new(), go_on);

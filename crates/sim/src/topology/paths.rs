@@ -1,7 +1,7 @@
 //! Whole paths through the fabric.
 
 use super::{LinkSpec, Topology};
-use crate::ids::{LinkId, SwitchId};
+use crate::ids::{HostId, LinkId, SwitchId};
 use spinewise_policy::Span;
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ type Path = Vec<LinkId>;
 impl Topology {
     /// The links from host `src` to host `dst` by `way`; where ways do not number whole paths, by the first candidate
     /// of each switch after the first.
-    pub fn path(&self, src: u32, dst: u32, way: u16) -> Vec<&LinkSpec> {
+    pub fn path(&self, src: HostId, dst: HostId, way: u16) -> Vec<&LinkSpec> {
         let (from, to) = (self.leaf(src), self.leaf(dst));
         let mut path = vec![&self.links[self.host_link(src)]];
         let (first, second) = if from == to { (0, 0) } else { self.split(from, to, way) };
@@ -82,7 +82,7 @@ impl Topology {
     /// See [`Topology::nominal_path`], for a graph.
     pub(super) fn longest_path(&self) -> Vec<(u64, Span)> {
         let mut host_links: BTreeMap<(u64, Span, Span), u32> = BTreeMap::new();
-        for host in 0..self.hosts {
+        for host in self.host_ids() {
             let (out, back) = (&self.links[self.host_link(host)], self.last_link(host));
             *host_links.entry((out.rate, out.delay, back.delay)).or_default() += 1;
         }
@@ -134,7 +134,7 @@ impl Topology {
     }
 
     /// How many switches a packet passes between two hosts, by the first candidate of each switch.
-    pub fn switches_between(&self, src: u32, dst: u32) -> u32 {
+    pub fn switches_between(&self, src: HostId, dst: HostId) -> u32 {
         1 + self.hops(self.leaf(src), self.leaf(dst)) as u32
     }
 
@@ -159,7 +159,7 @@ pub struct BestPaths {
 impl BestPaths {
     /// The links from host `src` to host `dst` of all paths that packets can take, without those that another one
     /// outdoes: as long, on no link slower, and of no greater delay in all. Of paths that none outdoes, 256 at most.
-    pub fn between(&mut self, topology: &Topology, src: u32, dst: u32) -> impl Iterator<Item = Vec<LinkSpec>> {
+    pub fn between(&mut self, topology: &Topology, src: HostId, dst: HostId) -> impl Iterator<Item = Vec<LinkSpec>> {
         let (from, to) = (topology.leaf(src), topology.leaf(dst));
         self.find(topology, from, to);
         let (first, last) = (topology.links[topology.host_link(src)], *topology.last_link(dst));

@@ -143,7 +143,7 @@ impl Topology {
                     names.join(" -> "),
                     format!("routes that end at {}", self.node_name(self.leaf_node(leaf))),
                 )
-                .hint(format!("packets to host {} go round in a circle", self.hosts_of(leaf)[0])));
+                .hint(format!("packets to host {} go round in a circle", self.hosts_of(leaf)[0].number())));
             }
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 use super::spec::{Change, Direction, Graph, LeafSpine, LinkOverride};
 use super::{Home, LinkSpec, Naming, Topology};
-use crate::ids::{LinkId, NodeId, SwitchId, Table};
+use crate::ids::{HostId, LinkId, NodeId, SwitchId, Table};
 use crate::keys::SpecError;
 use crate::warden::GoOn;
 use spinewise_policy::{Span, Tier};
@@ -85,16 +85,16 @@ impl Plan {
         first_link: Vec<LinkId>,
         out_link: Table<LinkId, LinkId>,
     ) -> Topology {
-        let mut homes = vec![Home::default(); self.hosts as usize];
+        let mut homes = Table::filled(Home::default(), self.hosts as usize);
         let (mut hosts_by_leaf, mut first_host) = (Vec::with_capacity(homes.len()), vec![0]);
         let mut nominal_uplinks = Vec::with_capacity(self.leaves as usize);
         for switch in self.labels.ids() {
             let node = (self.hosts + switch.number()) as usize;
             let mut rate = 0;
             for link in &links[first_link[node]..first_link[node + 1]] {
-                let from = link.from.0.number();
-                if from < self.hosts {
-                    homes[from as usize] = Home { leaf: switch, port: link.to.1 };
+                let from = HostId::new(link.from.0.number());
+                if from.number() < self.hosts {
+                    homes[from] = Home { leaf: switch, port: link.to.1 };
                     hosts_by_leaf.push(from);
                 } else {
                     rate += link.rate;
@@ -273,7 +273,7 @@ impl Topology {
         let mut fixed: BTreeMap<(SwitchId, SwitchId), Vec<u16>> = BTreeMap::new();
         for route in graph.routes.iter().filter(|route| route.next != route.dst) {
             let (from, next) = (node(route.switch), node(route.next));
-            let leaf = self.leaf(route.dst);
+            let leaf = self.leaf(HostId::new(route.dst));
             let ports = (0..self.ports(from)).filter(|&port| self.out(from, port).to.0 == next);
             fixed.entry((self.switch_number(from), leaf)).or_default().extend(ports);
         }

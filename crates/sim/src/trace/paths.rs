@@ -1,7 +1,7 @@
 //! The links that a candidate leads over.
 
 use crate::engine::Sim;
-use crate::ids::{LinkId, NodeId, SwitchId};
+use crate::ids::{HostId, LinkId, NodeId, SwitchId};
 use crate::packet::{Packet, Tags};
 use crate::switch::{Seen, State};
 use crate::topology::LinkSpec;
@@ -73,7 +73,7 @@ impl<'a> Candidate<'a> {
     /// Candidate `way` of `packet` at `node`, at this instant.
     pub(super) fn new(sim: &'a Sim<'a>, at: Time, node: NodeId, packet: &Packet, way: Way) -> Self {
         let topology = &sim.net.topology;
-        let dst = packet.dst.number();
+        let dst = HostId::new(packet.dst.number());
         let leaf = topology.home(dst).leaf;
         let (last, wire) = (topology.last_link(dst), u64::from(packet.wire));
         let candidate = |from, beyond, access| Candidate { sim, at, from, leaf, last, beyond, wire, access };

@@ -6,6 +6,7 @@
 
 use core::fmt;
 
+use crate::ids::HostId;
 use crate::warden::{ALWAYS, GoOn};
 use spinewise_policy::rng::Rng;
 use spinewise_policy::time::{Span, Time};
@@ -68,6 +69,20 @@ pub struct FlowSpec {
     pub subflows: u8,
     /// Which part of its entry's [`Jobs`] it belongs to: a round and a step of it. 0 for flows that stand alone.
     pub part: u32,
+}
+
+impl FlowSpec {
+    /// The sending host.
+    #[inline(always)]
+    pub fn sender(&self) -> HostId {
+        HostId::new(self.src)
+    }
+
+    /// The receiving host.
+    #[inline(always)]
+    pub fn receiver(&self) -> HostId {
+        HostId::new(self.dst)
+    }
 }
 
 /// How much is drawn at most.

@@ -55,7 +55,7 @@ fn least_time(topology: &Topology, flow: &FlowSpec, payload: u64, header: u64) -
     let crossing = |bytes, links: &[&LinkSpec]| links.iter().map(|l| sending(bytes, l) + l.delay.0).sum::<u64>();
     let (from, to) = (topology.leaf_of[flow.src as usize], topology.leaf_of[flow.dst as usize]);
     let ways = if from == to { 1 } else { topology.ways[(from * topology.leaves + to) as usize] };
-    let paths: Vec<_> = (0..ways).map(|way| topology.path(flow.src, flow.dst, way)).collect();
+    let paths: Vec<_> = (0..ways).map(|way| topology.path(flow.sender(), flow.receiver(), way)).collect();
     let (first, last) = (paths[0][0], paths[0][paths[0].len() - 1]);
     let (full, rest) = (flow.size / payload, flow.size % payload);
     let mut packets = Vec::new();

@@ -5,6 +5,7 @@ use crate::common::{
     Point, fat_tree, flow, graph, merged, of_link, run, run_both, series, trace_column, traced, wired,
 };
 use serde_json::{Value, json};
+use spinewise_sim::ids::HostId;
 use spinewise_sim::setup::Tuning;
 use spinewise_sim::topology::Topology;
 use std::collections::BTreeMap;
@@ -36,7 +37,7 @@ fn hops(topology: &Topology, spec: &Value) -> BTreeMap<u64, (u64, Vec<String>)> 
     for row in (0..times.len()).filter(|&row| chosen[row] == 1 && kinds[row] == 0) {
         let name = names[devices[row] as usize].as_str().expect("a name");
         let node = topology.node_ids().find(|&node| topology.node_name(node) == name).expect("a switch");
-        let port = topology.uplinks(topology.switch_number(node), topology.leaf(15))[ways[row] as usize];
+        let port = topology.uplinks(topology.switch_number(node), topology.leaf(HostId::new(15)))[ways[row] as usize];
         let link = topology.link_name(topology.out_number(node, port));
         hops.entry(seqs[row]).or_insert((times[row], vec![])).1.push(link);
     }
@@ -53,7 +54,7 @@ fn rerouted_packets_take_the_ports_of_their_path_at_every_hop() {
     let hops = hops(&topology, &spec);
     assert_eq!(hops.len(), 2_000_000usize.div_ceil(1460));
     let path = |way: f64| -> Vec<String> {
-        let links = topology.path(0, 15, way as u16);
+        let links = topology.path(HostId::new(0), HostId::new(15), way as u16);
         let number = |link: &spinewise_sim::topology::LinkSpec| topology.out_number(link.from.0, link.from.1);
         links[1..3].iter().map(|link| topology.link_name(number(link))).collect()
     };

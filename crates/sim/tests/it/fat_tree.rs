@@ -5,7 +5,7 @@ use crate::common::{all_finished, flow, flow_column, merged, of_link, resolved, 
 use serde_json::{Value, json};
 use spinewise_policy::Tier;
 use spinewise_sim::bank::REGISTRY;
-use spinewise_sim::ids::{NodeId, SwitchId};
+use spinewise_sim::ids::{HostId, NodeId, SwitchId};
 use spinewise_sim::spec::resolve;
 use spinewise_sim::topology::Topology;
 
@@ -66,10 +66,10 @@ fn paths_between_pods_are_as_many_as_cores_and_down_there_is_no_choice() {
             assert!(topology.leaf_ids().all(|leaf| topology.uplinks(core, leaf).len() == 1));
         }
         // A tag names a core: the paths of all tags are different, and each leads there.
-        let last = topology.hosts - 1;
+        let last = HostId::new(topology.hosts - 1);
         let mut seen = std::collections::BTreeSet::new();
         for way in 0..(half * half) as u16 {
-            let path = topology.path(0, last, way);
+            let path = topology.path(HostId::new(0), last, way);
             assert_eq!((path.len(), path[5].to.0), (6, topology.host_node(last)));
             seen.insert(topology.node_name(path[2].to.0));
         }

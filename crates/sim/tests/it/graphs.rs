@@ -7,7 +7,7 @@ use crate::common::{
 use serde_json::{Value, json};
 use spinewise_policy::{Span, Tier};
 use spinewise_sim::engine::Sim;
-use spinewise_sim::ids::{NodeId, SwitchId};
+use spinewise_sim::ids::{HostId, NodeId, SwitchId};
 use spinewise_sim::setup::{Setup, Tuning};
 use spinewise_sim::topology::Home;
 use std::collections::BTreeMap;
@@ -143,9 +143,10 @@ fn odd_racks() -> Value {
 fn racks_may_differ_and_numbers_keep_their_names() {
     let odd = wired(&odd_racks());
     assert_eq!((odd.leaves, odd.leaf_of.clone()), (3, vec![0, 1, 0, 2, 0, 2, 2]));
-    let racks: Vec<&[u32]> = odd.switch_ids().map(|switch| odd.hosts_of(switch)).collect();
+    let numbers = |hosts: &[HostId]| hosts.iter().map(|host| host.number()).collect();
+    let racks: Vec<Vec<u32>> = odd.switch_ids().map(|switch| numbers(odd.hosts_of(switch))).collect();
     assert_eq!(racks, [&[0, 2, 4][..], &[1], &[3, 5, 6], &[], &[]]);
-    assert_eq!(odd.home(5), Home { leaf: SwitchId::new(2), port: 1 });
+    assert_eq!(odd.home(HostId::new(5)), Home { leaf: SwitchId::new(2), port: 1 });
     assert_eq!([0, 1, 2, 3].map(|switch| odd.host_ports(SwitchId::new(switch))), [3, 1, 3, 0]);
     let names: Vec<String> = odd.switch_nodes().map(|node| odd.node_name(node)).collect();
     assert_eq!(names, ["switch8", "switch9", "switch10", "switch7", "switch11"], "racks come first");
@@ -153,7 +154,7 @@ fn racks_may_differ_and_numbers_keep_their_names() {
     let uplinks = |from, to| odd.uplinks(SwitchId::new(from), SwitchId::new(to));
     assert_eq!((uplinks(0, 1), uplinks(0, 2), uplinks(1, 0)), (&[3][..], &[3, 4][..], &[1][..]));
     assert_eq!(odd.leaf_rates().0, [20_000_000_000, 10_000_000_000, 20_000_000_000]);
-    for host in 0..7 {
+    for host in odd.host_ids() {
         let last = odd.last_link(host);
         assert_eq!((last.to, last.from.0), ((odd.host_node(host), 0), odd.leaf_node(odd.leaf(host))));
     }

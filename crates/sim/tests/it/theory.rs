@@ -7,6 +7,7 @@ use proptest::test_runner::RngSeed;
 use serde_json::{Value, json};
 use spinewise_policy::Kind;
 use spinewise_sim::engine::Sim;
+use spinewise_sim::ids::HostId;
 use spinewise_sim::outcome::Outcome;
 use spinewise_sim::setup::{Setup, Tuning};
 
@@ -382,7 +383,8 @@ fn tags_under_way(spec: &Value) -> Vec<(bool, u16, u16)> {
     let mut seen = Vec::new();
     for (number, link) in topology.links.numbered() {
         for packet in sim.world.wires.ring(number).iter().filter(|packet| packet.kind == Kind::Data) {
-            let (from, to) = (topology.leaf(packet.src.number()), topology.leaf(packet.dst.number()));
+            let (from, to) =
+                (topology.leaf(HostId::new(packet.src.number())), topology.leaf(HostId::new(packet.dst.number())));
             if !topology.joins_switches(number) || from == to {
                 continue;
             }

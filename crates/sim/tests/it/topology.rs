@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::{Value, json};
 use spinewise_policy::{Span, Tier};
-use spinewise_sim::ids::{NodeId, SwitchId};
+use spinewise_sim::ids::{HostId, NodeId, SwitchId};
 use spinewise_sim::setup::{Failure, Tuning, simulate};
 use spinewise_sim::spec::resolve;
 use spinewise_sim::topology::{LinkSpec, Topology};
@@ -158,7 +158,7 @@ proptest! {
                 }
                 let ways = topology.ways[(from * leaves + to) as usize];
                 let paths: BTreeSet<_> = (0..ways).map(|way| {
-                    let path = topology.path(from * hosts, to * hosts, way);
+                    let path = topology.path(HostId::new(from * hosts), HostId::new(to * hosts), way);
                     assert_eq!(path.len(), 4);
                     [path[1], path[2]].map(|link| topology.link_name(topology.out_number(link.from.0, link.from.1)))
                 }).collect();
