@@ -28,7 +28,6 @@ pub(crate) use rules::{AllRules, Found, Rules};
 use spinewise_policy::{Span, Time};
 pub(crate) use trimming::{Room, Trimmed};
 
-/// What a port has done.
 /// Of a line that becomes free at this very instant: is it yet?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Freed {
@@ -38,6 +37,7 @@ pub enum Freed {
     NotYet,
 }
 
+/// What a port has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Packets sent or committed to be sent.
