@@ -58,8 +58,8 @@ def goodput(study: Study) -> Figure | None:
         made.legend(handles, labels, loc="outside upper center", ncols=2)
         seeds = len(study.linux.seeds)
         note = (
-            "What all hosts got; grey: a spine swallows everything. Means over "
-            f"{seeds} seeds, with the least and the most of them."
+            "What all hosts got; grey: a spine swallows everything in silence. Lines are means over seeds"
+            f" ({seeds}), bands reach from the least to the most of them."
         )
         made.supxlabel(wrapped(note, 2), fontsize=8, x=0.02, ha="left")
     return made

@@ -74,7 +74,7 @@ def check_congestion(control: str) -> None:
     release = os.uname().release
     why = {
         "m": f"this kernel ({release}) has it as a module: `modprobe tcp_{control}` loads it",
-        "n": f"this kernel ({release}) was built without it ({option} is not set), so no module can be loaded either",
+        "n": f"this kernel ({release}) was built without it ({option} is not set), not even as a module",
     }.get(built, f"this kernel ({release}) does not offer it; `modprobe tcp_{control}` loads it where it is a module")
     more = '; "ecn" reacts to the same marks as to losses' if control == "dctcp" else ""
     raise SpecError("transport.kind", control, f"{', '.join(sorted(has))} on this kernel", why + more)

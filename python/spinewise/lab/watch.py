@@ -61,13 +61,13 @@ def watching(plan: Plan) -> Iterator[Watched]:
     """Look at every port before, meanwhile at the spec's interval, and after."""
     every = interval_us(plan) / 1e6
     sampler = Sampler.into(plan)
-    found = Watched([(time.monotonic_ns(), sampler.read())])
+    found = Watched([looked(sampler)])
     ended = threading.Event()
 
     def look() -> None:
         due = time.monotonic() + every
         while not ended.wait(max(0.0, due - time.monotonic())):
-            found.looks.append((time.monotonic_ns(), sampler.read()))
+            found.looks.append(looked(sampler))
             due += every
 
     thread = threading.Thread(target=look)
@@ -79,8 +79,15 @@ def watching(plan: Plan) -> Iterator[Watched]:
         ended.set()
         if every:
             thread.join()
-        found.looks.append((time.monotonic_ns(), sampler.read()))
+        found.looks.append(looked(sampler))
         sampler.close()
+
+
+def looked(sampler: Sampler) -> tuple[int, dict[str, Count]]:
+    """What every port has counted, and when: the middle of the look, which lasts on a busy machine."""
+    before = time.monotonic_ns()
+    counts = sampler.read()
+    return (before + time.monotonic_ns()) // 2, counts
 
 
 def series(watched: Watched, simulated: Result, epoch_ns: int) -> pa.Table:

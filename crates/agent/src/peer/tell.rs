@@ -7,6 +7,8 @@ use spinewise_policy::{Event, Span, Way};
 
 /// Packets after which a burst need not be waited for any longer.
 const FULL_BURST: u16 = 10;
+/// Fewer tell no rate: two pass an idle token bucket, or a NIC that gathers packets, as one.
+const LEAST_BURST: u16 = 3;
 
 impl Peer {
     /// Packets that have come.
@@ -47,7 +49,7 @@ impl Peer {
         let rtt = step.slow.view.base_rtt.0 / 1000;
         let over = |at: u64| at.saturating_sub(burst.last) > rtt;
         let was_over = self.burst_told == burst.id;
-        if burst.id == 0 || was_over || burst.packets < 2 || (before.burst == burst && !over(step.now)) {
+        if burst.id == 0 || was_over || burst.packets < LEAST_BURST || (before.burst == burst && !over(step.now)) {
             return;
         }
         if !over(step.now) && burst.packets < FULL_BURST {
