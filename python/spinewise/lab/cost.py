@@ -1,9 +1,10 @@
 """What an agent costs: throughput of one TCP connection between two hosts, and CPU for each gigabit, with and without.
 
-Two namespaces with one cable between them and no token bucket, so that the CPU alone is the limit. Each round has all
-cases in turn: segmentation offload on and off (`gso_max_segs 1`: TCP hands over one segment at a time), paths by the
-kernel or by agents. What is counted is what all processors of the machine did (/proc/stat), less what they did with
-nothing of ours just before the round: softirqs, in which most of the work is done, are charged to no process.
+Two namespaces with one cable between them and no token bucket, so that the CPU alone is the limit; Reno, for what paces
+is no faster with more CPU. Each round has all cases in turn: segmentation offload on and off (`gso_max_segs 1`: TCP
+hands over one segment at a time), paths by the kernel or by agents. What is counted is what all processors of the
+machine did (/proc/stat), less what they did with nothing of ours just before the round: softirqs, in which most of the
+work is done, are charged to no process.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ MTU, FABRIC_MTU = 1500, 1600
 PORT = 7_001
 IDLE_S = 1.5
 SETTLE_S = 0.3
-CHUNK = 1 << 20
+CHUNK, WAKE_BYTES = 1 << 20, 1 << 17
 STATS = Path("/proc/sys/kernel/bpf_stats_enabled")
 PROGRAMS = ("egress", "ingress")
 """The programs of the data path, in the order in which they are loaded."""
@@ -208,7 +209,9 @@ def config(number: int, folder: Path) -> dict[str, object]:
 
 SENDER = """
 import socket, sys, time
-made = socket.create_connection((sys.argv[1], int(sys.argv[2])))
+made = socket.socket()
+made.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"reno")
+made.connect((sys.argv[1], int(sys.argv[2])))
 zeros, end = memoryview(bytes(1 << 20)), time.monotonic() + float(sys.argv[3])
 while time.monotonic() < end:
     made.sendall(zeros)
@@ -236,6 +239,8 @@ def transfer(names: Sequence[str], seconds: float) -> int:
 
     def take() -> None:
         connection, _ = listener.accept()
+        # It is woken for so much, or the cost of waking would pass for that of the path.
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, WAKE_BYTES)
         sink = bytearray(CHUNK)
         with suppress(OSError):
             while count := connection.recv_into(sink, CHUNK, socket.MSG_TRUNC):

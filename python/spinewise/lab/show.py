@@ -211,10 +211,10 @@ def agreement(found: Mapping[str, Mapping[str, Agreement]]) -> RenderableType:
     """How far what schemes hold of their paths is what they are."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("scheme")
-    table.add_column("where")
+    table.add_column("where", no_wrap=True)
     heads = (
-        "values", "with queueing", "at one moment", "with what is free", "best is best", "if drawn", "class is true",
-        "congested", "in truth",
+        "values", "with queueing", "at one moment", "with what is free", "best is best", "if drawn", "class true",
+        "as held", "in truth",
     )  # fmt: skip
     for head in heads:
         table.add_column(head, justify="right")
