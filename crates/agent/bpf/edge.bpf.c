@@ -322,8 +322,8 @@ static __always_inline void tell(__u32 peer, const struct edge_shim *s, __u16 po
     bpf_ringbuf_submit(event, 0);
 }
 
-/* A probe is answered here and now. Answers to the probes of one path go back by all paths in turn, as far as they are
- * known and open: by one alone, a path that is dead on the way back would pass for one that is dead on the way there. */
+/* The port of the way an answer takes. Answers to the probes of one path go back by all paths in turn, as far as they
+ * are known and open: by one alone, a path that is dead on the way back would pass for one that is dead on the way there. */
 static __always_inline __u16 way_back(const struct edge_table *table, struct edge_state *state,
                                       const struct edge_shim *s, __u16 port)
 {
@@ -337,6 +337,7 @@ static __always_inline __u16 way_back(const struct edge_table *table, struct edg
     return table->ports[way];
 }
 
+/* A probe is answered here and now. */
 static __always_inline int answer(struct __sk_buff *skb, __u8 *p, struct edge_shim *s, const struct edge_table *table,
                                   struct edge_state *state, __u64 now)
 {

@@ -25,7 +25,7 @@ const BACK: u8 = 3;
 const REMEMBERED: usize = 16;
 /// The slowest answer is that of the present stretch of this length and of the one before, ns.
 const STRETCH: u64 = 5_000_000_000;
-/// It counts for no more than so many times `silent_ms`, or a path that is very slow once could not be given up.
+/// The most it counts for, in multiples of `silent_ms`: otherwise a path that was very slow once could never be given up.
 const MOST: u64 = 10;
 
 /// The time during which an agent was awake: a step that comes late counts as one that was [`Awake::LATE`] steps long.

@@ -138,8 +138,7 @@ def study(args: argparse.Namespace) -> int:
         if folder is not None:
             write_files(found.both, folder)
             write_json(folder / "lab.json", show.study_record(found))
-            with (folder / "order.txt").open("w", encoding="utf-8") as stream:
-                terminal.paper(stream).print(show.orders(found))
+            terminal.write(folder / "order.txt", show.orders(found))
             write_goodput(found, folder)
     if args.json:
         print_json(show.study_record(found))
@@ -190,22 +189,20 @@ def sight(args: argparse.Namespace) -> int:
             agreed[label] = {side: sights.agreement(made, found) for side, found in sides.items()}
             if folder is not None:
                 write_sight(label, made, sides, folder)
+        by_scheme = {label: {side: asdict(one) for side, one in found.items()} for label, found in agreed.items()}
+        record = without_nan(by_scheme)
         if folder is not None:
-            record = {label: {side: asdict(one) for side, one in found.items()} for label, found in agreed.items()}
-            write_json(folder / "agreement.json", without_nan(record))
-            with (folder / "agreement.txt").open("w", encoding="utf-8") as stream:
-                terminal.paper(stream).print(show.agreement(agreed))
+            write_json(folder / "agreement.json", record)
+            terminal.write(folder / "agreement.txt", show.agreement(agreed))
     if args.json:
-        print_json(
-            without_nan({label: {side: asdict(one) for side, one in found.items()} for label, found in agreed.items()})
-        )
+        print_json(record)
     else:
         terminal.console().print(show.agreement(agreed))
     return 0
 
 
 def write_sight(label: str, made: Plan, sides: dict[str, list[sights.Seen]], folder: Path) -> None:
-    """What a scheme held of the paths of one pair of hosts, as a figure, and of all pairs as numbers."""
+    """What a scheme held of the paths of the busiest pair of hosts, as a figure and as numbers."""
     from spinewise.lab import figures  # noqa: PLC0415 - slow to import
     from spinewise.show import style  # noqa: PLC0415 - slow to import
 
@@ -222,8 +219,7 @@ def cost(args: argparse.Namespace) -> int:
         found = costs.measured(args.rounds, args.seconds, lambda text: streams.complain(f"lab: {text}"))
         if folder is not None:
             write_json(folder / "cost.json", asdict(found))
-            with (folder / "cost.txt").open("w", encoding="utf-8") as stream:
-                terminal.paper(stream).print(show.cost(found))
+            terminal.write(folder / "cost.txt", show.cost(found))
     if args.json:
         print_json(asdict(found))
     else:

@@ -33,8 +33,7 @@ def write_files(comparison: Comparison, target: Path, by: By = "auto") -> None:
     write_json(target / "compare.json", record(comparison))
     write_cells(comparison, target / "cells.parquet")
     kept.write_curves(comparison, target / kept.CURVES_FILE)
-    with (target / "table.txt").open("w", encoding="utf-8") as stream:
-        terminal.paper(stream).print(report.comparison_report(comparison, by))
+    terminal.write(target / "table.txt", report.comparison_report(comparison, by))
     for name, figure in figures.figures(comparison, by).items():
         style.save(figure, target, name)
 

@@ -31,6 +31,8 @@ STEP_MS = 20
 STEP_S = STEP_MS / 1e3
 METRICS: Metrics = {"series_interval_us": 1e3 * STEP_MS, "series_links": "all"}
 """What a spec must measure for it."""
+GATE_PACKETS = 3.0
+"""PDLB's gate: it calls no path congested unless the slowest and the fastest are this many full packets apart."""
 APART_MS = 2.0
 """Paths whose queues differ by less are alike: it makes no difference which is taken."""
 
@@ -314,9 +316,6 @@ def class_shares(plan: Plan, found: Sequence[Seen]) -> tuple[float, float, float
         mine.append(held.ravel())
         true.append(congested.ravel())
     return mean(np.concatenate(same)), mean(np.concatenate(mine)), mean(np.concatenate(true))
-
-
-GATE_PACKETS = 3.0
 
 
 def mean(values: Sequence[float] | npt.NDArray[np.bool_] | Floats) -> float:

@@ -12,8 +12,7 @@ from spinewise.resilience import show
 from spinewise.resilience.study import Study
 from spinewise.runs import formats
 from spinewise.runs.result import write_json
-from spinewise.show import style
-from spinewise.show.terminal import paper
+from spinewise.show import style, terminal
 
 METRICS = ("goodput_lost", "recovery_ms", "after_repair_ms", "p999_ms", "p999_whole_ms", "lost", "dropped")
 
@@ -26,8 +25,7 @@ def write_files(study: Study, target: Path) -> None:
         writer = csv.DictWriter(stream, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
-    with (target / "table.txt").open("w", encoding="utf-8") as stream:
-        paper(stream).print(show.report(study))
+    terminal.write(target / "table.txt", show.report(study))
     (target / "table.md").write_text(show.markdown(study), encoding="utf-8")
     style.save(show.figure(study), target, "resilience")
 

@@ -16,7 +16,8 @@ from spinewise.resilience.own import Study
 from spinewise.resilience.show import fixed, slower
 from spinewise.runs import formats
 from spinewise.runs.result import write_json
-from spinewise.show.terminal import Grid, new_table, paper
+from spinewise.show import terminal
+from spinewise.show.terminal import Grid, new_table
 from spinewise.specs.spec import spec_hash
 
 
@@ -86,8 +87,7 @@ def notes(study: Study) -> list[str]:
 def write_files(study: Study, target: Path) -> None:
     """Write resilience.json and table.txt into an existing folder."""
     write_json(target / formats.RESILIENCE.record, record(study))
-    with (target / "table.txt").open("w", encoding="utf-8") as stream:
-        paper(stream).print(report(study))
+    terminal.write(target / "table.txt", report(study))
 
 
 def record(study: Study) -> dict[str, object]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO
 
 from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
@@ -36,9 +37,10 @@ def console(*, stderr: bool = False) -> Console:
     return found if found.is_terminal else Terminal(stderr=stderr, width=PLAIN_WIDTH)
 
 
-def paper(stream: IO[str]) -> Console:
-    """A console that writes into a file."""
-    return Terminal(file=stream, width=PLAIN_WIDTH)
+def write(path: Path, what: RenderableType) -> None:
+    """Write tables and text into a file as a terminal of the plain width shows them."""
+    with path.open("w", encoding="utf-8") as stream:
+        Terminal(file=stream, width=PLAIN_WIDTH).print(what)
 
 
 @dataclass(frozen=True)
