@@ -120,6 +120,15 @@ impl Line {
         }
     }
 
+    /// How long it sends so many bytes at least, in whichever packets.
+    #[inline]
+    pub fn takes_at_least(&self, bytes: u64) -> Span {
+        match &self.pace {
+            Pace::Even(ps_per_byte) => Span(ps_per_byte.saturating_mul(bytes)),
+            Pace::Uneven(_) => Span::ZERO,
+        }
+    }
+
     /// Does a packet always take the same time and arrive after the same delay, whatever was sent before?
     pub fn is_even(&self) -> bool {
         match &self.pace {

@@ -139,7 +139,7 @@ impl Net {
             nics_queue: matches!(&spec.switch, SwitchSpec::OutputQueued(queues) if queues.nics == Nics::Queue)
                 && !spec.transport.pulls(),
             collects_telemetry: spec.transport.collects_telemetry(),
-            keeps_control: spec.run.follow != Follow::Nothing,
+            keeps_control: spec.run.follow != Follow::Nothing || follows_htsim,
             // A FIFO port takes a packet for gone that starts at this very instant; where arrivals go first it is not.
             commit_at_start: clock != Clock::Exact
                 // Telemetry is written as a packet starts.

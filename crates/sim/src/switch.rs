@@ -505,7 +505,7 @@ fn ports_of(id: SwitchId, net: &Net, queues: u16) -> Vec<Port> {
     let priorities = net.shared.as_ref().map_or(1, |shared| shared.priorities as usize);
     let control = if net.shared.is_some() || net.trimming.is_some() { Control::Apart } else { Control::WithData };
     // Of a switch that dies, control that waits is lost.
-    let ahead = net.shared.is_some() && !net.keeps_control && !net.faults.keeps(id, topology);
+    let ahead = control == Control::Apart && !net.keeps_control && !net.faults.keeps(id, topology);
     (0..topology.ports(node))
         .map(|port| {
             let link = topology.out_number(node, port);

@@ -30,6 +30,8 @@ pub struct Kept {
     class: u16,
     /// Control goes on the link as it is queued: see [`ahead`](super::ahead).
     pub(super) commits_control: bool,
+    /// Data without room is trimmed: see [`trimming`](super::trimming).
+    pub(super) trims: bool,
     /// It writes telemetry into data that leaves.
     stamps: bool,
 }
@@ -45,6 +47,7 @@ impl Kept {
             counts: Counts::default(),
             class,
             commits_control: false,
+            trims: false,
             stamps: false,
         }
     }

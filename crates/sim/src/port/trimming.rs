@@ -5,26 +5,31 @@
 //! Which of two is trimmed, the packet that arrives or the last that waits, a fair coin says. A packet is marked when it has
 //! been sent, by the data that waits then.
 
-use super::{Kept, Lane};
+use super::{Freed, Kept, Lane};
 use crate::link::Wires;
 use crate::packet::{BARE, ECT, InHand, LAST_HOP};
 use crate::trimming::{Cut, TrimRules};
-use spinewise_policy::{Kind, Time};
+use spinewise_policy::{Kind, Span, Time};
 
 /// A port that trims.
 #[derive(Debug)]
 pub(super) struct Trimming {
     rules: TrimRules,
-    /// What is on the line, or was last: bytes of data and of control, one of them 0.
+    /// Bytes of the data packet that started last, and when it has been sent.
     data: u32,
+    data_until: Time,
+    /// Bytes of the control packet that started last, of those that wait in the lanes.
     control: u32,
-    /// A mark of the packet that was sent last is still to be decided.
+    /// The mark of that data packet is still to be decided.
     unsettled: bool,
     /// Packets trimmed here, and headers that found no room.
     pub trimmed: u64,
     /// See above.
     pub headers_lost: u64,
 }
+
+/// A moment at a port, and whether its line, if it becomes free then, has.
+pub(super) type Instant = (Time, Freed);
 
 /// Where a packet that arrives belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,15 +52,18 @@ pub enum Trimmed {
 impl Trimming {
     /// By these rules.
     pub(super) fn new(rules: TrimRules) -> Trimming {
-        Trimming { rules, data: 0, control: 0, unsettled: false, trimmed: 0, headers_lost: 0 }
+        Trimming { rules, data: 0, data_until: Time::ZERO, control: 0, unsettled: false, trimmed: 0, headers_lost: 0 }
     }
 
-    /// A packet of `wire` bytes starts.
+    /// A packet of `wire` bytes starts, which has been sent at `until`.
     #[inline]
-    pub(super) fn starts(&mut self, lane: Lane, wire: u32) {
-        let is_data = matches!(lane, Lane::Data(_));
-        (self.data, self.control) = if is_data { (wire, 0) } else { (0, wire) };
-        self.unsettled = is_data && self.rules.ramp.is_some();
+    fn starts(&mut self, lane: Lane, wire: u32, until: Time) {
+        if let Lane::Data(_) = lane {
+            (self.data, self.data_until) = (wire, until);
+            self.unsettled = self.rules.ramp.is_some();
+        } else {
+            self.control = wire;
+        }
     }
 }
 
@@ -63,43 +71,103 @@ impl Kept {
     /// Makes the port trim.
     pub fn with_trimming(mut self, rules: TrimRules) -> Kept {
         self.lanes.trimming = Some(Trimming::new(rules));
+        self.trims = true;
         self
     }
 
     /// Does it trim?
     #[inline]
     pub fn trims(&self) -> bool {
-        self.lanes.trimming.is_some()
+        self.trims
     }
 
     /// Is there room for a packet of `wire` bytes in this lane?
-    pub fn room(&self, now: Time, lane: Lane, wire: u32) -> Room {
+    pub fn room(&self, at: Instant, lane: Lane, wire: u32, wires: &Wires) -> Room {
         let Some(trimming) = &self.lanes.trimming else { return Room::Fits };
-        let sending = now < self.line.free_at();
-        let on_line = |bytes: u32| if sending { u64::from(bytes) } else { 0 };
         let (held, room) = match lane {
-            Lane::Data(_) => {
-                let held = self.lanes.bytes(lane) + self.lanes.held_in_all().0 + on_line(trimming.data);
-                (held, trimming.rules.room)
-            }
+            Lane::Data(_) => (self.data(trimming, at.0), trimming.rules.room),
             Lane::Pause | Lane::Control => {
-                (self.lanes.bytes(lane) + on_line(trimming.control), trimming.rules.control_room)
+                let (waiting, sending) = self.control(trimming, at, wires);
+                (waiting + sending, trimming.rules.control_room)
             }
         };
         // A free line takes any packet.
-        let free = !sending && self.waiting.packets == 0 && held == 0;
+        let free = self.line.free_at() <= at.0 && self.waiting.packets == 0 && held == 0;
         if !free && held + u64::from(wire) > room { Room::Full } else { Room::Fits }
     }
 
-    /// Bytes of data and of control, what is on the line included, and the room for data, where it trims.
-    pub fn occupancy(&self, now: Time) -> Option<(u64, u64)> {
+    /// Bytes of data, what is held and what is on the line included.
+    fn data(&self, trimming: &Trimming, now: Time) -> u64 {
+        let sending = if now < trimming.data_until { trimming.data } else { 0 };
+        self.lanes.bytes(Lane::Data(0)) + self.lanes.held_in_all().0 + u64::from(sending)
+    }
+
+    /// Bytes of control that waits, and of control on the line.
+    fn control(&self, trimming: &Trimming, (now, freed): Instant, wires: &Wires) -> (u64, u64) {
+        let free = self.line.free_at();
+        if free <= now {
+            return (self.lanes.bytes(Lane::Control), 0);
+        }
+        let sends = now >= trimming.data_until;
+        if !self.commits_control {
+            return (self.lanes.bytes(Lane::Control), if sends { u64::from(trimming.control) } else { 0 });
+        }
+        let (ahead, bytes) = self.ahead(now, freed, wires);
+        let ring = wires.ring(self.line.link);
+        let sending = if sends { u64::from(ring.get(ring.len() - 1 - ahead).wire) } else { 0 };
+        (bytes, sending)
+    }
+
+    /// Bytes of control that waits, what an arrival of control finds.
+    pub fn control_waiting(&self, at: Instant, wires: &Wires) -> u64 {
+        self.lanes.trimming.as_ref().map_or(0, |trimming| self.control(trimming, at, wires).0)
+    }
+
+    /// Is there room for control beyond doubt, where no packet has more than `largest` bytes? And is what waits no longer
+    /// a queue than one found before? Both are so if the line is free soon enough.
+    #[inline]
+    pub fn has_ample_room(&self, now: Time, largest: u64) -> bool {
+        let ahead = self.line.free_at().since(now);
+        if ahead == Span::ZERO || !self.trims {
+            return true;
+        }
+        let Some(trimming) = &self.lanes.trimming else { return true };
+        // The packet on the line and the one that comes.
+        let room = trimming.rules.control_room.saturating_sub(2 * largest);
+        ahead <= self.line.takes_at_least(room.min(self.counts.longest_queue))
+    }
+
+    /// Bytes of data and of control, what is on the line included, where it trims.
+    pub fn occupancy(&self, at: Instant, wires: &Wires) -> Option<u64> {
         let trimming = self.lanes.trimming.as_ref()?;
-        let sending = if now < self.line.free_at() { trimming.data + trimming.control } else { 0 };
-        Some((self.waiting.bytes + self.lanes.held_in_all().0 + u64::from(sending), trimming.rules.room))
+        let (waiting, sending) = self.control(trimming, at, wires);
+        Some(self.data(trimming, at.0) + waiting + sending)
+    }
+
+    /// The room for data, where it trims.
+    pub fn room_for_data(&self) -> Option<u64> {
+        self.lanes.trimming.as_ref().map(|trimming| trimming.rules.room)
+    }
+
+    /// When something is to be done about what waits, nothing else happening: the line is free, or a mark is decided before.
+    #[inline]
+    pub fn due(&self, (now, freed): Instant) -> Time {
+        let free = self.line.free_at();
+        if !self.trims {
+            return free;
+        }
+        match &self.lanes.trimming {
+            Some(Trimming { unsettled: true, data_until, .. })
+                if *data_until > now || (*data_until == now && freed == Freed::NotYet) =>
+            {
+                *data_until
+            }
+            _ => free,
+        }
     }
 
     /// Trims the packet in hand, which then waits as control if there is room.
-    pub fn trim(&mut self, now: Time, hand: &mut InHand) -> Trimmed {
+    pub fn trim(&mut self, at: Instant, hand: &mut InHand, wires: &Wires) -> Trimmed {
         let Some(Trimming { rules, .. }) = &self.lanes.trimming else { return Trimmed::Dropped };
         let (Cut::To(bytes), last_hop) = (rules.cut, rules.last_hop) else { return Trimmed::Dropped };
         let packet = &mut hand.packet;
@@ -110,7 +178,7 @@ impl Kept {
         // A scheme's header goes with the payload.
         let whole = packet.wire - u16::from(packet.fabric_header);
         let bytes = whole.min(bytes);
-        let lost = self.room(now, Lane::Control, u32::from(bytes)) == Room::Full;
+        let lost = self.room(at, Lane::Control, u32::from(bytes), wires) == Room::Full;
         let Some(trimming) = &mut self.lanes.trimming else { return Trimmed::Dropped };
         trimming.trimmed += 1;
         if lost {
@@ -131,18 +199,26 @@ impl Kept {
         Some((hand, in_port))
     }
 
-    /// Decides whether the packet that has been sent is marked, by the data that waits.
+    /// Decides whether the data packet that has just been sent is marked, by the data that waits.
     #[inline]
-    pub fn settle(&mut self, wires: &mut Wires, roll: impl FnOnce() -> f64) {
+    pub fn settle(&mut self, now: Time, wires: &mut Wires, roll: impl FnOnce() -> f64) {
         let Some(trimming) = &mut self.lanes.trimming else { return };
-        if !std::mem::take(&mut trimming.unsettled) {
+        if !trimming.unsettled || trimming.data_until != now {
             return;
         }
-        let ramp = trimming.rules.ramp;
+        trimming.unsettled = false;
+        if trimming.rules.ramp.is_some_and(|ramp| ramp.marks(self.lanes.bytes(Lane::Data(0)), roll)) {
+            self.mark_last_data(wires);
+        }
+    }
+
+    /// Marks the data packet that was sent last: control may be behind it. On a link without delay it has arrived already.
+    #[cold]
+    fn mark_last_data(&mut self, wires: &mut Wires) {
         let ring = wires.ring_mut(self.line.link);
-        // On a link without delay it has arrived already.
-        if !ring.is_empty() && ramp.is_some_and(|ramp| ramp.marks(self.lanes.bytes(Lane::Data(0)), roll)) {
-            self.counts.mark(ring.nth_back_mut(0));
+        let behind = (0..ring.len()).find(|&n| !ring.nth_back_mut(n).is_control());
+        if let Some(behind) = behind {
+            self.counts.mark(ring.nth_back_mut(behind));
         }
     }
 
@@ -150,12 +226,125 @@ impl Kept {
     #[inline]
     pub fn note_start(&mut self, lane: Lane, wire: u32) {
         if let Some(trimming) = &mut self.lanes.trimming {
-            trimming.starts(lane, wire);
+            trimming.starts(lane, wire, self.line.free_at());
         }
     }
 
     /// Packets trimmed here, and headers that found no room.
     pub fn trimmed(&self) -> (u64, u64) {
         self.lanes.trimming.as_ref().map_or((0, 0), |trimming| (trimming.trimmed, trimming.headers_lost))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::{LinkId, NodeId, Table};
+    use crate::line::Line;
+    use crate::packet::{CE, Clock, Packet};
+    use crate::port::{Control, Found, Lanes, Mark, Rules};
+    use crate::ramp::Ramp;
+
+    const DATA: u16 = 4000;
+
+    /// A port of a byte a nanosecond, whose control goes ahead or waits in its lane.
+    fn port(ahead: bool) -> (Kept, Wires) {
+        let line = Line::new(Clock::Exact, (8_000_000_000, Span::from_ns(100_000)), LinkId::new(0), None);
+        let ramp = Ramp { min: 3000, max: 3000, probability: 1.0 };
+        let rules = TrimRules { room: 20_000, control_room: 200, ramp: Some(ramp), cut: Cut::To(64), last_hop: false };
+        let port = Kept::new(line, Lanes::new(1, Control::Apart, 0), 0).with_trimming(rules);
+        let port = if ahead { port.with_control_ahead() } else { port };
+        (port, Wires::new(Table::filled(NodeId::new(0), 1), 1))
+    }
+
+    fn at(ns: u64) -> Instant {
+        (Time::ZERO + Span::from_ns(ns), Freed::Already)
+    }
+
+    fn packet(kind: Kind, wire: u16) -> InHand {
+        InHand::from(Packet { kind, wire, flags: ECT, ..Packet::default() })
+    }
+
+    /// Queues an answer as a switch does.
+    fn answer(port: &mut Kept, ns: u64, wires: &mut Wires) {
+        let (mut hand, now) = (packet(Kind::Ack, 64), at(ns).0);
+        if port.commits_control() {
+            port.commit_control(now, &mut hand, wires);
+        } else {
+            port.keep(Lane::Control, &mut hand, 0, Found::default());
+        }
+    }
+
+    /// Starts what is next.
+    fn start(port: &mut Kept, ns: u64, wires: &mut Wires) {
+        let next = port.next(at(ns).0).expect("something waits");
+        port.send_next(at(ns).0, next, Mark::AsRulesSay, &Rules::boundless(), wires);
+        port.note_start(next.lane, next.wire);
+    }
+
+    fn queue_data(port: &mut Kept) {
+        port.keep(Lane::Data(0), &mut packet(Kind::Data, DATA), 0, Found::default());
+    }
+
+    #[test]
+    fn a_mark_is_decided_as_the_packet_has_been_sent_with_control_behind_it() {
+        for marked in [true, false] {
+            let (mut port, mut wires) = port(true);
+            queue_data(&mut port);
+            start(&mut port, 0, &mut wires);
+            answer(&mut port, 10, &mut wires);
+            if marked {
+                queue_data(&mut port);
+            }
+            assert_eq!((port.due(at(20)), port.line.free_at()), (at(4000).0, at(4064).0));
+            port.settle(at(4000).0, &mut wires, || 0.5);
+            assert_eq!(port.due(at(4000)), at(4064).0, "decided, or too late");
+            // What comes later marks no more.
+            queue_data(&mut port);
+            port.settle(at(4064).0, &mut wires, || 0.5);
+            let ring = wires.ring(LinkId::new(0));
+            assert_eq!([0, 1].map(|n| ring.get(n).is(CE)), [marked, false]);
+        }
+    }
+
+    #[test]
+    fn room_is_the_same_whether_control_is_ahead_or_waits() {
+        let found = [true, false].map(|ahead| {
+            let (mut port, mut wires) = port(ahead);
+            queue_data(&mut port);
+            start(&mut port, 0, &mut wires);
+            let mut found = Vec::new();
+            let mut look = |port: &Kept, ns, wires: &Wires| {
+                let rooms = [Lane::Control, Lane::Data(0)].map(|lane| port.room(at(ns), lane, 64, wires));
+                found.push((rooms, port.occupancy(at(ns), wires), port.control_waiting(at(ns), wires)));
+            };
+            for ns in [10, 20, 30] {
+                answer(&mut port, ns, &mut wires);
+                look(&port, ns, &wires);
+            }
+            for ns in [4000, 4064, 4128] {
+                if !ahead {
+                    start(&mut port, ns, &mut wires);
+                }
+                look(&port, ns, &wires);
+            }
+            look(&port, 4192, &wires);
+            found
+        });
+        assert_eq!(found[0], found[1]);
+        let rooms: Vec<Room> = found[0].iter().map(|looked| looked.0[0]).collect();
+        assert_eq!(rooms[..3], [Room::Fits, Room::Fits, Room::Full], "three of 64 bytes in 200");
+    }
+
+    #[test]
+    fn room_beyond_doubt_is_room() {
+        let (mut port, mut wires) = port(true);
+        assert!(port.has_ample_room(at(0).0, 64), "the line is free");
+        answer(&mut port, 0, &mut wires);
+        assert!(!port.has_ample_room(at(0).0, 64), "a longer queue than any found before, perhaps");
+        port.note_queue(64);
+        assert!(port.has_ample_room(at(0).0, 64));
+        answer(&mut port, 0, &mut wires);
+        assert!(!port.has_ample_room(at(0).0, 64), "room for 200 bytes, two packets aside");
     }
 }

@@ -44,15 +44,18 @@ pub(super) fn goes_at_once(
     hand: &mut InHand,
 ) -> bool {
     if hand.packet.is_control() && port.commits_control() {
-        port.commit_control(w.now, hand, &mut w.wires);
-        return true;
+        let goes = port.has_ample_room(w.now, w.net.largest_packet);
+        if goes {
+            port.commit_control(w.now, hand, &mut w.wires);
+        }
+        return goes;
     }
     let free = may_start(w.net, w.now, port.line().free_at());
     if port.trims() {
         let passes = free && port.passes(w.now);
         if passes {
-            port.note_start(port.lanes().lane_of(&hand.packet), u32::from(hand.packet.wire));
             port.pass(w.now, hand, w.net.rules.of(port.class()), &mut w.wires);
+            port.note_start(port.lanes().lane_of(&hand.packet), u32::from(hand.packet.wire));
         }
         return passes;
     }
@@ -69,8 +72,8 @@ pub(super) fn goes_at_once(
 }
 
 /// Trims a packet and notes it. Does its header wait now?
-fn trim(w: &mut World<'_>, port: &mut Kept, hand: &mut InHand) -> bool {
-    match port.trim(w.now, hand) {
+fn trim(w: &mut World<'_>, port: &mut Kept, freed: Freed, hand: &mut InHand) -> bool {
+    match port.trim((w.now, freed), hand, &w.wires) {
         Trimmed::By(cut) => {
             w.log.trimmed.add(cut);
             true
@@ -125,11 +128,16 @@ impl Switch {
     /// Is there room for a packet at a port that trims? If not, a coin says whether it loses its payload, or the one that
     /// was queued last does.
     fn admit_or_trim(&mut self, w: &mut World<'_>, (in_port, out): (u16, u16), hand: &mut InHand) -> Option<Admitted> {
+        let freed = self.freed(out);
+        let at = (w.now, freed);
         let port = self.ports[usize::from(out)].kept_mut()?;
         let lane = port.lanes().lane_of(&hand.packet);
-        port.note_queue(port.lanes().bytes(lane));
+        port.note_queue(match lane {
+            Lane::Data(_) => port.lanes().bytes(lane),
+            Lane::Pause | Lane::Control => port.control_waiting(at, &w.wires),
+        });
         let admitted = |lane| Some(Admitted { lane, in_port, found: Found::default() });
-        if port.room(w.now, lane, u32::from(hand.packet.wire)) == Room::Fits {
+        if port.room(at, lane, u32::from(hand.packet.wire), &w.wires) == Room::Fits {
             return admitted(lane);
         }
         if lane == Lane::Control {
@@ -139,18 +147,22 @@ impl Switch {
         let last = if self.dice.roll(out) < 0.5 { port.take_last() } else { None };
         match last {
             Some((mut last, came_by)) => {
-                if trim(w, port, &mut last) {
-                    port.keep(Lane::Control, &mut last, came_by, Found::default());
+                if trim(w, port, freed, &mut last) {
+                    if port.commits_control() {
+                        port.commit_control(w.now, &mut last, &mut w.wires);
+                    } else {
+                        port.keep(Lane::Control, &mut last, came_by, Found::default());
+                    }
                 } else {
                     drop_packet(w, &last.packet);
                 }
                 // One less waits, and there is room for one of its size at most.
-                if port.room(w.now, lane, u32::from(hand.packet.wire)) == Room::Fits {
+                if port.room(at, lane, u32::from(hand.packet.wire), &w.wires) == Room::Fits {
                     return admitted(lane);
                 }
-                if trim(w, port, hand) { admitted(Lane::Control) } else { None }
+                if trim(w, port, freed, hand) { admitted(Lane::Control) } else { None }
             }
-            None if trim(w, port, hand) => admitted(Lane::Control),
+            None if trim(w, port, freed, hand) => admitted(Lane::Control),
             None => None,
         }
     }
@@ -250,9 +262,9 @@ impl Switch {
         // Something else has set it going, or will: this plan is stale.
         if port.armed() == w.now {
             port.arm(Time::NEVER);
+            // Whatever waits has waited since before the last packet was through: it counts for its mark.
+            port.settle(w.now, &mut w.wires, || self.dice.roll(out));
             if free <= w.now {
-                // Whatever waits has waited since before the last packet was through: it counts for its mark.
-                port.settle(&mut w.wires, || self.dice.roll(out));
                 self.start(w, out);
             }
             self.plan_start(w, out);
@@ -271,17 +283,21 @@ impl Switch {
     /// Plans the start of what waits at a port.
     #[inline(always)]
     fn plan_start(&mut self, w: &World<'_>, out: u16) {
+        let freed = self.freed(out);
         let Some(port) = self.ports[usize::from(out)].kept() else { return };
-        let free = port.line().free_at();
+        if !port.waits() {
+            return;
+        }
+        let due = port.due((w.now, freed));
         // Otherwise nothing starts sooner than what is planned.
-        if port.waits() && port.armed() > free.max(w.now) {
-            self.plan_sooner(w, (out, free));
+        if port.armed() > due.max(w.now) {
+            self.plan_sooner(w, (out, due));
         }
     }
 
-    fn plan_sooner(&mut self, w: &World<'_>, (out, free): (u16, Time)) {
+    fn plan_sooner(&mut self, w: &World<'_>, (out, due): (u16, Time)) {
         let Some(port) = self.ports[usize::from(out)].kept_mut() else { return };
-        let at = port.lanes().next_start(w.now).max(free);
+        let at = port.lanes().next_start(w.now).max(due);
         if at < port.armed() {
             port.arm(at);
             let late = w.net.arrivals_first();

@@ -4,7 +4,7 @@ use super::Switch;
 use crate::ids::SwitchId;
 use crate::link::Wires;
 use crate::net::Net;
-use crate::port::Lanes;
+use crate::port::{Kept, Lanes};
 use spinewise_policy::site::Ports;
 use spinewise_policy::{Port as PortId, Queue, Span, Time, Tree, Way};
 
@@ -33,8 +33,9 @@ impl Ports for OwnPorts<'_> {
     }
     fn data_bytes(&self, port: PortId) -> u64 {
         let own = &self.owner.ports[port.index()];
+        let at = (self.now, self.owner.freed(port.0));
         // Headers of trimmed packets are data that did not fit.
-        if let Some((bytes, _)) = own.kept().and_then(|kept| kept.occupancy(self.now)) {
+        if let Some(bytes) = own.kept().and_then(|kept| kept.occupancy(at, self.wires)) {
             return bytes;
         }
         let apart = own.lanes().and_then(Lanes::data_apart);
@@ -42,7 +43,7 @@ impl Ports for OwnPorts<'_> {
     }
     fn queue_room(&self, port: PortId) -> u64 {
         let own = &self.owner.ports[port.index()];
-        if let Some((_, room)) = own.kept().and_then(|kept| kept.occupancy(self.now)) {
+        if let Some(room) = own.kept().and_then(Kept::room_for_data) {
             return room;
         }
         match &self.owner.buffer {
