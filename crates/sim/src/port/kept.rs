@@ -137,15 +137,17 @@ impl Kept {
         *slot = hand.packet;
         slot.at = arrives;
         if hand.packet.is(BODY) {
-            let body = hand.body.take().map(|body| self.stamped(start, &hand.packet, body));
-            wires.push_body(self.line.link, body);
+            if let (true, Some(body)) = (self.stamps, &mut hand.body) {
+                self.stamp(start, &hand.packet, body);
+            }
+            wires.push_body(self.line.link, hand.body.take());
         }
     }
 
-    /// The body of a packet that starts, with what the port tells there.
+    /// Writes into the body of data that starts what the port tells there.
     #[cold]
-    fn stamped(&self, start: Time, packet: &Packet, mut body: Body) -> Body {
-        if self.stamps && packet.kind == Kind::Data {
+    fn stamp(&self, start: Time, packet: &Packet, body: &mut Body) {
+        if packet.kind == Kind::Data {
             let hop = Hop {
                 link: self.line.link,
                 at: start,
@@ -153,9 +155,8 @@ impl Kept {
                 queue: self.waiting.bytes as u32,
                 rate: self.line.rate(start),
             };
-            telemetry::stamp(&mut body, &hop);
+            telemetry::stamp(body, &hop);
         }
-        body
     }
 
     /// Queues an admitted packet, which came by `in_port`.
@@ -205,9 +206,11 @@ impl Kept {
         if marks {
             self.counts.mark(slot);
         }
-        if let Some(body) = body {
-            let packet = *slot;
-            wires.push_body(self.line.link, Some(self.stamped(start, &packet, body)));
+        if let Some(mut body) = body {
+            if self.stamps {
+                self.stamp(start, slot, &mut body);
+            }
+            wires.push_body(self.line.link, Some(body));
         }
     }
 

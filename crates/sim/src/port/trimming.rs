@@ -150,20 +150,17 @@ impl Kept {
     }
 
     /// When something is to be done about what waits, nothing else happening: the line is free, or a mark is decided before.
+    /// Nobody need decide while too little waits to mark anything.
     #[inline]
     pub fn due(&self, (now, freed): Instant) -> Time {
         let free = self.line.free_at();
         if !self.trims {
             return free;
         }
-        match &self.lanes.trimming {
-            Some(Trimming { unsettled: true, data_until, .. })
-                if *data_until > now || (*data_until == now && freed == Freed::NotYet) =>
-            {
-                *data_until
-            }
-            _ => free,
-        }
+        let Some(Trimming { unsettled: true, data_until, rules, .. }) = &self.lanes.trimming else { return free };
+        let ahead = *data_until > now || (*data_until == now && freed == Freed::NotYet);
+        let may_mark = rules.ramp.is_some_and(|ramp| self.lanes.bytes(Lane::Data(0)) > ramp.min);
+        if ahead && may_mark { *data_until } else { free }
     }
 
     /// Trims the packet in hand, which then waits as control if there is room.
@@ -296,7 +293,8 @@ mod tests {
             if marked {
                 queue_data(&mut port);
             }
-            assert_eq!((port.due(at(20)), port.line.free_at()), (at(4000).0, at(4064).0));
+            let decides = if marked { at(4000) } else { at(4064) };
+            assert_eq!((port.due(at(20)), port.line.free_at()), (decides.0, at(4064).0), "where enough waits to mark");
             port.settle(at(4000).0, &mut wires, || 0.5);
             assert_eq!(port.due(at(4000)), at(4064).0, "decided, or too late");
             // What comes later marks no more.
