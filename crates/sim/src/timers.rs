@@ -277,6 +277,12 @@ impl Soon {
         }
         // The later of the two joins the others.
         let later = if entry < self.first { std::mem::replace(&mut self.first, entry) } else { entry };
+        // Where one has been taken there is room before the others: what is due again at once goes there.
+        if self.head > 0 && self.others.get(self.head).is_some_and(|&next| later < next) {
+            self.head -= 1;
+            self.others[self.head] = later;
+            return;
+        }
         self.others.push(later);
         let waiting = &mut self.others[self.head..];
         let mut at = waiting.len() - 1;
