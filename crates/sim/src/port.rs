@@ -37,6 +37,14 @@ pub enum Freed {
     NotYet,
 }
 
+impl Freed {
+    /// That of a port where those of all ports below `first` are.
+    #[inline(always)]
+    pub fn up_to(first: u16, port: u16) -> Freed {
+        if port < first { Freed::Already } else { Freed::NotYet }
+    }
+}
+
 /// What a port has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {

@@ -25,7 +25,7 @@ use crate::timers::{Timers, What};
 use crate::world::World;
 pub(crate) use buffer::SharedBuffer;
 use dice::{Dice, Mrg32k3a};
-use kept::{Admitted, goes_at_once};
+use kept::{Admitted, takes_at_once};
 pub(crate) use looks::{Looks, Seen, State};
 use own_ports::OwnPorts;
 use scheme::discards;
@@ -401,7 +401,8 @@ impl Switch {
                 }
             }
             Port::Kept(port) => {
-                if !goes_at_once(w, port, self.buffer.as_deref_mut(), in_port, hand) {
+                let from = (in_port, Freed::up_to(self.freed, out));
+                if !takes_at_once(w, port, self.buffer.as_deref_mut(), from, hand) {
                     self.queue_up(w, (in_port, out), hand);
                 }
             }

@@ -5,7 +5,7 @@
 //! Which of two is trimmed, the packet that arrives or the last that waits, a fair coin says. A packet is marked when it has
 //! been sent, by the data that waits then.
 
-use super::{Freed, Kept, Lane};
+use super::{Found, Freed, Kept, Lane};
 use crate::link::Wires;
 use crate::packet::{BARE, ECT, InHand, LAST_HOP};
 use crate::trimming::{Cut, TrimRules};
@@ -152,15 +152,37 @@ impl Kept {
     /// When something is to be done about what waits, nothing else happening: the line is free, or a mark is decided before.
     /// Nobody need decide while too little waits to mark anything.
     #[inline]
-    pub fn due(&self, (now, freed): Instant) -> Time {
-        let free = self.line.free_at();
-        if !self.trims {
-            return free;
+    pub fn due(&self, at: Instant) -> Time {
+        match &self.lanes.trimming {
+            Some(trimming) if self.trims => self.due_with(trimming, at, self.lanes.bytes(Lane::Data(0))),
+            _ => self.line.free_at(),
         }
-        let Some(Trimming { unsettled: true, data_until, rules, .. }) = &self.lanes.trimming else { return free };
-        let ahead = *data_until > now || (*data_until == now && freed == Freed::NotYet);
-        let may_mark = rules.ramp.is_some_and(|ramp| self.lanes.bytes(Lane::Data(0)) > ramp.min);
-        if ahead && may_mark { *data_until } else { free }
+    }
+
+    /// The same if so much data waits.
+    #[inline]
+    fn due_with(&self, trimming: &Trimming, (now, freed): Instant, waiting: u64) -> Time {
+        let ends = trimming.data_until;
+        let ahead = ends > now || (ends == now && freed == Freed::NotYet);
+        let marks = trimming.unsettled && trimming.rules.ramp.is_some_and(|ramp| waiting > ramp.min);
+        if ahead && marks { ends } else { self.line.free_at() }
+    }
+
+    /// Queues a data packet, which came by `in_port`, where that is all there is to do: the line is busy, there is room, and
+    /// what is due next is planned. Has it joined the queue?
+    #[inline(never)]
+    pub fn joins(&mut self, at: Instant, hand: &mut InHand, in_port: u16) -> bool {
+        let Some(trimming) = &self.lanes.trimming else { return false };
+        let (found, wire) = (self.lanes.bytes(Lane::Data(0)), u64::from(hand.packet.wire));
+        let joins = self.line.free_at() > at.0
+            && !hand.packet.is_control()
+            && self.data(trimming, at.0) + wire <= trimming.rules.room
+            && self.lanes.armed <= self.due_with(trimming, at, found + wire);
+        if joins {
+            self.note_queue(found);
+            self.keep(Lane::Data(0), hand, in_port, Found::default());
+        }
+        joins
     }
 
     /// Trims the packet in hand, which then waits as control if there is room.
@@ -239,7 +261,7 @@ mod tests {
     use crate::ids::{LinkId, NodeId, Table};
     use crate::line::Line;
     use crate::packet::{CE, Clock, Packet};
-    use crate::port::{Control, Found, Lanes, Mark, Rules};
+    use crate::port::{Control, Lanes, Mark, Rules};
     use crate::ramp::Ramp;
 
     const DATA: u16 = 4000;
@@ -332,6 +354,27 @@ mod tests {
         assert_eq!(found[0], found[1]);
         let rooms: Vec<Room> = found[0].iter().map(|looked| looked.0[0]).collect();
         assert_eq!(rooms[..3], [Room::Fits, Room::Fits, Room::Full], "three of 64 bytes in 200");
+    }
+
+    #[test]
+    fn data_joins_where_nothing_else_is_to_be_done() {
+        let (mut port, mut wires) = port(true);
+        let data = || packet(Kind::Data, DATA);
+        assert!(!port.joins(at(0), &mut data(), 0), "the line is free");
+        queue_data(&mut port);
+        start(&mut port, 0, &mut wires);
+        assert!(!port.joins(at(10), &mut data(), 0), "nothing is planned");
+        port.arm(at(4000).0);
+        assert!(!port.joins(at(10), &mut packet(Kind::Ack, 64), 0), "control goes ahead");
+        for _ in 0..4 {
+            assert!(port.joins(at(10), &mut data(), 0));
+        }
+        assert!(!port.joins(at(10), &mut data(), 0), "room for five, the one on the line included");
+        assert_eq!((port.waiting.packets, port.counts.longest_queue), (4, 12_000));
+        answer(&mut port, 10, &mut wires);
+        port.arm(at(4064).0);
+        port.take_last();
+        assert!(!port.joins(at(20), &mut data(), 0), "a mark is decided before what is planned");
     }
 
     #[test]

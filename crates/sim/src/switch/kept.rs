@@ -34,13 +34,14 @@ fn may_start(net: &Net, now: Time, free: Time) -> bool {
     free < now || (free == now && !net.arrivals_first())
 }
 
-/// Puts a packet on the line if it can start at once, or is control that goes on the link as it is queued. Has it gone?
+/// Puts a packet on the line if it can start at once, or is control that goes on the link as it is queued; queues it where
+/// nothing else is to be done. Is that all?
 #[inline(always)]
-pub(super) fn goes_at_once(
+pub(super) fn takes_at_once(
     w: &mut World<'_>,
     port: &mut Kept,
     buffer: Option<&mut SharedBuffer>,
-    in_port: u16,
+    (in_port, freed): (u16, Freed),
     hand: &mut InHand,
 ) -> bool {
     if hand.packet.is_control() && port.commits_control() {
@@ -52,12 +53,12 @@ pub(super) fn goes_at_once(
     }
     let free = may_start(w.net, w.now, port.line().free_at());
     if port.trims() {
-        let passes = free && port.passes(w.now);
-        if passes {
-            port.pass(w.now, hand, w.net.rules.of(port.class()), &mut w.wires);
-            port.note_start(port.lanes().lane_of(&hand.packet), u32::from(hand.packet.wire));
+        if !(free && port.passes(w.now)) {
+            return port.joins((w.now, freed), hand, in_port);
         }
-        return passes;
+        port.pass(w.now, hand, w.net.rules.of(port.class()), &mut w.wires);
+        port.note_start(port.lanes().lane_of(&hand.packet), u32::from(hand.packet.wire));
+        return true;
     }
     let (true, Some(buffer)) = (free && port.passes(w.now), buffer) else { return false };
     // Most packets start at once and leave the shared buffer as it was: they need no queue and no account. There is one
@@ -245,7 +246,7 @@ impl Switch {
     /// Has the line of this port become free, if it does at this instant?
     #[inline]
     pub(crate) fn freed(&self, port: u16) -> Freed {
-        if port < self.freed { Freed::Already } else { Freed::NotYet }
+        Freed::up_to(self.freed, port)
     }
 
     /// The line of a port may be free, or a pause may have ended.
