@@ -108,14 +108,15 @@ impl Kept {
         if free <= now {
             return (self.lanes.bytes(Lane::Control), 0);
         }
-        let sends = now >= trimming.data_until;
         if !self.commits_control {
+            let sends = now >= trimming.data_until;
             return (self.lanes.bytes(Lane::Control), if sends { u64::from(trimming.control) } else { 0 });
         }
         let (ahead, bytes) = self.ahead(now, freed, wires);
         let ring = wires.ring(self.line.link);
-        let sending = if sends { u64::from(ring.get(ring.len() - 1 - ahead).wire) } else { 0 };
-        (bytes, sending)
+        let started = (ring.len() - ahead).checked_sub(1).map(|n| ring.get(n));
+        let sending = started.filter(|packet| packet.is_control() && packet.at - self.line.delay() > now);
+        (bytes, sending.map_or(0, |packet| u64::from(packet.wire)))
     }
 
     /// Bytes of control that waits, what an arrival of control finds.
@@ -375,6 +376,30 @@ mod tests {
         port.arm(at(4064).0);
         port.take_last();
         assert!(!port.joins(at(20), &mut data(), 0), "a mark is decided before what is planned");
+    }
+
+    #[test]
+    fn what_has_just_been_sent_takes_no_room() {
+        let (mut port, mut wires) = port(true);
+        queue_data(&mut port);
+        start(&mut port, 0, &mut wires);
+        answer(&mut port, 10, &mut wires);
+        answer(&mut port, 10, &mut wires);
+        let control = |port: &Kept, ns, freed, wires: &Wires| {
+            let trimming = port.lanes.trimming.as_ref().expect("it trims");
+            port.control(trimming, (at(ns).0, freed), wires)
+        };
+        // As the data ends, and as the first answer does: before that has happened and after.
+        for (ns, freed, found) in [
+            (3999, Freed::Already, (128, 0)),
+            (4000, Freed::NotYet, (128, 0)),
+            (4000, Freed::Already, (64, 64)),
+            (4064, Freed::NotYet, (64, 0)),
+            (4064, Freed::Already, (0, 64)),
+            (4128, Freed::Already, (0, 0)),
+        ] {
+            assert_eq!(control(&port, ns, freed, &wires), found, "{ns} ns, {freed:?}");
+        }
     }
 
     #[test]
