@@ -396,6 +396,7 @@ def grid() -> Iterator[tuple[str, Table]]:
         for scheme in FEW:
             yield f"control/{world}/{scheme}", _spec(world, FABRICS["uneven"], _in_world(scheme, world), mix)
     yield from _entropy(mix)
+    yield from _trimming()
 
 
 def _in_fabric(scheme: str, fabric: str) -> Table:
@@ -445,6 +446,27 @@ def _entropy(mix: list[Table]) -> Iterator[tuple[str, Table]]:
         for fault in ("for-good", "loss"):
             change: Table = {"fault": list(FAULTS[fault]), "detection": DETECTION["never"]}
             yield f"entropy/{fault}/{scheme}", _spec("uet", EVEN, {"name": scheme}, mix, change)
+
+
+def _trimming() -> Iterator[tuple[str, Table]]:
+    """Ports that trim and have so little room for control that headers and answers are lost."""
+    crowd: Table = {"kind": "incast", "receiver": 0, "senders": 6, "size_bytes": 100_000}
+    for clock in ("exact", "floor_1ns"):
+        for room, left in ((100, 64), (2000, 1500)):
+            for scheme in ("ecmp", "reps", "ars", "uet_mixed"):
+                for engine in ("windows", "events"):
+                    change: Table = {
+                        "topology": {"tx_time_rounding": clock},
+                        "switch": {
+                            "model": "trimming",
+                            "buffer_bytes": 12_000,
+                            "control_bytes": room,
+                            "trimmed_bytes": left,
+                        },
+                        "run": {"engine": engine},
+                    }
+                    spec = _spec("uet", EVEN, {"name": scheme}, [crowd, *TRAFFIC["permutation"]], change)
+                    yield f"trimming/{clock}/{room}/{scheme}/{engine}", spec
 
 
 def _readings(mix: list[Table]) -> Iterator[tuple[str, Table]]:
