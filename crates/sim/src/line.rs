@@ -120,7 +120,7 @@ impl Line {
         }
     }
 
-    /// How long it sends so many bytes at least, in whichever packets.
+    /// A lower bound on the time it takes to send `bytes`, however they are split into packets.
     #[inline]
     pub fn takes_at_least(&self, bytes: u64) -> Span {
         match &self.pace {

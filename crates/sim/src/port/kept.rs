@@ -30,7 +30,8 @@ pub struct Kept {
     class: u16,
     /// Control goes on the link as it is queued: see [`ahead`](super::ahead).
     pub(super) commits_control: bool,
-    /// Data without room is trimmed: see [`trimming`](super::trimming).
+    /// Data without room is trimmed: see [`trimming`](super::trimming). Its rules are in the lanes; most packets ask no more
+    /// than whether there are any, and need not load those.
     pub(super) trims: bool,
     /// It writes telemetry into data that leaves.
     stamps: bool,
