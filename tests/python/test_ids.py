@@ -1,4 +1,4 @@
-"""Numbers of links, nodes, switches and hosts have types of their own wherever the engine takes or keeps one."""
+"""Numbers of links, nodes, switches, hosts and flows have types of their own wherever the engine takes or keeps one."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from floors import CRATES
 
 # `ids.rs` has the types.
 SOURCE = CRATES["sim"]
-NAMES = "link|node|switch|leaf|host"
-# One of them, or a list of them; how many there are is a number.
-BARE = re.compile(rf"\b({NAMES})(?:: &?(?:mut )?(?:Option<)?|(?:e?s): &?(?:mut )?(?:Vec<|\[))u32\b")
+NAMES = "link|node|switch|leaf|host|flow|subflow"
+# One of them, or a list of them. How many there are is a number, and so is what a column of a table tells
+# (`flow: u32, "unit"`).
+BARE = re.compile(rf"\b({NAMES})(?:: &?(?:mut )?(?:Option<)?|(?:e?s): &?(?:mut )?(?:Vec<|\[))u32\b(?!, \")")
 # A spec numbers hosts and leaves as people do, and so do the workloads that it names.
 OF_A_SPEC = ("spec", "topology/spec", "workload", "keys")
 # Others with a reason.
@@ -26,6 +27,16 @@ MAY = {
     ("flows/queue_pairs.rs", "host"),
     ("operations.rs", "host"),
     ("outcome/collectives.rs", "host"),
+    # The same field of a packet names a probe, or a key of a scheme; so do the rows of captured packets.
+    ("packet.rs", "flow"),
+    ("port/ahead.rs", "flow"),
+    ("outcome/packets.rs", "flow"),
+    # What a person asks to be traced, before it is known whether there is such a flow.
+    ("trace.rs", "flow"),
+    # Places in a plan of traffic, which become numbers of flows when the plans of all entries are one.
+    ("gates.rs", "flow"),
+    # Decisions by schemes alone, without an engine.
+    ("bench/decisions.rs", "flow"),
 }
 
 

@@ -1,7 +1,7 @@
 //! First pass: choices of traced flows, written down where the shell asks a scheme.
 
 use crate::bank::{Bank, Call};
-use crate::ids::NodeId;
+use crate::ids::{NodeId, SubflowId, Table};
 use crate::packet::{Hashing, Packet};
 use spinewise_policy::{Decides, Sees, Sight, Time, Way};
 use std::collections::BTreeMap;
@@ -58,8 +58,8 @@ impl Choices {
 /// What writes choices down.
 #[derive(Debug, Default)]
 pub struct Recorder {
-    /// By the number of a flow or a subflow: is it traced?
-    traced: Vec<bool>,
+    /// Which are traced.
+    traced: Table<SubflowId, bool>,
     choices: Choices,
     /// The last way by node and key of the flow.
     last: BTreeMap<(NodeId, u32), Way>,
@@ -67,9 +67,9 @@ pub struct Recorder {
 
 impl Recorder {
     /// For these of `numbers` flows and subflows.
-    pub fn new(numbers: usize, wanted: &[u32]) -> Self {
-        let mut traced = vec![false; numbers];
-        wanted.iter().for_each(|&flow| traced[flow as usize] = true);
+    pub fn new(numbers: usize, wanted: impl Iterator<Item = SubflowId>) -> Self {
+        let mut traced = Table::filled(false, numbers);
+        wanted.for_each(|subflow| traced[subflow] = true);
         Recorder { traced, ..Recorder::default() }
     }
 
@@ -85,7 +85,7 @@ impl Recorder {
         (node, candidates, rows): (NodeId, usize, usize),
     ) -> (Way, u32) {
         let sees = &bank.sheet().sees;
-        let traced = packet.of_flow() && self.traced[packet.flow as usize];
+        let traced = packet.of_flow() && self.traced[packet.subflow()];
         if !traced || candidates < 2 || sees.decides != Decides::Chooses {
             return bank.pick_any(call, packet, seen);
         }

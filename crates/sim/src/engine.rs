@@ -16,7 +16,7 @@ pub mod windows;
 
 use crate::deadlock;
 use crate::host::Host;
-use crate::ids::{HostId, LinkId, NodeId, SwitchId, Table};
+use crate::ids::{FlowId, HostId, LinkId, NodeId, SwitchId, Table};
 use crate::line::Line;
 use crate::net::Net;
 use crate::operations::News;
@@ -184,7 +184,7 @@ impl Sim<'_> {
     }
 
     /// The flow that starts next at a host.
-    fn next_flow(&self, host: HostId) -> Option<u32> {
+    fn next_flow(&self, host: HostId) -> Option<FlowId> {
         let place = self.hosts[host].next_flow()?;
         Some(self.world.flows.by_host[place as usize])
     }

@@ -4,6 +4,7 @@
 //! before. When it ends is estimated from how long the busiest link of a host, or of a leaf, has something to send.
 
 use crate::engine::Sim;
+use crate::ids::FlowId;
 use crate::log;
 use crate::setup::memory::{POINT_BYTES, RING, fabric_bytes};
 use crate::spec::{Spec, Stop, Traffic};
@@ -46,14 +47,14 @@ impl Estimate {
     pub fn of(spec: &Spec, sim: &Sim<'_>) -> Estimate {
         let mut fluid = Fluid::new(spec, sim);
         let flows = &sim.world.flows;
-        let ends: Vec<Time> = (0u32..).zip(&flows.specs).map(|(number, flow)| fluid.add(number, flow)).collect();
+        let ends: Vec<Time> = flows.specs.numbered().map(|(id, flow)| fluid.add(id, flow)).collect();
         let latency = closed_loop_latency(spec, sim);
         let done = ends.iter().copied().max().unwrap_or(Time::ZERO) + latency;
         let end = if spec.run.stop == Stop::Time || !sim.limits.flows_done { spec.run.until } else { done };
         let end = end.min(spec.run.until);
         let mut estimate = Estimate { flows: flows.specs.len() as u64, end: end.0, ..Estimate::default() };
-        for (number, (flow, &done)) in (0u32..).zip(flows.specs.iter().zip(&ends)) {
-            estimate.count(spec, sim, (number, flow), done);
+        for ((id, flow), &done) in flows.specs.numbered().zip(&ends) {
+            estimate.count(spec, sim, (id, flow), done);
         }
         let keeps = estimate.flows <= spec.metrics.keep_flows_up_to;
         estimate.flow_rows = if keeps { estimate.flows } else { 0 };
@@ -63,12 +64,11 @@ impl Estimate {
     }
 
     /// Adds what a flow sends that is `done` when nothing but full links keeps it.
-    fn count(&mut self, spec: &Spec, sim: &Sim<'_>, (number, flow): (u32, &FlowSpec), done: Time) {
+    fn count(&mut self, spec: &Spec, sim: &Sim<'_>, (id, flow): (FlowId, &FlowSpec), done: Time) {
         let topology = &sim.net.topology;
         let (from, to) = (topology.leaf(flow.sender()), topology.leaf(flow.receiver()));
         let hops = 2 + topology.hops(from, to);
-        if !sim.world.flows.is_tcp(number) {
-            let udp = &sim.world.flows.udp[sim.world.flows.udp_of[number as usize] as usize];
+        if let Some(udp) = sim.world.flows.schedule(id) {
             let bytes = udp_bytes(udp, Time(self.end));
             let packets = bytes.div_ceil(u64::from(udp.packet_bytes).max(1));
             self.bytes += bytes;
@@ -138,10 +138,9 @@ impl Fluid<'_> {
     }
 
     /// Sends a flow after those before it. Returns when it is through.
-    fn add(&mut self, number: u32, flow: &FlowSpec) -> Time {
+    fn add(&mut self, id: FlowId, flow: &FlowSpec) -> Time {
         let topology = &self.sim.net.topology;
-        if !self.sim.world.flows.is_tcp(number) {
-            let udp = &self.sim.world.flows.udp[self.sim.world.flows.udp_of[number as usize] as usize];
+        if let Some(udp) = self.sim.world.flows.schedule(id) {
             return udp_end(udp).unwrap_or(flow.start);
         }
         let bytes = (flow.size as f64 * self.wire) as u128;

@@ -5,6 +5,7 @@ mod queue_pairs;
 mod udp;
 
 use crate::gates::Gates;
+use crate::ids::{FlowId, SubflowId, Table};
 use crate::operations::Operations;
 use crate::packet::Packet;
 use crate::transport::contract::Facts;
@@ -56,11 +57,11 @@ pub struct Record {
 #[derive(Debug)]
 pub struct Flows {
     /// What they are, by flow number; sorted by start. Of a flow behind a gate the start is written when it starts.
-    pub specs: Vec<FlowSpec>,
+    pub specs: Table<FlowId, FlowSpec>,
     /// Position in `udp` of flows that are not TCP.
-    pub udp_of: Vec<u32>,
+    udp_of: Table<FlowId, u32>,
     /// Schedules of UDP flows.
-    pub udp: Vec<UdpConfig>,
+    udp: Vec<UdpConfig>,
     /// Sending ends of UDP flows, by position in `udp`.
     udp_ends: Vec<Option<Box<Sending<Paced>>>>,
     /// Both ends of all others.
@@ -68,15 +69,15 @@ pub struct Flows {
     /// What their transport states of itself.
     pub facts: Facts,
     /// What became of them.
-    pub records: Vec<Record>,
+    pub records: Table<FlowId, Record>,
     /// Flow numbers by sending host, in the order of starting by the clock: `by_host[first[h]..first[h + 1]]`.
-    pub by_host: Vec<u32>,
+    pub by_host: Vec<FlowId>,
     /// See `by_host`.
     pub first: Vec<u32>,
     /// Subflows of each, 0 without MPTCP.
     pub subflows: u32,
-    /// By which port the last data packet of each number left the leaf of its host; empty if nobody counts.
-    uplinks: Vec<u16>,
+    /// By which port the last data packet of each subflow left the leaf of its host; empty if nobody counts.
+    uplinks: Table<SubflowId, u16>,
     /// What the other flows wait for.
     pub gates: Gates,
     /// Operations that start flows.
@@ -97,7 +98,7 @@ pub struct Reroutes;
 const NO_UPLINK: u16 = u16::MAX;
 
 /// In `udp_of`: a TCP flow.
-pub const TCP: u32 = u32::MAX;
+const TCP: u32 = u32::MAX;
 
 /// What flows wait for.
 #[derive(Clone, Debug, Default)]
@@ -140,6 +141,7 @@ impl Flows {
         });
         let udp_of = udp_of.collect();
         let (specs, udp): (Vec<FlowSpec>, Vec<Option<UdpConfig>>) = list.into_iter().unzip();
+        let specs: Table<FlowId, FlowSpec> = specs.into_iter().collect();
         let udp: Vec<UdpConfig> = udp.into_iter().flatten().collect();
         let mut flows = Flows {
             udp_of,
@@ -148,10 +150,10 @@ impl Flows {
             subflows: ends.paths() as u32,
             facts: ends.facts(),
             ends,
-            records: vec![Record::default(); specs.len()],
+            records: Table::filled(Record::default(), specs.len()),
             by_host: Vec::new(),
             first: Vec::new(),
-            uplinks: Vec::new(),
+            uplinks: Table::default(),
             gates: Gates::new(gates, &specs),
             operations: Operations::new(programmes, &specs, hosts),
             traffic_hash: 0,
@@ -159,7 +161,7 @@ impl Flows {
             alive: 0,
             specs,
         };
-        flows.open = (0..flows.specs.len() as u32).filter(|&flow| !flows.is_background(flow)).count() as u64;
+        flows.open = flows.specs.ids().filter(|&flow| !flows.is_background(flow)).count() as u64;
         flows.plan_starts(hosts);
         flows.traffic_hash = flows.hash_traffic();
         flows
@@ -167,7 +169,7 @@ impl Flows {
 
     /// The same with reroutes counted, if they are.
     pub fn with_reroutes(mut self, counted: Option<Reroutes>) -> Self {
-        self.uplinks = vec![NO_UPLINK; counted.map_or(0, |Reroutes| self.count())];
+        self.uplinks = Table::filled(NO_UPLINK, counted.map_or(0, |Reroutes| self.count()));
         self
     }
 
@@ -176,16 +178,16 @@ impl Flows {
         !self.uplinks.is_empty()
     }
 
-    /// A data packet of this number leaves the leaf of its host by this port.
+    /// A data packet of a subflow leaves the leaf of its host by this port.
     #[inline(always)]
-    pub fn leaves_rack(&mut self, number: u32, port: u16) {
-        if let Some(last) = self.uplinks.get_mut(number as usize)
+    pub fn leaves_rack(&mut self, subflow: SubflowId, port: u16) {
+        if let Some(last) = self.uplinks.get_mut(subflow)
             && *last != port
         {
             let first = std::mem::replace(last, port) == NO_UPLINK;
             if !first {
-                let (flow, _) = self.flow_of(number);
-                self.records[flow as usize].reroutes += 1;
+                let flow = self.flow_of(subflow);
+                self.records[flow].reroutes += 1;
             }
         }
     }
@@ -202,9 +204,9 @@ impl Flows {
 
     /// Lists the flows that start by the clock under their hosts.
     fn plan_starts(&mut self, hosts: u32) {
-        let mut gated = vec![false; self.specs.len()];
-        self.gates.flows().chain(self.operations.flows()).for_each(|flow| gated[flow as usize] = true);
-        let by_clock = || (0u32..).zip(&self.specs).filter(|&(number, _)| !gated[number as usize]);
+        let mut gated = Table::filled(false, self.specs.len());
+        self.gates.flows().chain(self.operations.flows()).for_each(|flow| gated[flow] = true);
+        let by_clock = || self.specs.numbered().filter(|&(flow, _)| !gated[flow]);
         self.first = vec![0; hosts as usize + 1];
         for (_, spec) in by_clock() {
             self.first[spec.src as usize + 1] += 1;
@@ -213,58 +215,74 @@ impl Flows {
             self.first[host + 1] += self.first[host];
         }
         let mut at = self.first.clone();
-        self.by_host = vec![0; self.first[hosts as usize] as usize];
-        for (number, spec) in by_clock() {
+        self.by_host = vec![FlowId::new(0); self.first[hosts as usize] as usize];
+        for (flow, spec) in by_clock() {
             let slot = &mut at[spec.src as usize];
-            self.by_host[*slot as usize] = number;
+            self.by_host[*slot as usize] = flow;
             *slot += 1;
         }
     }
 
     /// Has its sender been asked for anything yet?
-    pub fn has_started(&self, flow: u32) -> bool {
-        self.ends.sends(flow) || self.paces(flow) || self.records[flow as usize].packets > 0
+    pub fn has_started(&self, flow: FlowId) -> bool {
+        self.ends.sends(flow) || self.paces(flow) || self.records[flow].packets > 0
     }
 
     /// Is it TCP?
     #[inline]
-    pub fn is_tcp(&self, flow: u32) -> bool {
-        // Subflows are, too.
-        self.udp_of.get(flow as usize).is_none_or(|&udp| udp == TCP)
+    pub fn is_tcp(&self, flow: FlowId) -> bool {
+        self.udp_of[flow] == TCP
+    }
+
+    /// Does it go by TCP, as all subflows of MPTCP do?
+    #[inline]
+    pub fn goes_by_tcp(&self, subflow: SubflowId) -> bool {
+        let is_flow = self.udp_of.get(FlowId::new(subflow.number()));
+        is_flow.is_none_or(|&udp| udp == TCP)
+    }
+
+    /// When it sends how fast, if it is UDP.
+    #[inline]
+    pub fn schedule(&self, flow: FlowId) -> Option<&UdpConfig> {
+        self.udp.get(self.udp_of[flow] as usize)
     }
 
     /// A UDP flow without an end does not keep a run going: no size, no end, and no rate of zero that stays.
     #[inline]
-    pub fn is_background(&self, flow: u32) -> bool {
-        let at = self.udp_of[flow as usize];
-        at != TCP && {
-            let udp = &self.udp[at as usize];
+    pub fn is_background(&self, flow: FlowId) -> bool {
+        self.schedule(flow).is_some_and(|udp| {
             udp.size_bytes.is_none() && udp.end == Time::NEVER && udp.schedule.last().is_some_and(|&(_, rate)| rate > 0)
-        }
+        })
+    }
+
+    /// Do its packets keep a run going?
+    #[inline]
+    fn keeps_going(&self, subflow: SubflowId) -> bool {
+        self.goes_by_tcp(subflow) || !self.is_background(self.flow_of(subflow))
     }
 
     /// Reads what `packet` will need at its destination, to have it in the cache.
     #[inline]
     pub fn touch(&self, packet: &Packet) -> u64 {
         match packet.kind {
-            Kind::Data => self.ends.touch_receiver(packet.flow),
-            Kind::Ack => self.ends.touch_sender(packet.flow),
+            Kind::Data => self.ends.touch_receiver(packet.subflow()),
+            Kind::Ack => self.ends.touch_sender(packet.subflow()),
             Kind::Probe | Kind::ProbeReply | Kind::Message | Kind::Pause => 0,
         }
     }
 
-    /// A packet of `flow` entered the network.
+    /// A packet of a subflow entered the network.
     #[inline]
-    pub fn entered(&mut self, flow: u32) {
-        if self.is_tcp(flow) || !self.is_background(flow) {
+    pub fn entered(&mut self, subflow: SubflowId) {
+        if self.keeps_going(subflow) {
             self.alive += 1;
         }
     }
 
-    /// A packet of `flow` left the network: delivered, dropped or consumed.
+    /// A packet of a subflow left the network: delivered, dropped or consumed.
     #[inline]
-    pub fn left(&mut self, flow: u32) {
-        if self.is_tcp(flow) || !self.is_background(flow) {
+    pub fn left(&mut self, subflow: SubflowId) {
+        if self.keeps_going(subflow) {
             self.alive -= 1;
         }
     }

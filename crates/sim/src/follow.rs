@@ -28,9 +28,9 @@ impl Net {
         let Fields::Ports(ports) = &self.hashing.fields else { return BTreeMap::new() };
         let mut first = BTreeMap::new();
         let mut shared = BTreeMap::new();
-        for (number, (flow, ports)) in (0u32..).zip(flows.specs.iter().zip(ports)) {
+        for ((id, flow), ports) in flows.specs.numbered().zip(ports) {
             let leaf = self.topology.leaf(flow.sender());
-            let key = FlowKey::data(number);
+            let key = FlowKey::data(id.number());
             let known = *first.entry((leaf, flow.dst, ports | PRIORITY << 16)).or_insert(key);
             if known != key {
                 shared.insert(key.0, known);

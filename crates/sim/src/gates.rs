@@ -3,6 +3,7 @@
 //! What a gate counts is written by the host of its flows alone, when it has received a flow or one of its own is
 //! acknowledged, so the order in which hosts are worked off does not matter.
 
+use crate::ids::{FlowId, Table};
 use crate::workload::{FlowSpec, Gate, Upon};
 use spinewise_policy::Span;
 
@@ -17,8 +18,8 @@ pub struct Gates {
     first: Vec<u32>,
 }
 
-fn place(flow: u32, upon: Upon) -> usize {
-    2 * flow as usize + upon as usize
+fn place(flow: FlowId, upon: Upon) -> usize {
+    2 * flow.index() + upon as usize
 }
 
 impl Gates {
@@ -26,7 +27,7 @@ impl Gates {
     ///
     /// # Panics
     /// If a gate waits for nothing, or for something that its host does not see.
-    pub fn new(mut list: Vec<Gate>, specs: &[FlowSpec]) -> Gates {
+    pub fn new(mut list: Vec<Gate>, specs: &Table<FlowId, FlowSpec>) -> Gates {
         if list.is_empty() {
             return Gates::default();
         }
@@ -34,11 +35,12 @@ impl Gates {
         for gate in &list {
             assert!(!gate.after.is_empty(), "a gate without a key");
             for &(flow, upon) in &gate.after {
-                let spec = &specs[flow as usize];
+                let flow = FlowId::new(flow);
+                let spec = &specs[flow];
                 assert_eq!(if upon == Upon::Received { spec.dst } else { spec.src }, gate.host, "news from elsewhere");
                 first[place(flow, upon) + 1] += 1;
             }
-            assert!(gate.flows.iter().all(|&flow| specs[flow as usize].src == gate.host), "flows of elsewhere");
+            assert!(gate.flows.iter().all(|&flow| specs[FlowId::new(flow)].src == gate.host), "flows of elsewhere");
         }
         for at in 1..first.len() {
             first[at] += first[at - 1];
@@ -49,7 +51,7 @@ impl Gates {
         for (number, gate) in (0u32..).zip(&mut list) {
             left.push(gate.after.len() as u32);
             for (flow, upon) in std::mem::take(&mut gate.after) {
-                let slot = &mut at[place(flow, upon)];
+                let slot = &mut at[place(FlowId::new(flow), upon)];
                 waiting[*slot as usize] = number;
                 *slot += 1;
             }
@@ -63,12 +65,12 @@ impl Gates {
     }
 
     /// The flows that stand behind a gate, shut or open.
-    pub fn flows(&self) -> impl Iterator<Item = u32> {
-        self.list.iter().flat_map(|gate| gate.flows.iter().copied())
+    pub fn flows(&self) -> impl Iterator<Item = FlowId> {
+        self.list.iter().flat_map(|gate| gate.flows.iter().copied()).map(FlowId::new)
     }
 
     /// This has happened to `flow`, for the first and only time: the gates that it opens, and how long after.
-    pub fn note(&mut self, flow: u32, upon: Upon) -> impl Iterator<Item = (u32, Span)> {
+    pub fn note(&mut self, flow: FlowId, upon: Upon) -> impl Iterator<Item = (u32, Span)> {
         let Gates { list, left, waiting, first } = self;
         let at = place(flow, upon);
         let range = if list.is_empty() { 0..0 } else { first[at] as usize..first[at + 1] as usize };
@@ -79,8 +81,8 @@ impl Gates {
     }
 
     /// The `n`-th flow behind a gate.
-    pub fn flow(&self, gate: u32, n: usize) -> Option<u32> {
-        self.list[gate as usize].flows.get(n).copied()
+    pub fn flow(&self, gate: u32, n: usize) -> Option<FlowId> {
+        self.list[gate as usize].flows.get(n).copied().map(FlowId::new)
     }
 
     /// Chains what decides who waits for whom, in an order of its own, into a hash.
@@ -101,7 +103,7 @@ mod tests {
 
     #[test]
     fn a_gate_opens_with_the_last_of_what_it_waits_for() {
-        let specs = [flow(0, 1), flow(1, 0), flow(1, 2), flow(1, 2), flow(2, 1)];
+        let specs = [flow(0, 1), flow(1, 0), flow(1, 2), flow(1, 2), flow(2, 1)].into_iter().collect();
         let gate = |after: &[(u32, Upon)], gap, flows: &[u32]| Gate {
             host: 1,
             after: after.to_vec(),
@@ -113,20 +115,20 @@ mod tests {
             vec![gate(&[received(0), (1, Upon::Acknowledged)], 0, &[2]), gate(&[received(0), received(4)], 7, &[3])],
             &specs,
         );
-        let mut opened = |flow, upon| gates.note(flow, upon).collect::<Vec<_>>();
+        let mut opened = |flow, upon| gates.note(FlowId::new(flow), upon).collect::<Vec<_>>();
         assert_eq!(opened(0, Upon::Received), []);
         assert_eq!(opened(1, Upon::Received), [], "host 0 knows that, not host 1");
         assert_eq!(opened(1, Upon::Acknowledged), [(0, Span(0))]);
         assert_eq!(opened(4, Upon::Received), [(1, Span(7))]);
-        assert_eq!(gates.flows().collect::<Vec<_>>(), [2, 3]);
-        assert_eq!((gates.flow(1, 0), gates.flow(1, 1)), (Some(3), None));
-        assert_eq!(Gates::default().note(3, Upon::Received).count(), 0);
+        assert_eq!(gates.flows().collect::<Vec<_>>(), [2, 3].map(FlowId::new));
+        assert_eq!((gates.flow(1, 0), gates.flow(1, 1)), (Some(FlowId::new(3)), None));
+        assert_eq!(Gates::default().note(FlowId::new(3), Upon::Received).count(), 0);
     }
 
     #[test]
     #[should_panic(expected = "news from elsewhere")]
     fn news_from_elsewhere_is_refused() {
         let gate = Gate { host: 1, after: vec![(0, Upon::Received)], gap: Span(0), flows: vec![1] };
-        Gates::new(vec![gate], &[flow(1, 0), flow(1, 0)]);
+        Gates::new(vec![gate], &[flow(1, 0), flow(1, 0)].into_iter().collect());
     }
 }

@@ -19,7 +19,7 @@ use crate::bank::Bank;
 use crate::control::plan_ticks;
 use crate::faults::Frail;
 use crate::flows::Flows;
-use crate::ids::HostId;
+use crate::ids::{FlowId, HostId, SubflowId};
 use crate::line::Line;
 use crate::link::Wires;
 use crate::log;
@@ -78,7 +78,7 @@ impl Host {
         let mut timers = Timers::default();
         let (next_flow, last_flow) = (flows.first[id.index()], flows.first[id.index() + 1]);
         if next_flow < last_flow {
-            timers.plan(flows.specs[flows.by_host[next_flow as usize] as usize].start, What::FlowStart);
+            timers.plan(flows.specs[flows.by_host[next_flow as usize]].start, What::FlowStart);
         }
         for (n, at) in flows.operations.begin(id) {
             timers.plan(at, What::Operation(n));
@@ -121,7 +121,7 @@ impl Host {
     }
 
     /// Flows of this host that have started, done ones too.
-    pub fn started<'a>(&self, flows: &'a Flows) -> &'a [u32] {
+    pub fn started<'a>(&self, flows: &'a Flows) -> &'a [FlowId] {
         &flows.by_host[flows.first[self.id.index()] as usize..self.next_flow as usize]
     }
 
@@ -169,14 +169,14 @@ impl Host {
 
     /// A NIC that queues takes all that the transport gives now.
     #[cold]
-    fn push(&mut self, w: &mut World<'_>, flow: u32) {
+    fn push(&mut self, w: &mut World<'_>, flow: FlowId) {
         while w.flows.stays(flow) {
             self.send_data(w, flow);
         }
     }
 
     /// A flow may send: it joins those that wait, and the NIC pulls if it is free.
-    fn ready(&mut self, w: &mut World<'_>, flow: u32) {
+    fn ready(&mut self, w: &mut World<'_>, flow: FlowId) {
         match &mut self.nic {
             Nic::Queues(_) => self.push(w, flow),
             Nic::Pulls(pull) => {
@@ -277,56 +277,55 @@ impl Host {
     }
 
     #[inline(always)]
-    fn send_data(&mut self, w: &mut World<'_>, flow: u32) {
+    fn send_data(&mut self, w: &mut World<'_>, flow: FlowId) {
         match w.flows.ends.next(w.now, flow) {
             Some((Outgoing::Data(data), timer)) => {
-                let spec = &w.flows.specs[flow as usize];
+                let spec = &w.flows.specs[flow];
                 let (ends, priority) = ((self.id, spec.receiver()), spec.priority);
-                self.send(w, || data_packet(ends, flow, priority, &data));
-                self.has_sent(w, (flow, timer));
+                self.send(w, || data_packet(ends, flow.whole(), priority, &data));
+                self.has_sent(w, (flow.whole(), timer));
             }
             Some((other, timer)) => self.send_otherwise(w, flow, (other, timer)),
             None => self.send_udp(w, flow),
         }
     }
 
-    /// A data packet of this number has been sent, and its sender wants this timer.
+    /// A data packet of this subflow has been sent, and its sender wants this timer.
     #[inline(always)]
-    fn has_sent(&mut self, w: &World<'_>, (number, timer): (u32, Time)) {
+    fn has_sent(&mut self, w: &World<'_>, (subflow, timer): (SubflowId, Time)) {
         if w.net.has_series() {
             self.tally.sent += 1;
         }
-        self.plan_timer(number, timer);
+        self.plan_timer(subflow, timer);
     }
 
     /// A flow sends on one of several paths, or opens its connection.
     #[cold]
-    fn send_otherwise(&mut self, w: &mut World<'_>, flow: u32, (what, timer): (Outgoing, Time)) {
-        let spec = &w.flows.specs[flow as usize];
+    fn send_otherwise(&mut self, w: &mut World<'_>, flow: FlowId, (what, timer): (Outgoing, Time)) {
+        let spec = &w.flows.specs[flow];
         let (ends, priority) = ((self.id, spec.receiver()), spec.priority);
-        let number_of = |w: &World<'_>, path: usize| w.flows.number(flow, path);
         match what {
             Outgoing::Data(data) => {
-                let packet = data_packet(ends, flow, priority, &data);
+                let packet = data_packet(ends, flow.whole(), priority, &data);
                 self.send_tagged(w, packet.into());
-                self.has_sent(w, (flow, timer));
+                self.has_sent(w, (flow.whole(), timer));
             }
             Outgoing::OnPath(path, data, option) => {
-                let number = number_of(w, path);
-                let packet = data_packet(ends, number, priority, &data);
+                let subflow = w.flows.subflow(flow, path);
+                let packet = data_packet(ends, subflow, priority, &data);
                 self.send_tagged(w, InHand::with_body(packet, option));
-                self.has_sent(w, (number, timer));
+                self.has_sent(w, (subflow, timer));
             }
             Outgoing::Request { seq, wire, option } => {
                 let data = Data { seq, len: 0, wire, flags: BARE | URGENT };
-                let packet = data_packet(ends, flow, priority, &data);
+                let packet = data_packet(ends, flow.whole(), priority, &data);
                 self.send_tagged(w, if option.is_empty() { packet.into() } else { InHand::with_body(packet, option) });
-                self.plan_timer(flow, timer);
+                self.plan_timer(flow.whole(), timer);
             }
             Outgoing::Greeting { path, wire, flags, follows } => {
-                let number = number_of(w, path);
-                self.greet(w, number, (0, wire, flags));
-                self.plan_timer(number, timer);
+                let subflow = w.flows.subflow(flow, path);
+                self.greet(w, subflow, (0, wire, flags));
+                self.plan_timer(subflow, timer);
                 if follows && let Some(next) = w.flows.ends.next(w.now, flow) {
                     self.send_otherwise(w, flow, next);
                 }
@@ -336,15 +335,15 @@ impl Host {
 
     /// A UDP flow sends.
     #[cold]
-    fn send_udp(&mut self, w: &mut World<'_>, flow: u32) {
+    fn send_udp(&mut self, w: &mut World<'_>, flow: FlowId) {
         let Some((udp, config)) = w.flows.udp(flow) else { return };
         let Some(Outgoing::Data(data)) = udp.machine.next(config, w.now) else { return };
         // Only now: the last packets may have waited for others at the NIC.
         let sent_in_full = udp.machine.is_sent();
-        let spec = &w.flows.specs[flow as usize];
-        let packet = data_packet((self.id, spec.receiver()), flow, spec.priority, &data);
+        let spec = &w.flows.specs[flow];
+        let packet = data_packet((self.id, spec.receiver()), flow.whole(), spec.priority, &data);
         self.send_tagged(w, packet.into());
-        self.has_sent(w, (flow, Time::NEVER));
+        self.has_sent(w, (flow.whole(), Time::NEVER));
         if sent_in_full {
             self.sent_in_full(w, flow);
         }
@@ -359,7 +358,7 @@ impl Host {
         }
         let hooks = edge.hooks();
         if packet.is(RETRANSMIT) && packet.kind == Kind::Data && hooks.has(Hooks::LOSS) {
-            let way = w.flows.lane(packet.flow).map_or(Way::ANY, |lane| lane.way_of(packet.seq));
+            let way = w.flows.lane(packet.subflow()).map_or(Way::ANY, |lane| lane.way_of(packet.seq));
             self.tell(w, packet.dst, (way, Some(packet.key())), Event::Retransmit);
         }
         let Some(edge) = w.edge.as_mut() else { return };
@@ -391,7 +390,7 @@ impl Host {
             let packet = &hand.packet;
             w.log.lost.add(packet.wire);
             if packet.of_flow() {
-                w.flows.left(packet.flow);
+                w.flows.left(packet.subflow());
             }
             return;
         }
@@ -406,7 +405,7 @@ impl Host {
             if verdict == Verdict::Consume {
                 w.log.consumed.add(packet.wire);
                 if packet.of_flow() {
-                    w.flows.left(packet.flow);
+                    w.flows.left(packet.subflow());
                 }
                 self.perform(w, None);
                 return;
@@ -489,10 +488,10 @@ impl Host {
 
 /// A data packet between two hosts.
 #[inline(always)]
-fn data_packet((src, dst): (HostId, HostId), flow: u32, priority: u8, data: &Data) -> Packet {
+fn data_packet((src, dst): (HostId, HostId), subflow: SubflowId, priority: u8, data: &Data) -> Packet {
     Packet {
         seq: data.seq,
-        flow,
+        flow: subflow.number(),
         src: Address::host(src),
         dst: Address::host(dst),
         wire: data.wire,

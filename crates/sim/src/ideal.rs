@@ -6,6 +6,7 @@ mod crossing;
 mod cuts;
 
 use crate::engine::Sim;
+use crate::ids::FlowId;
 use crate::packet::Clock;
 use crate::spec::Ideal;
 use crate::topology::{BestPaths, LinkSpec};
@@ -19,22 +20,21 @@ pub(crate) fn of_flows(sim: &Sim<'_>, ideal: Ideal, go_on: GoOn<'_>) -> Vec<u64>
     let topology = &sim.net.topology;
     let mut best = BestPaths::default();
     let mut bounds = Bounds::new(topology, sim.net.clock);
-    let flows = sim.world.flows.specs.iter().enumerate();
+    let flows = sim.world.flows.specs.numbered();
     flows
-        .map(|(number, flow)| {
+        .map(|(id, flow)| {
             if flow.size == 0 || !go_on() {
                 return 0;
             }
-            let is_tcp = sim.world.flows.is_tcp(number as u32);
-            let (payload, header) = if is_tcp {
-                (u64::from(sim.net.frame.mss), u64::from(sim.net.frame.header))
-            } else {
-                (u64::from(sim.world.flows.udp[sim.world.flows.udp_of[number] as usize].packet_bytes), 0)
+            let udp = sim.world.flows.schedule(id);
+            let (payload, header) = match udp {
+                None => (u64::from(sim.net.frame.mss), u64::from(sim.net.frame.header)),
+                Some(udp) => (u64::from(udp.packet_bytes), 0),
             };
             match ideal {
                 Ideal::Bound => {
-                    let patience = if is_tcp { sim.world.flows.facts.patience.0 } else { u64::MAX };
-                    bounds.of(flow.sender(), flow.receiver(), &data(sim, number as u32, (payload, header)), patience)
+                    let patience = if udp.is_none() { sim.world.flows.facts.patience.0 } else { u64::MAX };
+                    bounds.of(flow.sender(), flow.receiver(), &data(sim, id, (payload, header)), patience)
                 }
                 Ideal::BestPath => {
                     let paths = best.between(topology, flow.sender(), flow.receiver());
@@ -47,9 +47,9 @@ pub(crate) fn of_flows(sim: &Sim<'_>, ideal: Ideal, go_on: GoOn<'_>) -> Vec<u64>
 
 /// What a flow sends, of packets of `payload` with a `header` each. Those of a message that is split over queue pairs have
 /// other sizes, and leave in an order that pacing decides: each byte of them counts by itself, which none can beat.
-fn data(sim: &Sim<'_>, number: u32, (payload, header): (u64, u64)) -> Data {
-    let (flows, size) = (&sim.world.flows, sim.world.flows.specs[number as usize].size);
-    let is_split = flows.is_tcp(number) && flows.facts.protocol == Protocol::Roce && flows.subflows > 0;
+fn data(sim: &Sim<'_>, id: FlowId, (payload, header): (u64, u64)) -> Data {
+    let (flows, size) = (&sim.world.flows, sim.world.flows.specs[id].size);
+    let is_split = flows.is_tcp(id) && flows.facts.protocol == Protocol::Roce && flows.subflows > 0;
     match is_split {
         true => Data::new(wire_bytes(size, flows.subflows, (payload, header)), 1, 0),
         false => Data::new(size, payload, header),

@@ -1,7 +1,8 @@
 //! Numbers that say of what they are, so that one cannot stand where another belongs.
 //!
-//! A number becomes an id where it is made: by [`Topology`](crate::topology::Topology) for what is wired. It is a number
-//! again where it is told to people, mixed into a hash or drawn from.
+//! A number becomes an id where it is made: by [`Topology`](crate::topology::Topology) for what is wired, by
+//! [`Flows`](crate::flows::Flows) for what is sent. It is a number again where it is told to people, mixed into a hash or
+//! drawn from.
 
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut, Range};
@@ -40,7 +41,7 @@ macro_rules! ids {
                 self.0 as usize
             }
 
-            /// The first so many.
+            /// The first `count`.
             #[inline]
             pub fn first(count: u32) -> impl DoubleEndedIterator<Item = $name> + ExactSizeIterator + Clone {
                 (0..count).map($name)
@@ -76,10 +77,23 @@ ids! {
     SwitchId;
     /// A node: a host, or a switch counted behind all hosts.
     NodeId;
+    /// A flow. Numbered by start.
+    FlowId;
+    /// What of a flow goes by one path: all of it, or a subflow of MPTCP, or the part of a message that one queue pair
+    /// carries. Packets name it.
+    SubflowId;
+}
+
+impl FlowId {
+    /// All of it, where it has one path: that goes by the flow's own number.
+    #[inline(always)]
+    pub const fn whole(self) -> SubflowId {
+        SubflowId(self.0)
+    }
 }
 
 impl LinkId {
-    /// The in-link of the same node that is so many ports on.
+    /// The in-link of the same node, this many ports further on.
     #[inline(always)]
     pub const fn plus(self, ports: u16) -> LinkId {
         LinkId(self.0 + ports as u32)
@@ -100,12 +114,17 @@ pub struct Table<K, T> {
 }
 
 impl<K: Id, T> Table<K, T> {
-    /// The same for each of so many.
+    /// The same value `count` times.
     pub fn filled(value: T, count: usize) -> Table<K, T>
     where
         T: Clone,
     {
         vec![value; count].into_iter().collect()
+    }
+
+    /// All, in the order of numbers.
+    pub fn into_list(self) -> Vec<T> {
+        self.list
     }
 
     /// How many there are.
@@ -121,6 +140,11 @@ impl<K: Id, T> Table<K, T> {
     /// That of an id, if there is a place for it.
     pub fn get(&self, id: K) -> Option<&T> {
         self.list.get(id.index())
+    }
+
+    /// That of an id, to be changed, if there is a place for it.
+    pub fn get_mut(&mut self, id: K) -> Option<&mut T> {
+        self.list.get_mut(id.index())
     }
 
     /// All, in the order of numbers.

@@ -4,9 +4,9 @@
 //! hosts are worked off does not matter. What ranks of a server send to each other without the network goes as [`News`]
 //! from host to host: its delay bounds the windows of the engine, as the delay of a link does.
 
-use crate::ids::HostId;
+use crate::ids::{FlowId, HostId, Table};
 use crate::workload::FlowSpec;
-use crate::workload::dag::{Action, Milestone, Programme, Table};
+use crate::workload::dag::{self, Action, Milestone, Programme};
 use spinewise_policy::{Span, Time};
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ pub enum Due {
     /// Nothing.
     Nothing,
     /// It starts this flow.
-    Flow(u32),
+    Flow(FlowId),
     /// It looks again then.
     Again(Time),
 }
@@ -54,7 +54,7 @@ pub struct Part {
     /// The number of the first.
     pub from: u32,
     /// What waits for what.
-    pub table: Arc<Table>,
+    pub table: Arc<dag::Table>,
 }
 
 /// The operations of a run.
@@ -74,7 +74,7 @@ pub struct Operations {
     /// When units are free.
     free_at: Vec<Time>,
     /// The send of each flow, [`NONE`] of others.
-    of_flow: Vec<u32>,
+    of_flow: Table<FlowId, u32>,
     /// Those that wait for none, by host: `first[h]..first[h + 1]`.
     begin: Vec<u32>,
     first: Vec<u32>,
@@ -91,11 +91,11 @@ const NONE: u32 = u32::MAX;
 
 impl Operations {
     /// Of programmes whose flows are numbered as in `specs`.
-    pub fn new(programmes: Vec<Programme>, specs: &[FlowSpec], hosts: u32) -> Operations {
+    pub fn new(programmes: Vec<Programme>, specs: &Table<FlowId, FlowSpec>, hosts: u32) -> Operations {
         if programmes.is_empty() {
             return Operations::default();
         }
-        let mut this = Operations { of_flow: vec![NONE; specs.len()], ..Operations::default() };
+        let mut this = Operations { of_flow: Table::filled(NONE, specs.len()), ..Operations::default() };
         for programme in programmes {
             this.add(programme);
         }
@@ -121,7 +121,7 @@ impl Operations {
         self.left.extend(table.operations().iter().map(|operation| operation.needs));
         for (host, mut action) in actions {
             match &mut action {
-                Action::Send(flow) => self.of_flow[*flow as usize] = self.list.len() as u32,
+                Action::Send(flow) => self.of_flow[FlowId::new(*flow)] = self.list.len() as u32,
                 Action::Compute { unit, .. } | Action::Copy { unit, .. } => *unit += first_unit,
                 Action::Receive => {}
             }
@@ -137,8 +137,8 @@ impl Operations {
     }
 
     /// The flows that operations start.
-    pub fn flows(&self) -> impl Iterator<Item = u32> {
-        (0u32..).zip(&self.of_flow).filter(|&(_, &operation)| operation != NONE).map(|(flow, _)| flow)
+    pub fn flows(&self) -> impl Iterator<Item = FlowId> {
+        self.of_flow.numbered().filter(|&(_, &operation)| operation != NONE).map(|(flow, _)| flow)
     }
 
     /// The operations of a host that wait for none, and when they may start.
@@ -178,7 +178,7 @@ impl Operations {
         match (self.states[n as usize], action) {
             (State::Waiting, Action::Send(flow)) => {
                 self.start(n, now);
-                Due::Flow(flow)
+                Due::Flow(FlowId::new(flow))
             }
             (State::Waiting, Action::Receive) => {
                 self.start(n, now);
@@ -230,8 +230,8 @@ impl Operations {
     }
 
     /// All of a flow has been received.
-    pub fn received(&mut self, flow: u32, now: Time) {
-        if let Some(&send) = self.of_flow.get(flow as usize)
+    pub fn received(&mut self, flow: FlowId, now: Time) {
+        if let Some(&send) = self.of_flow.get(flow)
             && send != NONE
         {
             self.land(self.mate(send), now);
@@ -239,8 +239,8 @@ impl Operations {
     }
 
     /// All of a flow is acknowledged.
-    pub fn acknowledged(&mut self, flow: u32, now: Time) {
-        if let Some(&send) = self.of_flow.get(flow as usize)
+    pub fn acknowledged(&mut self, flow: FlowId, now: Time) {
+        if let Some(&send) = self.of_flow.get(flow)
             && send != NONE
         {
             self.end(send, now);

@@ -59,7 +59,7 @@ pub struct Outcome {
 impl Outcome {
     /// Closes the account of a run that stopped at `stop`, while it may go on: what is left off is not whole.
     pub fn close(spec: &Spec, mut sim: Sim, stop: Time, loads: Option<Loads>, go_on: GoOn<'_>) -> Outcome {
-        for flow in 0..sim.world.flows.specs.len() as u32 {
+        for flow in sim.world.flows.specs.ids() {
             sim.world.flows.keep_account(flow);
         }
         debug_assert!(sim.switches.iter().all(Switch::accounts_agree), "a buffer's account");
@@ -97,7 +97,7 @@ impl Outcome {
         let collectives = collectives::columns_of(&sim.world.flows, &jobs, spec.metrics.keep_flows_up_to);
         let flows = if keep { flows::columns_of(&sim, &jobs, &ideal, &cut_off) } else { Vec::new() };
         let series = series::columns_of(&sim.world.log.points);
-        let (records, specs) = (sim.world.flows.records, sim.world.flows.specs);
+        let (records, specs) = (sim.world.flows.records.into_list(), sim.world.flows.specs.into_list());
         Outcome { flows, collectives, series, packets, report, hash, records, specs }
     }
 }

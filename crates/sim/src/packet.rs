@@ -1,6 +1,7 @@
 //! The packet: one cache line, carried by value from ring to ring.
 
 use crate::address::Address;
+use crate::ids::SubflowId;
 use spinewise_policy::{FlowKey, Hashed, Kind, Port, Time, Way};
 
 /// Congestion experienced (RFC 3168).
@@ -48,7 +49,7 @@ pub struct Packet {
     /// First payload byte; next byte expected on an ACK; the instant of turning round on a probe reply; the length of a
     /// pause.
     pub seq: u64,
-    /// Flow number; number of the probe; flow key a message names.
+    /// Number of the subflow; number of the probe; flow key a message names.
     pub flow: u32,
     /// Source device.
     pub src: Address,
@@ -97,6 +98,12 @@ impl Packet {
             Kind::Ack | Kind::ProbeReply | Kind::Message | Kind::Pause => true,
             Kind::Probe => false,
         }
+    }
+
+    /// What of a flow it carries or acknowledges, if it is of one.
+    #[inline(always)]
+    pub fn subflow(&self) -> SubflowId {
+        SubflowId::new(self.flow)
     }
 
     /// Its data priority.

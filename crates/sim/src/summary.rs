@@ -198,7 +198,7 @@ impl Summary {
         let mut classes = Class::all(&spec.metrics.size_classes);
         let mut totals = Totals::new(flows);
         let mut entries: Vec<Entry<'_>> = spec.traffic.iter().map(|of| Entry::new(of, &spec.metrics, flows)).collect();
-        for (number, ((flow, record), &ideal)) in (0u32..).zip(flows.specs.iter().zip(&flows.records).zip(ideal)) {
+        for (((id, flow), record), &ideal) in flows.specs.numbered().zip(&flows.records).zip(ideal) {
             let entry = &mut entries[usize::from(flow.entry)];
             entry.flows += 1;
             entry.finished += u64::from(record.fct != 0);
@@ -206,7 +206,7 @@ impl Summary {
             if flow.size > 0 {
                 entry.classes.iter_mut().for_each(|class| class.add(flow.size, record.fct, ideal));
             }
-            if flows.is_tcp(number) {
+            if flows.is_tcp(id) {
                 totals.add(record);
                 classes.iter_mut().for_each(|class| class.add(flow.size, record.fct, ideal));
             }

@@ -215,7 +215,7 @@ impl Switch {
             Verdict::Consume => {
                 w.log.consumed.add(packet.wire);
                 if packet.of_flow() {
-                    w.flows.left(packet.flow);
+                    w.flows.left(packet.subflow());
                 }
             }
             Verdict::Forward => self.queue(w, in_port, out, hand),
@@ -330,7 +330,7 @@ impl Switch {
     #[inline(never)]
     fn look_and_queue(&mut self, w: &mut World<'_>, in_port: u16, out: u16, hand: &mut InHand) {
         if in_port < self.host_ports && hand.packet.kind == Kind::Data {
-            w.flows.leaves_rack(hand.packet.flow, out);
+            w.flows.leaves_rack(hand.packet.subflow(), out);
         }
         if w.net.topology.as_wired && self.down.contains(&out) {
             self.lose(w, &hand.packet);
@@ -560,7 +560,7 @@ fn strip_header(packet: &mut Packet) {
 fn count_lost(w: &mut World<'_>, packet: &Packet) {
     w.log.lost.add(packet.wire - u16::from(packet.fabric_header));
     if packet.of_flow() {
-        w.flows.left(packet.flow);
+        w.flows.left(packet.subflow());
     }
 }
 
@@ -568,6 +568,6 @@ fn count_lost(w: &mut World<'_>, packet: &Packet) {
 fn drop_packet(w: &mut World<'_>, packet: &Packet) {
     w.log.dropped.add(packet.wire - u16::from(packet.fabric_header));
     if packet.of_flow() {
-        w.flows.left(packet.flow);
+        w.flows.left(packet.subflow());
     }
 }

@@ -1,6 +1,7 @@
 //! What a node has planned: its own small heap, and a short queue for when its lines become free. Both are ordered by
 //! (instant, class, what), never by insertion.
 
+use crate::ids::{FlowId, SubflowId};
 use spinewise_policy::{FlowKey, Key, Time, Way};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -46,18 +47,18 @@ pub enum What {
     Operation(u32),
     /// What this operation receives has come without the network.
     Landed(u32),
-    /// Retransmission timer of a flow.
-    Retransmit(u32),
-    /// Delayed-ACK timer of a flow.
-    DelayedAck(u32),
+    /// Retransmission timer of a subflow.
+    Retransmit(SubflowId),
+    /// Delayed-ACK timer of a subflow.
+    DelayedAck(SubflowId),
     /// A receiver that paces its senders grants credit.
     Credit,
     /// It looks how its senders fare.
     Adapt,
-    /// Data of a flow that waits below TCP may be passed on.
-    Resequence(u32),
+    /// Data of a subflow that waits below TCP may be passed on.
+    Resequence(SubflowId),
     /// A paced packet of a flow is due.
-    Pace(u32),
+    Pace(FlowId),
     /// Nobody answered this probe.
     ProbeLost(u32),
     /// A timer of the scheme.
@@ -97,9 +98,9 @@ impl Entry {
             What::Gate(gate) => (5, u64::from(gate)),
             What::Operation(number) => (6, u64::from(number)),
             What::Landed(number) => (7, u64::from(number)),
-            What::Retransmit(flow) => (8, u64::from(flow)),
-            What::DelayedAck(flow) => (9, u64::from(flow)),
-            What::Pace(flow) => (10, u64::from(flow)),
+            What::Retransmit(subflow) => (8, u64::from(subflow.number())),
+            What::DelayedAck(subflow) => (9, u64::from(subflow.number())),
+            What::Pace(flow) => (10, u64::from(flow.number())),
             What::ProbeLost(probe) => (11, u64::from(probe)),
             What::Scheme(Key::Flow(flow, n)) => (12, u64::from(flow.0) << 8 | u64::from(n)),
             What::Scheme(Key::Route(peer, way, n)) => {
@@ -107,7 +108,7 @@ impl Entry {
             }
             What::Scheme(Key::Node(n)) => (14, u64::from(n)),
             What::RenewPause(port, priority) => (15, u64::from(port) << 8 | u64::from(priority)),
-            What::Resequence(flow) => (16, u64::from(flow)),
+            What::Resequence(subflow) => (16, u64::from(subflow.number())),
             What::Credit => (17, 0),
             What::Adapt => (18, 0),
             What::Tick => (19, 0),
@@ -151,15 +152,15 @@ impl Entry {
             5 => What::Gate(subject as u32),
             6 => What::Operation(subject as u32),
             7 => What::Landed(subject as u32),
-            8 => What::Retransmit(subject as u32),
-            9 => What::DelayedAck(subject as u32),
-            10 => What::Pace(subject as u32),
+            8 => What::Retransmit(SubflowId::new(subject as u32)),
+            9 => What::DelayedAck(SubflowId::new(subject as u32)),
+            10 => What::Pace(FlowId::new(subject as u32)),
             11 => What::ProbeLost(subject as u32),
             12 => What::Scheme(Key::Flow(FlowKey((subject >> 8) as u32), subject as u8)),
             13 => What::Scheme(Key::Route((subject >> 24) as u32, Way((subject >> 8) as u16), subject as u8)),
             14 => What::Scheme(Key::Node(subject as u8)),
             15 => What::RenewPause((subject >> 8) as u16, subject as u8),
-            16 => What::Resequence(subject as u32),
+            16 => What::Resequence(SubflowId::new(subject as u32)),
             17 => What::Credit,
             18 => What::Adapt,
             19 => What::Tick,
@@ -330,15 +331,15 @@ mod tests {
         (What::Gate(u32::MAX), Class::Timer),
         (What::Operation(9), Class::Timer),
         (What::Landed(u32::MAX), Class::Timer),
-        (What::Retransmit(1), Class::Timer),
-        (What::DelayedAck(0), Class::Timer),
-        (What::Pace(7), Class::Timer),
+        (What::Retransmit(SubflowId::new(1)), Class::Timer),
+        (What::DelayedAck(SubflowId::new(0)), Class::Timer),
+        (What::Pace(FlowId::new(7)), Class::Timer),
         (What::ProbeLost(u32::MAX), Class::Timer),
         (What::Scheme(Key::Flow(FlowKey(u32::MAX), 3)), Class::Timer),
         (What::Scheme(Key::Route(u32::MAX, Way(u16::MAX), u8::MAX)), Class::Timer),
         (What::Scheme(Key::Node(200)), Class::Timer),
         (What::RenewPause(u16::MAX, 7), Class::Timer),
-        (What::Resequence(u32::MAX), Class::Timer),
+        (What::Resequence(SubflowId::new(u32::MAX)), Class::Timer),
         (What::Credit, Class::Timer),
         (What::Adapt, Class::Timer),
         (What::Tick, Class::Tick),
@@ -384,7 +385,7 @@ mod tests {
                 let at = Time(now + u64::from(rng.below(200)));
                 let port = rng.below(40) as u16;
                 let what = match rng.below(4) {
-                    0 => What::Retransmit(u32::from(port)),
+                    0 => What::Retransmit(SubflowId::new(u32::from(port))),
                     1 => What::LateTransmitDone(port),
                     _ => What::TransmitDone(port),
                 };

@@ -20,6 +20,7 @@ mod table;
 
 use crate::choices::Recorder;
 use crate::engine::Sim;
+use crate::ids::FlowId;
 use crate::outcome::{Outcome, Values};
 use crate::setup::{Failure, Setup, Tuning, closed};
 use crate::spec::{Spec, SpecError};
@@ -69,8 +70,8 @@ pub fn simulate(spec: &Spec, tuning: Tuning, flows: &[u32], watch: Watch<'_>) ->
     let Setup { net, start, loads } = Setup::build(spec, tuning, &Warden::new(watch))?;
     let mut sim = Sim::new(&net, start);
     check(&sim, spec, flows)?;
-    let numbers: Vec<u32> = flows.iter().flat_map(|&flow| sim.world.flows.numbers(flow)).collect();
-    sim.world.log.recorder = Some(Box::new(Recorder::new(sim.world.flows.count(), &numbers)));
+    let subflows = flows.iter().flat_map(|&flow| sim.world.flows.subflows_of(FlowId::new(flow)));
+    sim.world.log.recorder = Some(Box::new(Recorder::new(sim.world.flows.count(), subflows)));
     let stop = sim.finish(spec, tuning, watch)?;
     let recorder = sim.world.log.recorder.take().map(|recorder| *recorder).unwrap_or_default();
     let mut outcome = closed(spec, sim, (stop, loads), watch)?;
@@ -108,7 +109,7 @@ fn check(sim: &Sim<'_>, spec: &Spec, flows: &[u32]) -> Result<(), SpecError> {
         ));
     }
     for &flow in flows {
-        let Some(found) = sim.world.flows.specs.get(flow as usize) else {
+        let Some(found) = sim.world.flows.specs.get(FlowId::new(flow)) else {
             let allowed = match sim.world.flows.specs.len() {
                 0 => "none: the run has no flows".into(),
                 n => format!("a flow of this run, 0 to {}", n - 1),

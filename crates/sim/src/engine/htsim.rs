@@ -192,7 +192,7 @@ impl Run {
         while let Some((at, what)) = sim.hosts[host].timers.pop() {
             match (what, sim.next_flow(host)) {
                 // All flows are planned before anything has happened, in their order.
-                (What::FlowStart, Some(flow)) => self.plans.plan_as(u64::from(flow), at, Event::Plan(node, what)),
+                (What::FlowStart, Some(flow)) => self.plans.plan_as(flow.number().into(), at, Event::Plan(node, what)),
                 _ => self.plans.plan(at.max(now), Event::Plan(node, what)),
             }
         }

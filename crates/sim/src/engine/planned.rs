@@ -15,7 +15,6 @@ use super::Sim;
 use super::plans::{self, FIRST, Plans};
 use crate::ids::{HostId, LinkId, NodeId, Table};
 use crate::operations::News;
-use crate::packet::Packet;
 use crate::timers::What;
 use crate::warden::{Interrupted, Watch};
 use spinewise_policy::{Kind, Time};
@@ -145,8 +144,11 @@ impl Run {
         let mut hand = sim.take_off(link, now);
         self.sent[link].known -= 1;
         let node = sim.world.wires.to[link];
-        let Packet { kind, flow, .. } = hand.packet;
-        let under_way = kind == Kind::Ack && sim.world.flows.records[flow as usize].sender_fct == 0;
+        let kind = hand.packet.kind;
+        let under_way = kind == Kind::Ack && {
+            let flows = &sim.world.flows;
+            flows.records[flows.flow_of(hand.packet.subflow())].sender_fct == 0
+        };
         let hops = sim.world.wires.hops;
         sim.arrive(node, link, now, &mut hand);
         let heard = match kind {
@@ -245,7 +247,7 @@ impl Run {
         while let Some((at, what)) = sim.hosts[host].timers.pop() {
             match (what, sim.next_flow(host)) {
                 (What::FlowStart, Some(flow)) => {
-                    self.plans.plan_as(u64::from(flow), at, Event::Plan(node, what));
+                    self.plans.plan_as(flow.number().into(), at, Event::Plan(node, what));
                 }
                 _ => self.plans.plan(at.max(now), Event::Plan(node, what)),
             }

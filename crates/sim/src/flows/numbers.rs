@@ -5,6 +5,7 @@
 //! costs more than the bounds check it stands for.
 
 use super::Flows;
+use crate::ids::{FlowId, SubflowId};
 
 impl Flows {
     /// How many numbers there are, of flows and subflows.
@@ -12,45 +13,43 @@ impl Flows {
         self.specs.len() * (1 + self.subflows as usize)
     }
 
-    /// How many subflows a flow has, 0 without MPTCP.
-    pub fn subflows_of(&self, flow: u32) -> u32 {
-        match self.specs[flow as usize].subflows {
-            0 => self.subflows,
-            fewer => u32::from(fewer).min(self.subflows),
+    /// What of `flow` goes by this path.
+    #[inline]
+    pub fn subflow(&self, flow: FlowId, path: usize) -> SubflowId {
+        match self.subflows {
+            0 => flow.whole(),
+            many => SubflowId::new(self.specs.len() as u32 + flow.number() * many + path as u32),
         }
     }
 
-    /// The number of subflow `n` of `flow`.
-    #[inline]
-    pub fn subflow(&self, flow: u32, n: usize) -> u32 {
-        self.specs.len() as u32 + flow * self.subflows + n as u32
+    /// What the packets of `flow` go by: all of it, or each of its subflows.
+    pub fn subflows_of(&self, flow: FlowId) -> impl ExactSizeIterator<Item = SubflowId> + use<> {
+        let (first, count) = match (self.subflows, self.specs[flow].subflows) {
+            (0, _) => (flow.whole(), 1),
+            _ if !self.is_tcp(flow) => (flow.whole(), 1),
+            (many, 0) => (self.subflow(flow, 0), many),
+            (many, fewer) => (self.subflow(flow, 0), many.min(fewer.into())),
+        };
+        SubflowId::each(first..SubflowId::new(first.number() + count))
     }
 
-    /// The number that packets of `flow` on this path go by.
+    /// Whose it is.
     #[inline]
-    pub fn number(&self, flow: u32, path: usize) -> u32 {
-        if self.subflows == 0 { flow } else { self.subflow(flow, path) }
-    }
-
-    /// The numbers that the packets of `flow` go by: its own, or those of its subflows.
-    pub fn numbers(&self, flow: u32) -> std::ops::Range<u32> {
-        if self.subflows == 0 || !self.is_tcp(flow) {
-            return flow..flow + 1;
+    pub fn flow_of(&self, subflow: SubflowId) -> FlowId {
+        match subflow.number().checked_sub(self.specs.len() as u32) {
+            None => FlowId::new(subflow.number()),
+            Some(above) => FlowId::new(above / self.subflows),
         }
-        self.subflow(flow, 0)..self.subflow(flow, self.subflows_of(flow) as usize)
     }
 
-    /// Of which flow this is the number, and of which of its subflows, if it is one's.
+    /// Which of the paths of its flow it goes by, if that has several.
     #[inline]
-    pub fn flow_of(&self, number: u32) -> (u32, Option<usize>) {
-        match number.checked_sub(self.specs.len() as u32) {
-            None => (number, None),
-            Some(above) => (above / self.subflows, Some((above % self.subflows) as usize)),
-        }
+    pub fn path_of(&self, subflow: SubflowId) -> Option<u32> {
+        Some(subflow.number().checked_sub(self.specs.len() as u32)? % self.subflows)
     }
 
     /// Does this subflow join a connection that others have opened?
-    pub fn joins(&self, number: u32) -> bool {
-        self.flow_of(number).1.is_some_and(|n| n > 0)
+    pub fn joins(&self, subflow: SubflowId) -> bool {
+        self.path_of(subflow).is_some_and(|path| path > 0)
     }
 }

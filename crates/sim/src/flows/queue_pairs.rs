@@ -18,12 +18,12 @@ impl Flows {
         let TransportSpec::Rdma(RdmaConfig { queue_pairs: Some(many), .. }) = *transport else { return None };
         let mut turns = BTreeMap::new();
         let mut pairs: Vec<u32> = Vec::with_capacity(self.count());
-        for (number, flow) in (0u32..).zip(&self.specs) {
+        for (number, flow) in self.specs.numbered() {
             pairs.push(if self.is_tcp(number) {
                 let turn = turns.entry((flow.src, flow.dst)).or_insert(0);
                 std::mem::replace(turn, (*turn + 1) % many)
             } else {
-                OWN | number
+                OWN | number.number()
             });
         }
         pairs.extend(self.specs.iter().flat_map(|_| 0..self.subflows));

@@ -1,6 +1,7 @@
 //! UDP flows, which stand beside those of the run's transport; and what is asked of a flow of either kind.
 
 use super::{Flows, TCP};
+use crate::ids::{FlowId, SubflowId};
 use crate::packet::{BARE, Packet};
 use crate::transport::contract::{Sender, Start};
 use crate::transport::{Lane, Paced, Sending, UdpConfig};
@@ -11,14 +12,14 @@ pub(super) type Udp<'a> = (&'a mut Sending<Paced>, &'a UdpConfig);
 
 impl Flows {
     /// The sending end of a UDP flow, if it is one that has started.
-    pub fn udp(&mut self, flow: u32) -> Option<Udp<'_>> {
-        let place = *self.udp_of.get(flow as usize)? as usize;
+    pub fn udp(&mut self, flow: FlowId) -> Option<Udp<'_>> {
+        let place = *self.udp_of.get(flow)? as usize;
         Some((self.udp_ends.get_mut(place)?.as_deref_mut()?, &self.udp[place]))
     }
 
     /// A flow starts.
     pub fn start(&mut self, start: &Start) {
-        match self.udp_of[start.number as usize] {
+        match self.udp_of[start.flow] {
             TCP => self.ends.start(start),
             udp => {
                 let machine = Paced::new(&self.udp[udp as usize], start);
@@ -28,69 +29,70 @@ impl Flows {
     }
 
     /// Is it a UDP flow that has started?
-    pub(super) fn paces(&self, flow: u32) -> bool {
-        self.udp_ends.get(self.udp_of[flow as usize] as usize).is_some_and(Option::is_some)
+    pub(super) fn paces(&self, flow: FlowId) -> bool {
+        self.udp_ends.get(self.udp_of[flow] as usize).is_some_and(Option::is_some)
     }
 
     /// Has this flow of the NIC's round something to send? If not it leaves the round.
     #[inline(always)]
-    pub fn stays(&mut self, flow: u32) -> bool {
+    pub fn stays(&mut self, flow: FlowId) -> bool {
         self.ends.stays(flow).unwrap_or_else(|| self.udp_stays(flow))
     }
 
     #[cold]
-    fn udp_stays(&mut self, flow: u32) -> bool {
+    fn udp_stays(&mut self, flow: FlowId) -> bool {
         self.udp(flow).is_some_and(|(sending, config)| sending.stays(config))
     }
 
     /// A flow joins the NIC's round. Was it outside?
     #[inline(always)]
-    pub fn enqueue(&mut self, flow: u32) -> bool {
+    pub fn enqueue(&mut self, flow: FlowId) -> bool {
         self.ends.enqueue(flow).unwrap_or_else(|| self.udp_enqueue(flow))
     }
 
     #[cold]
-    fn udp_enqueue(&mut self, flow: u32) -> bool {
+    fn udp_enqueue(&mut self, flow: FlowId) -> bool {
         self.udp(flow).is_some_and(|(sending, _)| sending.enqueue())
     }
 
     /// From when on a flow may send; [`Time::NEVER`] if it has nothing that may go.
     #[inline(always)]
-    pub fn may_send_from(&mut self, flow: u32) -> Time {
+    pub fn may_send_from(&mut self, flow: FlowId) -> Time {
         self.ends.may_send_from(flow).unwrap_or_else(|| self.udp_from(flow))
     }
 
     #[cold]
-    fn udp_from(&mut self, flow: u32) -> Time {
+    fn udp_from(&mut self, flow: FlowId) -> Time {
         self.udp(flow).map_or(Time::NEVER, |(sending, config)| sending.machine.may_send_from(config))
     }
 
-    /// What is kept of a flow or a subflow at its sender.
+    /// What is kept of a subflow at its sender.
     #[inline]
-    pub fn lane(&mut self, number: u32) -> Option<&mut Lane> {
-        if self.is_tcp(number) {
-            return self.ends.lane(number);
+    pub fn lane(&mut self, subflow: SubflowId) -> Option<&mut Lane> {
+        if self.goes_by_tcp(subflow) {
+            return self.ends.lane(subflow);
         }
-        self.udp(number).map(|(sending, _)| sending.lane(0))
+        let flow = self.flow_of(subflow);
+        self.udp(flow).map(|(sending, _)| sending.lane(0))
     }
 
     /// Notes the way of a data packet: changes are counted. Where the scheme has [`Hooks::LOSS`], that of an outstanding segment is
     /// kept until it is acknowledged; nobody acknowledges UDP. A request for an answer is no segment, though it names one.
     pub fn note_way(&mut self, packet: &Packet, hooks: Hooks) {
-        let is_tcp = self.is_tcp(packet.flow);
-        let Some(lane) = self.lane(packet.flow) else { return };
+        let is_tcp = self.goes_by_tcp(packet.subflow());
+        let Some(lane) = self.lane(packet.subflow()) else { return };
         let changed = lane.goes(packet.way);
         if is_tcp && hooks.has(Hooks::LOSS) && !packet.is(BARE) {
             lane.remember(packet.seq, packet.way);
         }
         if changed {
-            let (flow, _) = self.flow_of(packet.flow);
-            self.records[flow as usize].path_changes += 1;
+            let flow = self.flow_of(packet.subflow());
+            self.records[flow].path_changes += 1;
         }
     }
 
     /// Copies what a sender has counted into its flow's record.
-    pub fn keep_account(&mut self, flow: u32) {
+    pub fn keep_account(&mut self, flow: FlowId) {
         let counts = match self.ends.account(flow) {
             Some(counts) => counts,
             None => match self.udp(flow) {
@@ -98,7 +100,7 @@ impl Flows {
                 None => return,
             },
         };
-        let record = &mut self.records[flow as usize];
+        let record = &mut self.records[flow];
         record.packets = counts.packets;
         record.retransmits = counts.retransmits;
         record.timeouts = counts.timeouts;

@@ -3,7 +3,7 @@
 
 use super::Host;
 use crate::address::Address;
-use crate::ids::HostId;
+use crate::ids::{FlowId, HostId, SubflowId};
 use crate::packet::{BARE, BODY, CE, CNP, CWR, ECE, InHand, LAST_HOP, MASKED, NACK, Packet, RETRANSMIT, SYN, URGENT};
 use crate::shell::Shell;
 use crate::timers::What;
@@ -19,23 +19,23 @@ const ECHO_STEP: Span = Span::from_ns(256);
 impl Host {
     pub(super) fn receive_data(&mut self, w: &mut World<'_>, hand: &InHand) {
         let packet = &hand.packet;
-        let number = packet.flow;
-        w.flows.left(number);
+        let subflow = packet.subflow();
+        w.flows.left(subflow);
         w.log.arrived += 1;
         if packet.payload == 0 && !packet.is(BARE) {
             return self.receive_greeting(w, packet);
         }
-        let (flow, _) = w.flows.flow_of(number);
-        let record = &mut w.flows.records[flow as usize];
+        let flow = w.flows.flow_of(subflow);
+        let record = &mut w.flows.records[flow];
         // What has no payload is a header or a request, and no data.
         record.arrived += u32::from(!packet.is(BARE));
         record.marks += u32::from(packet.is(CE) && !packet.is(BARE));
-        if !w.flows.is_tcp(number) {
+        if !w.flows.goes_by_tcp(subflow) {
             self.receive_udp(w, packet);
         } else if w.flows.facts.resequences {
-            self.resequence(w, number, arrival(packet, w.now));
+            self.resequence(w, subflow, arrival(packet, w.now));
         } else {
-            self.take(w, number, &arrival(packet, w.now), || option(hand));
+            self.take(w, subflow, &arrival(packet, w.now), || option(hand));
         }
     }
 
@@ -44,64 +44,64 @@ impl Host {
     pub(super) fn take<'a>(
         &mut self,
         w: &mut World<'_>,
-        number: u32,
+        subflow: SubflowId,
         data: &Arrival,
         option: impl FnOnce() -> &'a [u8],
     ) {
-        let (flow, _) = w.flows.flow_of(number);
-        let spec = w.flows.specs[flow as usize];
-        let record = &mut w.flows.records[flow as usize];
+        let flow = w.flows.flow_of(subflow);
+        let spec = w.flows.specs[flow];
+        let record = &mut w.flows.records[flow];
         if record.fct != 0 {
             // Everything is here, and said so; the sender has missed that.
             let got = if record.sender_fct != 0 && w.net.habits.receivers_anew {
-                w.flows.ends.on_data(w.now, (number, spec.size), data, option).0
+                w.flows.ends.on_data(w.now, (subflow, spec.size), data, option).0
             } else {
                 w.flows.ends.late(spec.size, data, option)
             };
             record.out_of_order += u32::from(got.out_of_order);
-            self.answer_all(w, number, (spec.sender(), &got.answers), got.told);
+            self.answer_all(w, subflow, (spec.sender(), &got.answers), got.told);
             return;
         }
         if let Some(pacer) = &mut self.pacer {
             pacer.note(data);
         }
-        let (got, timer) = w.flows.ends.on_data(w.now, (number, spec.size), data, option);
+        let (got, timer) = w.flows.ends.on_data(w.now, (subflow, spec.size), data, option);
         record.out_of_order += u32::from(got.out_of_order);
         record.received += got.new_bytes;
         self.tally.received += got.new_bytes;
         if got.completed {
             record.fct = w.now.since(spec.start).0;
         }
-        self.answer_all(w, number, (spec.sender(), &got.answers), got.told);
+        self.answer_all(w, subflow, (spec.sender(), &got.answers), got.told);
         if got.asks {
-            self.ask_for_credit(w, number);
+            self.ask_for_credit(w, flow);
         }
         if got.completed {
             self.forget(w, flow);
             self.completed(w, flow, Upon::Received);
         } else if timer != Time::NEVER {
-            self.timers.plan(timer, What::DelayedAck(number));
+            self.timers.plan(timer, What::DelayedAck(subflow));
         }
     }
 
     /// Data of a UDP flow arrived.
     #[cold]
     fn receive_udp(&mut self, w: &mut World<'_>, packet: &Packet) {
-        let flow = packet.flow;
-        let spec = w.flows.specs[flow as usize];
-        let record = &mut w.flows.records[flow as usize];
+        let flow = w.flows.flow_of(packet.subflow());
+        let spec = w.flows.specs[flow];
+        let record = &mut w.flows.records[flow];
         record.received += u64::from(packet.payload);
         self.tally.received += u64::from(packet.payload);
         if record.received == spec.size {
             record.fct = w.now.since(spec.start).0;
             if let Some(edge) = w.edge.as_mut() {
-                edge.forget(self.id.number(), FlowKey::data(flow));
+                edge.forget(self.id.number(), FlowKey::data(flow.number()));
             }
         }
     }
 
     /// This host has received all of `flow`, or has all of it acknowledged: flows that wait for it may start.
-    fn completed(&mut self, w: &mut World<'_>, flow: u32, upon: Upon) {
+    fn completed(&mut self, w: &mut World<'_>, flow: FlowId, upon: Upon) {
         for (gate, gap) in w.flows.gates.note(flow, upon) {
             self.timers.plan(w.now + gap, What::Gate(gate));
         }
@@ -111,19 +111,19 @@ impl Host {
     }
 
     /// The scheme may drop its rows of a flow that is through, or of its subflows.
-    fn forget(&self, w: &mut World<'_>, flow: u32) {
+    fn forget(&self, w: &mut World<'_>, flow: FlowId) {
         let Some(edge) = w.edge.as_mut() else { return };
-        for number in w.flows.numbers(flow) {
-            edge.forget(self.id.number(), FlowKey::data(number));
-            edge.forget(self.id.number(), FlowKey::ack(number));
+        for subflow in w.flows.subflows_of(flow) {
+            edge.forget(self.id.number(), FlowKey::data(subflow.number()));
+            edge.forget(self.id.number(), FlowKey::ack(subflow.number()));
         }
     }
 
     /// Tells the scheme of the start or the end of a flow; with MPTCP of each of its subflows, which are flows to it.
-    fn tell_all(&mut self, w: &mut World<'_>, flow: u32, event: Event) {
-        let dst = w.flows.specs[flow as usize].receiver();
-        for number in w.flows.numbers(flow) {
-            self.tell(w, Address::host(dst), (Way::ANY, Some(FlowKey::data(number))), event);
+    fn tell_all(&mut self, w: &mut World<'_>, flow: FlowId, event: Event) {
+        let dst = w.flows.specs[flow].receiver();
+        for subflow in w.flows.subflows_of(flow) {
+            self.tell(w, Address::host(dst), (Way::ANY, Some(FlowKey::data(subflow.number()))), event);
         }
     }
 
@@ -132,20 +132,20 @@ impl Host {
     fn answer_all(
         &mut self,
         w: &mut World<'_>,
-        number: u32,
+        subflow: SubflowId,
         (dst, answers): (HostId, &[Option<Answer>; 2]),
         told: Option<Told>,
     ) {
         let [first, second] = answers;
         if let (Some(first), Some(_)) = (first, second) {
-            self.send_answer(w, number, (dst, first), told.clone());
+            self.send_answer(w, subflow, (dst, first), told.clone());
         }
         let Some(last) = second.as_ref().or(first.as_ref()) else { return };
         if told.is_some() {
-            return self.send_answer(w, number, (dst, last), told);
+            return self.send_answer(w, subflow, (dst, last), told);
         }
         let (src, wire) = (self.id, w.net.frame.ack_bytes as u16);
-        self.send(w, || answer_packet((src, dst), number, wire, last));
+        self.send(w, || answer_packet((src, dst), subflow, wire, last));
     }
 
     /// Sends an answer, with an option perhaps.
@@ -153,12 +153,12 @@ impl Host {
     pub(super) fn send_answer(
         &mut self,
         w: &mut World<'_>,
-        number: u32,
+        subflow: SubflowId,
         (dst, answer): (HostId, &Answer),
         told: Option<Told>,
     ) {
         let wire = w.net.frame.ack_bytes as u16 + told.as_ref().map_or(0, |told| told.wire);
-        let mut packet = answer_packet((self.id, dst), number, wire, answer);
+        let mut packet = answer_packet((self.id, dst), subflow, wire, answer);
         if w.flows.facts.returns_tags {
             packet.way = Way(packet.echo);
         }
@@ -171,22 +171,22 @@ impl Host {
 
     pub(super) fn receive_ack(&mut self, w: &mut World<'_>, hand: &InHand) {
         let packet = &hand.packet;
-        let number = packet.flow;
-        w.flows.left(number);
-        let (acked, may_send, timer) = match w.flows.ends.on_answer(w.now, number, &answer_of(packet), || option(hand))
+        let subflow = packet.subflow();
+        w.flows.left(subflow);
+        let (acked, may_send, timer) = match w.flows.ends.on_answer(w.now, subflow, &answer_of(packet), || option(hand))
         {
             Heard::Nothing => return,
-            Heard::Opened => return self.ready(w, w.flows.flow_of(number).0),
+            Heard::Opened => return self.ready(w, w.flows.flow_of(subflow)),
             Heard::Acked { acked, may_send, timer } => (acked, may_send, timer),
             Heard::Trimmed(at, timer) => return self.hear_of_trim(w, packet, (at, timer)),
         };
         self.tally.dupack3 += u64::from(acked.dupack3);
         self.tell_of_ack(w, packet, acked.newly_acked);
-        let (flow, _) = w.flows.flow_of(number);
+        let flow = w.flows.flow_of(subflow);
         if acked.done {
             return self.finish(w, flow);
         }
-        self.plan_timer(number, timer);
+        self.plan_timer(subflow, timer);
         if may_send {
             self.ready(w, flow);
         }
@@ -195,8 +195,8 @@ impl Host {
     /// A packet was trimmed on its way. It may leave again before the scheme hears of its path.
     #[cold]
     fn hear_of_trim(&mut self, w: &mut World<'_>, packet: &Packet, (at, timer): (TrimmedAt, Time)) {
-        self.plan_timer(packet.flow, timer);
-        self.ready(w, w.flows.flow_of(packet.flow).0);
+        self.plan_timer(packet.subflow(), timer);
+        self.ready(w, w.flows.flow_of(packet.subflow()));
         let event = Event::Trimmed { last_hop: at == TrimmedAt::LastHop, marked: packet.is(ECE) };
         self.tell(w, packet.src, (Way(packet.echo), Some(FlowKey::data(packet.flow))), event);
     }
@@ -213,16 +213,16 @@ impl Host {
     }
 
     /// Everything of a flow is acknowledged.
-    fn finish(&mut self, w: &mut World<'_>, flow: u32) {
+    fn finish(&mut self, w: &mut World<'_>, flow: FlowId) {
         // Before the scheme is told of the end, for it places these packets, too.
-        for number in w.flows.numbers(flow) {
-            if w.flows.ends.is_open(number) {
-                self.close(w, number);
+        for subflow in w.flows.subflows_of(flow) {
+            if w.flows.ends.is_open(subflow) {
+                self.close(w, subflow);
             }
         }
         self.tell_all(w, flow, Event::FlowEnd);
-        let start = w.flows.specs[flow as usize].start;
-        w.flows.records[flow as usize].sender_fct = w.now.since(start).0;
+        let start = w.flows.specs[flow].start;
+        w.flows.records[flow].sender_fct = w.now.since(start).0;
         w.flows.keep_account(flow);
         w.flows.ends.finish(flow);
         w.flows.open -= 1;
@@ -232,16 +232,16 @@ impl Host {
 
     /// Plans the timer of a sender, unless `at` is [`Time::NEVER`].
     #[inline(always)]
-    pub(super) fn plan_timer(&mut self, number: u32, at: Time) {
+    pub(super) fn plan_timer(&mut self, subflow: SubflowId, at: Time) {
         if at != Time::NEVER {
-            self.timers.plan(at, What::Retransmit(number));
+            self.timers.plan(at, What::Retransmit(subflow));
         }
     }
 
     pub(super) fn start_flows(&mut self, w: &mut World<'_>) {
         while self.next_flow < self.last_flow {
             let flow = w.flows.by_host[self.next_flow as usize];
-            let start = w.flows.specs[flow as usize].start;
+            let start = w.flows.specs[flow].start;
             if start > w.now {
                 self.timers.plan(start, What::FlowStart);
                 return;
@@ -255,18 +255,19 @@ impl Host {
     pub(super) fn open_gate(&mut self, w: &mut World<'_>, gate: u32) {
         let mut n = 0;
         while let Some(flow) = w.flows.gates.flow(gate, n) {
-            w.flows.specs[flow as usize].start = w.now;
+            w.flows.specs[flow].start = w.now;
             self.start_flow(w, flow);
             n += 1;
         }
     }
 
-    pub(super) fn start_flow(&mut self, w: &mut World<'_>, flow: u32) {
-        let spec @ FlowSpec { size, .. } = w.flows.specs[flow as usize];
-        let paths = w.flows.numbers(flow).len();
+    pub(super) fn start_flow(&mut self, w: &mut World<'_>, flow: FlowId) {
+        let spec @ FlowSpec { size, .. } = w.flows.specs[flow];
+        let paths = w.flows.subflows_of(flow).len();
         let hops = w.net.topology.switches_between(self.id, spec.receiver());
         let (rate, base_rtt) = (self.line().rate(w.now), w.net.base_rtt);
-        w.flows.start(&Start { now: w.now, number: flow, size, paths, rate, hops, base_rtt, frame: w.net.frame });
+        let salt = flow.number();
+        w.flows.start(&Start { now: w.now, flow, salt, size, paths, rate, hops, base_rtt, frame: w.net.frame });
         let mut ended = false;
         if let Some((udp, _)) = w.flows.udp(flow) {
             match udp.machine.next_due() {
@@ -285,48 +286,48 @@ impl Host {
     }
 
     /// A UDP flow has sent its last packet, or has none to send.
-    pub(super) fn sent_in_full(&mut self, w: &mut World<'_>, flow: u32) {
+    pub(super) fn sent_in_full(&mut self, w: &mut World<'_>, flow: FlowId) {
         if !w.flows.is_background(flow) {
             w.flows.open -= 1;
         }
-        let key = FlowKey::data(flow);
-        self.tell(w, Address::host(w.flows.specs[flow as usize].receiver()), (Way::ANY, Some(key)), Event::FlowEnd);
+        let key = FlowKey::data(flow.number());
+        self.tell(w, Address::host(w.flows.specs[flow].receiver()), (Way::ANY, Some(key)), Event::FlowEnd);
         if let Some(edge) = w.edge.as_mut() {
             edge.forget(self.id.number(), key);
         }
     }
 
-    pub(super) fn retransmit(&mut self, w: &mut World<'_>, number: u32) {
-        let (gave_up, timer) = match w.flows.ends.expire(w.now, number) {
+    pub(super) fn retransmit(&mut self, w: &mut World<'_>, subflow: SubflowId) {
+        let (gave_up, timer) = match w.flows.ends.expire(w.now, subflow) {
             Expired::Stale => return,
-            Expired::Early(at) => return self.plan_timer(number, at),
+            Expired::Early(at) => return self.plan_timer(subflow, at),
             Expired::Sends(gave_up, timer) => (gave_up, timer),
         };
-        let (flow, _) = w.flows.flow_of(number);
+        let flow = w.flows.flow_of(subflow);
         if let Some(seq) = gave_up
             && w.edge.as_ref().is_some_and(|edge| edge.hooks().has(Hooks::LOSS))
         {
-            let way = w.flows.lane(number).map_or(Way::ANY, |lane| lane.way_of(seq));
-            let dst = w.flows.specs[flow as usize].receiver();
-            self.tell(w, Address::host(dst), (way, Some(FlowKey::data(number))), Event::Timeout);
+            let way = w.flows.lane(subflow).map_or(Way::ANY, |lane| lane.way_of(seq));
+            let dst = w.flows.specs[flow].receiver();
+            self.tell(w, Address::host(dst), (way, Some(FlowKey::data(subflow.number()))), Event::Timeout);
         }
-        self.plan_timer(number, timer);
+        self.plan_timer(subflow, timer);
         self.ready(w, flow);
     }
 
-    pub(super) fn delayed_ack(&mut self, w: &mut World<'_>, number: u32) {
-        let (answer, timer) = w.flows.ends.delayed(w.now, number);
+    pub(super) fn delayed_ack(&mut self, w: &mut World<'_>, subflow: SubflowId) {
+        let (answer, timer) = w.flows.ends.delayed(w.now, subflow);
         if let Some((answer, told)) = answer {
-            let (flow, _) = w.flows.flow_of(number);
-            self.send_answer(w, number, (w.flows.specs[flow as usize].sender(), &answer), told);
+            let flow = w.flows.flow_of(subflow);
+            self.send_answer(w, subflow, (w.flows.specs[flow].sender(), &answer), told);
         }
         if timer != Time::NEVER {
-            self.timers.plan(timer, What::DelayedAck(number));
+            self.timers.plan(timer, What::DelayedAck(subflow));
         }
     }
 
     /// A packet of a UDP flow falls due.
-    pub(super) fn pace(&mut self, w: &mut World<'_>, flow: u32) {
+    pub(super) fn pace(&mut self, w: &mut World<'_>, flow: FlowId) {
         let Some((udp, config)) = w.flows.udp(flow) else { return };
         udp.machine.fall_due(config);
         if let Some(at) = udp.machine.next_due() {
@@ -381,12 +382,12 @@ fn answer_of(packet: &Packet) -> Answer {
 
 /// An answer as it is sent.
 #[inline(always)]
-pub(super) fn answer_packet((src, dst): (HostId, HostId), flow: u32, wire: u16, answer: &Answer) -> Packet {
+pub(super) fn answer_packet((src, dst): (HostId, HostId), subflow: SubflowId, wire: u16, answer: &Answer) -> Packet {
     let flag = |flag: u8, on: bool| if on { flag } else { 0 };
     Packet {
         stamp: answer.echo,
         seq: answer.cumulative,
-        flow,
+        flow: subflow.number(),
         src: Address::host(src),
         dst: Address::host(dst),
         wire,

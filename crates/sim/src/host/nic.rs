@@ -70,7 +70,7 @@ fn hand_over(queue: &mut Fifo, w: &mut World<'_>, hand: &mut InHand) {
         None => {
             w.log.dropped.add(packet.wire);
             if packet.of_flow() {
-                w.flows.left(packet.flow);
+                w.flows.left(packet.subflow());
             }
         }
     }
@@ -81,9 +81,9 @@ fn hand_over(queue: &mut Fifo, w: &mut World<'_>, hand: &mut InHand) {
 fn count_created(w: &mut World<'_>, packet: &Packet) {
     w.log.created.add(packet.wire);
     match packet.kind {
-        Kind::Data => w.flows.entered(packet.flow),
+        Kind::Data => w.flows.entered(packet.subflow()),
         Kind::Ack => {
-            w.flows.entered(packet.flow);
+            w.flows.entered(packet.subflow());
             w.log.acks.add(packet.wire);
         }
         Kind::Probe | Kind::ProbeReply => w.log.probes.add(packet.wire),

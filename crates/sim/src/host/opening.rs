@@ -4,6 +4,7 @@
 use super::Host;
 use super::ends::{arrival, tag_of};
 use crate::address::Address;
+use crate::ids::SubflowId;
 use crate::packet::{InHand, Packet, RETRANSMIT, SYN};
 use crate::shell::Shell;
 use crate::transport::contract::Arrival;
@@ -13,12 +14,12 @@ use spinewise_policy::{Kind, Way};
 impl Host {
     /// Sends a packet that opens or closes a connection, from its first byte, its bytes on the wire and its flags.
     #[cold]
-    pub(super) fn greet(&mut self, w: &mut World<'_>, number: u32, (seq, wire, flags): (u64, u16, u8)) {
-        let (flow, _) = w.flows.flow_of(number);
-        let spec = w.flows.specs[flow as usize];
+    pub(super) fn greet(&mut self, w: &mut World<'_>, subflow: SubflowId, (seq, wire, flags): (u64, u16, u8)) {
+        let flow = w.flows.flow_of(subflow);
+        let spec = w.flows.specs[flow];
         let mut hand = InHand::from(Packet {
             seq,
-            flow: number,
+            flow: subflow.number(),
             src: Address::host(self.id),
             dst: Address::host(spec.receiver()),
             wire,
@@ -35,47 +36,47 @@ impl Host {
     }
 
     /// All of a flow is acknowledged, and the receiver's FIN with it: sends the answer, if connections are closed.
-    pub(super) fn close(&mut self, w: &mut World<'_>, number: u32) {
+    pub(super) fn close(&mut self, w: &mut World<'_>, subflow: SubflowId) {
         let Some(wire) = w.flows.facts.closing else { return };
-        let (flow, _) = w.flows.flow_of(number);
-        self.greet(w, number, (w.flows.specs[flow as usize].size, wire, 0));
+        let flow = w.flows.flow_of(subflow);
+        self.greet(w, subflow, (w.flows.specs[flow].size, wire, 0));
     }
 
     /// A packet of a handshake arrived at the end that did not begin it: a SYN is answered by a SYN-ACK. Or one that
     /// closes a connection.
     #[cold]
     pub(super) fn receive_greeting(&mut self, w: &mut World<'_>, packet: &Packet) {
-        let number = packet.flow;
+        let subflow = packet.subflow();
         let greeting = arrival(packet, w.now);
         if packet.is(SYN) {
             // The buffer of a socket that listens holds a SYN as it holds what is small.
-            if w.flows.ends.holds_greetings() && !w.flows.ends.receives(number) {
-                self.resequence(w, number, greeting);
+            if w.flows.ends.holds_greetings() && !w.flows.ends.receives(w.flows.flow_of(subflow)) {
+                self.resequence(w, subflow, greeting);
             } else {
-                self.answer_greeting(w, number, &greeting);
+                self.answer_greeting(w, subflow, &greeting);
             }
         } else if packet.seq > 0 {
-            let (flow, _) = w.flows.flow_of(number);
-            let start = w.flows.specs[flow as usize].start;
-            w.flows.records[flow as usize].close_fct = w.now.since(start).0;
+            let flow = w.flows.flow_of(subflow);
+            let start = w.flows.specs[flow].start;
+            w.flows.records[flow].close_fct = w.now.since(start).0;
         } else if w.flows.ends.holds_greetings() {
-            self.resequence(w, number, greeting);
-        } else if w.flows.joins(number) {
-            self.answer_greeting(w, number, &greeting);
+            self.resequence(w, subflow, greeting);
+        } else if w.flows.joins(subflow) {
+            self.answer_greeting(w, subflow, &greeting);
         }
     }
 
     /// Answers a SYN, or the third packet of a subflow that joins.
-    pub(super) fn answer_greeting(&mut self, w: &mut World<'_>, number: u32, greeting: &Arrival) {
-        let (flow, _) = w.flows.flow_of(number);
+    pub(super) fn answer_greeting(&mut self, w: &mut World<'_>, subflow: SubflowId, greeting: &Arrival) {
+        let flow = w.flows.flow_of(subflow);
         let tag = tag_of(w.now, greeting.stamp, Way(greeting.tag as u16));
         let flag = |flag: u8, on: bool| if on { flag } else { 0 };
         let answer = Packet {
             stamp: greeting.stamp,
-            flow: number,
+            flow: subflow.number(),
             src: Address::host(self.id),
-            dst: Address::host(w.flows.specs[flow as usize].sender()),
-            wire: w.flows.ends.welcome(number, greeting),
+            dst: Address::host(w.flows.specs[flow].sender()),
+            wire: w.flows.ends.welcome(subflow, greeting),
             way: Way::ANY,
             echo: tag as u16,
             payload: (tag >> 16) as u16,

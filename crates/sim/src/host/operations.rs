@@ -1,6 +1,7 @@
 //! Operations at a host: those that are due start, and what ends lets others start.
 
 use super::Host;
+use crate::ids::FlowId;
 use crate::operations::Due;
 use crate::timers::What;
 use crate::workload::Upon;
@@ -13,7 +14,7 @@ impl Host {
             Due::Nothing => {}
             Due::Again(at) => self.timers.plan(at, What::Operation(n)),
             Due::Flow(flow) => {
-                w.flows.specs[flow as usize].start = w.now;
+                w.flows.specs[flow].start = w.now;
                 self.start_flow(w, flow);
             }
         }
@@ -28,7 +29,7 @@ impl Host {
 
     /// This has happened to a flow of an operation.
     #[cold]
-    pub(super) fn carried(&mut self, w: &mut World<'_>, flow: u32, upon: Upon) {
+    pub(super) fn carried(&mut self, w: &mut World<'_>, flow: FlowId, upon: Upon) {
         match upon {
             Upon::Received => w.flows.operations.received(flow, w.now),
             Upon::Acknowledged => w.flows.operations.acknowledged(flow, w.now),

@@ -3,7 +3,7 @@
 
 use super::Host;
 use super::ends::answer_packet;
-use crate::ids::HostId;
+use crate::ids::{FlowId, HostId};
 use crate::net::Net;
 use crate::packet::InHand;
 use crate::timers::{Timers, What};
@@ -23,8 +23,8 @@ const TOLERATED: f64 = 0.3;
 #[derive(Debug)]
 pub(super) struct Pacer {
     /// Flows whose senders ask, and flows whose senders do not.
-    asking: VecDeque<u32>,
-    idle: VecDeque<u32>,
+    asking: VecDeque<FlowId>,
+    idle: VecDeque<FlowId>,
     /// It is planned.
     runs: bool,
     /// Time of a quantum at full rate, ps.
@@ -87,7 +87,7 @@ impl Pacer {
     }
 
     /// Whose turn it is.
-    fn next(&mut self) -> Option<(u32, Asks)> {
+    fn next(&mut self) -> Option<(FlowId, Asks)> {
         let asking = self.asking.pop_front().map(|flow| (flow, Asks::Yes));
         asking.or_else(|| self.idle.pop_front().map(|flow| (flow, Asks::No)))
     }
@@ -131,7 +131,7 @@ impl Adapts {
 
 impl Host {
     /// The sender of this flow is to be granted credit.
-    pub(super) fn ask_for_credit(&mut self, w: &World<'_>, flow: u32) {
+    pub(super) fn ask_for_credit(&mut self, w: &World<'_>, flow: FlowId) {
         let Some(pacer) = &mut self.pacer else { return };
         pacer.asking.push_back(flow);
         if !pacer.runs {
@@ -161,8 +161,8 @@ impl Host {
             After::Leaves => {}
         }
         self.timers.plan(w.now + pacer.gap(quanta), What::Credit);
-        let dst = w.flows.specs[flow as usize].sender();
-        let mut packet = answer_packet((self.id, dst), flow, w.net.frame.ack_bytes as u16, &answer);
+        let dst = w.flows.specs[flow].sender();
+        let mut packet = answer_packet((self.id, dst), flow.whole(), w.net.frame.ack_bytes as u16, &answer);
         // Without a scheme that writes values, switches take them for paths.
         packet.way = if w.edge.is_some() { Way(value) } else { Way::ANY };
         self.send_tagged(w, InHand::with_body(packet, told.body));

@@ -1,6 +1,7 @@
 //! A NIC that pulls: when its line is free for data it asks for one packet, so that nothing queues in the host.
 
 use super::turns::Turns;
+use crate::ids::FlowId;
 use crate::line::Line;
 use crate::packet::{BODY, InHand, Packet};
 use crate::port::Pausing;
@@ -16,7 +17,7 @@ const PRIORITIES: usize = 7;
 #[derive(Debug)]
 enum Waiting {
     /// Flows stand in a round: one that has sent goes to its end.
-    Round(VecDeque<u32>),
+    Round(VecDeque<FlowId>),
     /// Queue pairs take turns.
     Turns(Turns),
 }
@@ -111,7 +112,7 @@ impl Pull {
     }
 
     /// A flow may send: it waits for the line. Does it only from now on, so that the NIC is to be set going?
-    pub(super) fn join(&mut self, w: &mut World<'_>, flow: u32) -> bool {
+    pub(super) fn join(&mut self, w: &mut World<'_>, flow: FlowId) -> bool {
         match &mut self.waiting {
             Waiting::Round(round) => {
                 let joins = w.flows.enqueue(flow);
@@ -135,9 +136,9 @@ impl Pull {
     /// # Errors
     /// When there may be one, if there is none now.
     #[inline]
-    pub(super) fn next(&mut self, w: &mut World<'_>) -> Result<u32, Time> {
+    pub(super) fn next(&mut self, w: &mut World<'_>) -> Result<FlowId, Time> {
         let pausing = self.paused.then_some(&*self.pausing);
-        let held = |w: &World<'_>, flow: u32| pausing.map_or(Time::ZERO, |pausing| held_until(pausing, w, flow));
+        let held = |w: &World<'_>, flow: FlowId| pausing.map_or(Time::ZERO, |pausing| held_until(pausing, w, flow));
         match &mut self.waiting {
             Waiting::Round(round) => next_in_round(round, w, held),
             // Control goes first: what comes up before the line is free still overtakes the data.
@@ -155,7 +156,7 @@ impl Pull {
 
     /// A packet of `flow` has been put on the line. Returns when the next is pulled, if anybody waits.
     #[inline]
-    pub(super) fn sent(&mut self, w: &mut World<'_>, flow: u32) -> Option<Time> {
+    pub(super) fn sent(&mut self, w: &mut World<'_>, flow: FlowId) -> Option<Time> {
         self.pulled_until = self.line.free_at();
         let waits = match &mut self.waiting {
             Waiting::Round(round) => {
@@ -250,10 +251,10 @@ impl Pull {
 /// When there may be one, if there is none now.
 #[inline]
 fn next_in_round(
-    round: &mut VecDeque<u32>,
+    round: &mut VecDeque<FlowId>,
     w: &mut World<'_>,
-    held: impl Fn(&World<'_>, u32) -> Time,
-) -> Result<u32, Time> {
+    held: impl Fn(&World<'_>, FlowId) -> Time,
+) -> Result<FlowId, Time> {
     let (mut passed, mut wake) = (0, Time::NEVER);
     while passed < round.len()
         && let Some(flow) = round.pop_front()
@@ -277,6 +278,6 @@ fn place_of(priority: u16) -> usize {
 
 /// The end of the last pause of a flow's priority.
 #[cold]
-fn held_until(pausing: &[Pausing; PRIORITIES], w: &World<'_>, flow: u32) -> Time {
-    pausing[place_of(u16::from(w.flows.specs[flow as usize].priority))].until()
+fn held_until(pausing: &[Pausing; PRIORITIES], w: &World<'_>, flow: FlowId) -> Time {
+    pausing[place_of(u16::from(w.flows.specs[flow].priority))].until()
 }

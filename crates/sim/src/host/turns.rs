@@ -3,13 +3,14 @@
 //! A queue pair that has something to send keeps its place while its pacing holds it back; the NIC looks past it. That
 //! is the order of ns-3's RDMA NIC, which walks its list of queue pairs from behind the one that sent last.
 
+use crate::ids::FlowId;
 use crate::world::World;
 use spinewise_policy::Time;
 
 /// A queue pair that has something to send.
 #[derive(Clone, Copy, Debug)]
 struct Turn {
-    flow: u32,
+    flow: FlowId,
     /// Not before, by its pacing.
     at: Time,
 }
@@ -20,30 +21,30 @@ pub(super) struct Turns {
     /// By number.
     waiting: Vec<Turn>,
     /// Who sent last.
-    last: u32,
+    last: FlowId,
 }
 
 impl Turns {
-    fn place(&self, flow: u32) -> Result<usize, usize> {
+    fn place(&self, flow: FlowId) -> Result<usize, usize> {
         self.waiting.binary_search_by_key(&flow, |turn| turn.flow)
     }
 
     /// `flow` has something to send from `at` on.
-    pub(super) fn join(&mut self, flow: u32, at: Time) {
+    pub(super) fn join(&mut self, flow: FlowId, at: Time) {
         match self.place(flow) {
             Ok(n) => self.waiting[n].at = at,
             Err(n) => self.waiting.insert(n, Turn { flow, at }),
         }
     }
 
-    pub(super) fn leave(&mut self, flow: u32) {
+    pub(super) fn leave(&mut self, flow: FlowId) {
         if let Ok(n) = self.place(flow) {
             self.waiting.remove(n);
         }
     }
 
     /// It is this queue pair's turn.
-    pub(super) fn take(&mut self, flow: u32) {
+    pub(super) fn take(&mut self, flow: FlowId) {
         self.last = flow;
     }
 
@@ -62,7 +63,7 @@ impl Turns {
     ///
     /// # Errors
     /// When there may be one, if there is none now.
-    pub(super) fn next(&self, w: &World<'_>, held: impl Fn(&World<'_>, u32) -> Time) -> Result<u32, Time> {
+    pub(super) fn next(&self, w: &World<'_>, held: impl Fn(&World<'_>, FlowId) -> Time) -> Result<FlowId, Time> {
         let first = self.waiting.partition_point(|turn| turn.flow <= self.last);
         let (before, behind) = self.waiting.split_at(first);
         let mut wake = Time::NEVER;

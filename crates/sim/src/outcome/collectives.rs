@@ -4,6 +4,7 @@
 use super::Values;
 use crate::columns::columns;
 use crate::flows::{Flows, Record};
+use crate::ids::FlowId;
 use crate::spec::{Spec, Traffic};
 use crate::workload::{FlowSpec, Job, Jobs, Place};
 use spinewise_policy::{Span, Time};
@@ -37,7 +38,7 @@ columns! {
         end_ps: u64, "ps", "when the last missing byte of all of them arrived; 0 if unfinished" => row.account.end();
         finished: bool, "", "all of them arrived in full before the run ended" => row.account.open.is_none();
         last_flow: u32, "", "the straggler: the flow that arrived last; of unfinished ones, the first that has started"
-            => row.account.last();
+            => row.account.last().number();
     }
 }
 
@@ -57,23 +58,23 @@ struct Account {
     /// The least start of all, as planned.
     planned: Time,
     /// When the last arrived, and which it was.
-    end: (Time, u32),
+    end: (Time, FlowId),
     /// Of the unfinished: has it yet to start, and which is it.
-    open: Option<(bool, u32)>,
+    open: Option<(bool, FlowId)>,
     /// Its hosts, where nothing else tells how many there are.
     hosts: Vec<u32>,
 }
 
 impl Account {
-    fn of(number: u32, flow: &FlowSpec, record: &Record, has_started: bool) -> Account {
+    fn of((id, flow): (FlowId, &FlowSpec), record: &Record, has_started: bool) -> Account {
         let end = flow.start + Span(record.fct);
         Account {
             flows: 1,
             bytes: flow.size,
             start: has_started.then_some(flow.start),
             planned: flow.start,
-            end: if record.fct > 0 { (end, number) } else { (Time::ZERO, 0) },
-            open: (record.fct == 0).then_some((!has_started, number)),
+            end: if record.fct > 0 { (end, id) } else { (Time::ZERO, FlowId::new(0)) },
+            open: (record.fct == 0).then_some((!has_started, id)),
             hosts: Vec::new(),
         }
     }
@@ -99,7 +100,7 @@ impl Account {
         if self.open.is_none() { self.end.0.0 } else { 0 }
     }
 
-    fn last(&self) -> u32 {
+    fn last(&self) -> FlowId {
         self.open.map_or(self.end.1, |(_, flow)| flow)
     }
 
@@ -130,9 +131,9 @@ pub(super) fn place(jobs: &[Option<Jobs>], flow: &FlowSpec) -> Option<(Place, Jo
 /// The columns of all rounds and steps; none, as of flows, where these are more than `most`.
 pub(super) fn columns_of(flows: &Flows, jobs: &[Option<Jobs>], most: u64) -> Vec<Values> {
     let mut parts: BTreeMap<(u8, Place), (Job, Account)> = BTreeMap::new();
-    for (number, (flow, record)) in (0u32..).zip(flows.specs.iter().zip(&flows.records)) {
+    for ((id, flow), record) in flows.specs.numbered().zip(&flows.records) {
         let Some((place, job)) = place(jobs, flow) else { continue };
-        let mut one = Account::of(number, flow, record, flows.has_started(number));
+        let mut one = Account::of((id, flow), record, flows.has_started(id));
         if job.ranks == 0 {
             one.hosts = vec![flow.src, flow.dst];
         }

@@ -5,11 +5,12 @@ use super::collectives::place;
 use crate::columns::columns;
 use crate::engine::Sim;
 use crate::flows::Record;
+use crate::ids::{FlowId, Table};
 use crate::workload::{FlowSpec, Job, Jobs, Place};
 
 /// All that is told of a flow.
 struct FlowRow<'a> {
-    number: u32,
+    id: FlowId,
     spec: &'a FlowSpec,
     record: &'a Record,
     tcp: bool,
@@ -21,7 +22,7 @@ struct FlowRow<'a> {
 columns! {
     /// Columns of `flows`: one row per flow, in the order of starting by the clock.
     FLOW_COLUMNS: FlowTable, |row: &FlowRow<'_>| {
-        flow: u32, "", "number of the flow, in the order of starting by the clock" => row.number;
+        flow: u32, "", "number of the flow, in the order of starting by the clock" => row.id.number();
         src: u32, "host", "sending host" => row.spec.src;
         dst: u32, "host", "receiving host" => row.spec.dst;
         entry: u8, "", "which [[traffic]] entry it belongs to, from 0" => row.spec.entry;
@@ -88,12 +89,17 @@ impl FlowRow<'_> {
 }
 
 /// The columns of all flows, with their ideal completion times, and whether they were cut off.
-pub(super) fn columns_of(sim: &Sim<'_>, jobs: &[Option<Jobs>], ideal: &[u64], cut_off: &[bool]) -> Vec<Values> {
-    let mut table = FlowTable::with_capacity(sim.world.flows.specs.len());
-    let flows = sim.world.flows.specs.iter().zip(&sim.world.flows.records).zip(ideal.iter().zip(cut_off));
-    for (number, ((spec, record), (&ideal, &cut_off))) in (0u32..).zip(flows) {
-        let (tcp, place) = (sim.world.flows.is_tcp(number), place(jobs, spec));
-        table.push(&FlowRow { number, spec, record, tcp, ideal, cut_off, place });
+pub(super) fn columns_of(
+    sim: &Sim<'_>,
+    jobs: &[Option<Jobs>],
+    ideal: &[u64],
+    cut_off: &Table<FlowId, bool>,
+) -> Vec<Values> {
+    let flows = &sim.world.flows;
+    let mut table = FlowTable::with_capacity(flows.specs.len());
+    for ((id, spec), &ideal) in flows.specs.numbered().zip(ideal) {
+        let (tcp, place) = (flows.is_tcp(id), place(jobs, spec));
+        table.push(&FlowRow { id, spec, record: &flows.records[id], tcp, ideal, cut_off: cut_off[id], place });
     }
     table.close()
 }

@@ -1,6 +1,7 @@
 //! What became of operations that wait for each other: how many have ended, when, and what the others wait for.
 
 use crate::engine::Sim;
+use crate::ids::FlowId;
 use crate::operations::{Part, State};
 use crate::spec::Warning;
 use crate::workload::dag::{Action, Does, Milestone, Operation};
@@ -98,7 +99,8 @@ fn now(sim: &Sim<'_>, n: u32, operation: &Operation) -> String {
         (State::Waiting, _) => format!("starts at {} ns", operation.start.0 as f64 / 1e3),
         (State::Queued, _) => "waits for its unit".into(),
         (_, Action::Send(flow)) => {
-            let (spec, record) = (&sim.world.flows.specs[flow as usize], &sim.world.flows.records[flow as usize]);
+            let id = FlowId::new(flow);
+            let (spec, record) = (&sim.world.flows.specs[id], &sim.world.flows.records[id]);
             format!("has brought {} of {} bytes to its receiver (flow {flow})", record.received, spec.size)
         }
         _ => "is under way".into(),

@@ -292,13 +292,14 @@ fn row<'a>(
     if !row.of_flow {
         return (row, Vec::new());
     }
-    let (flow, subflow) = sim.world.flows.flow_of(packet.flow);
-    row.flow = flow;
-    row.subflow = subflow.map_or(0, |n| n as u16 + 1);
-    row.size = sim.world.flows.specs[flow as usize].size;
+    let flow = sim.world.flows.flow_of(packet.subflow());
+    let path = sim.world.flows.path_of(packet.subflow());
+    row.flow = flow.number();
+    row.subflow = path.map_or(0, |n| n as u16 + 1);
+    row.size = sim.world.flows.specs[flow].size;
     row.protocol = sim.world.flows.is_tcp(flow).then_some(sim.world.flows.facts.protocol);
     let body = taken.body.as_deref().unwrap_or(&[]);
-    let sack = match (row.protocol, subflow) {
+    let sack = match (row.protocol, path) {
         (None | Some(Protocol::Roce), _) => {
             get_sack(body).map(|(seq, bytes)| (seq, seq + u64::from(bytes))).into_iter().collect()
         }

@@ -4,7 +4,9 @@ use super::links::{self, LinkAccount};
 use super::series;
 use crate::deadlock;
 use crate::engine::Sim;
+use crate::flows::Flows;
 use crate::host::Host;
+use crate::ids::{FlowId, Table};
 use crate::packet::Packet;
 use crate::switch::SharedBuffer;
 use crate::workload::load::Loads;
@@ -73,21 +75,21 @@ pub(super) fn report(sim: &Sim<'_>, links: &[LinkAccount], stop: Time, loads: Op
 }
 
 /// Which flows have not arrived in full and have hosts that are cut off from each other when the run ends.
-pub(super) fn cut_off(sim: &Sim<'_>, stop: Time) -> Vec<bool> {
-    let mut found = vec![false; sim.world.flows.specs.len()];
-    let open: Vec<usize> = (0..found.len()).filter(|&flow| sim.world.flows.records[flow].fct == 0).collect();
-    let ends = |&flow: &usize| (sim.world.flows.specs[flow].sender(), sim.world.flows.specs[flow].receiver());
-    let pairs: Vec<_> = open.iter().map(ends).collect();
+pub(super) fn cut_off(sim: &Sim<'_>, stop: Time) -> Table<FlowId, bool> {
+    let Flows { specs, records, .. } = &sim.world.flows;
+    let mut found = Table::filled(false, specs.len());
+    let open: Vec<FlowId> = specs.ids().filter(|&flow| records[flow].fct == 0).collect();
+    let pairs: Vec<_> = open.iter().map(|&flow| (specs[flow].sender(), specs[flow].receiver())).collect();
     let cut = sim.net.faults.cut_off(&sim.net.topology, stop, &pairs);
     open.into_iter().zip(cut).for_each(|(flow, cut)| found[flow] = cut);
     found
 }
 
 /// How many flows have not arrived in full, and why: cut off, or time was short.
-pub(super) fn unfinished(sim: &Sim<'_>, cut_off: &[bool]) -> Value {
-    let flows = (0u32..).zip(sim.world.flows.records.iter().zip(cut_off));
-    let open = flows.filter(|&(flow, (record, _))| record.fct == 0 && !sim.world.flows.is_background(flow));
-    let (cut, late): (Vec<bool>, Vec<bool>) = open.map(|(_, (_, &cut))| cut).partition(|&cut| cut);
+pub(super) fn unfinished(sim: &Sim<'_>, cut_off: &Table<FlowId, bool>) -> Value {
+    let flows = &sim.world.flows;
+    let open = flows.records.numbered().filter(|&(flow, record)| record.fct == 0 && !flows.is_background(flow));
+    let (cut, late): (Vec<bool>, Vec<bool>) = open.map(|(flow, _)| cut_off[flow]).partition(|&cut| cut);
     json!({"cut_off": cut.len(), "out_of_time": late.len()})
 }
 

@@ -1,14 +1,12 @@
 //! Both passes together: a row for each candidate of each choice.
 
-use super::paths::{Candidate, Path};
-
-use super::paths::seen;
+use super::paths::{Candidate, Path, seen};
 use super::{Saw, Trace};
 use crate::bank::Bank;
 use crate::choices::{Choice, Choices};
 use crate::columns::{Word8, Word32, columns};
 use crate::engine::Sim;
-use crate::ids::{LinkId, NodeId};
+use crate::ids::{FlowId, LinkId, NodeId};
 use crate::packet::RETRANSMIT;
 use crate::switch::{Seen, State};
 use serde_json::{Value, json};
@@ -20,7 +18,7 @@ struct Row<'a> {
     number: u32,
     choice: &'a Choice,
     /// The flow of its packet.
-    flow: u32,
+    flow: FlowId,
     /// The scheme that chose, by its place among all.
     scheme: u8,
     /// The first of its rules among those of all.
@@ -38,7 +36,7 @@ columns! {
     CHOICE_COLUMNS: ChoiceTable, |row: &Row<'_>| {
         choice: u32, "", "number of the choice, in the order of time: its candidates share it" => row.number;
         time_ps: u64, "ps", "when the packet chose its way" => row.choice.at.0;
-        flow: u32, "", "number of the flow" => row.flow;
+        flow: u32, "", "number of the flow" => row.flow.number();
         device: Word32, "", "where: the sending host, or the switch" => Word32(row.choice.node.number());
         scheme: Word8, "", "the scheme that chose" => Word8(row.scheme);
         kind: Word8, "", "data or ack" => Word8(u8::from(row.choice.packet.kind == Kind::Ack));
@@ -154,7 +152,7 @@ impl Rows {
             Some(Rule::Follows(_)) => Word8(2),
             None => Word8::NONE,
         };
-        let (flow, scheme) = (sim.world.flows.flow_of(choice.packet.flow).0, chooser as u8);
+        let (flow, scheme) = (sim.world.flows.flow_of(choice.packet.subflow()), chooser as u8);
         for (candidate, (path, &way)) in found.iter().zip(ways).enumerate() {
             let chosen = candidate == usize::from(choice.chosen);
             self.table.push(&Row { number, choice, flow, scheme, first_rule, acts, way, chosen, path, least });

@@ -9,6 +9,7 @@
 
 use super::Frame;
 use super::resequencer::Rules;
+use crate::ids::FlowId;
 use spinewise_policy::time::{Span, Time};
 
 /// A transport, as the registry lists it.
@@ -127,8 +128,10 @@ pub enum Protocol {
 pub struct Start {
     /// When.
     pub now: Time,
-    /// Its number.
-    pub number: u32,
+    /// Which.
+    pub flow: FlowId,
+    /// What its dice are mixed with: its number; of a subflow, its place in the connection.
+    pub salt: u32,
     /// Its bytes.
     pub size: u64,
     /// Its paths.

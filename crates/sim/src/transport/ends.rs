@@ -1,13 +1,13 @@
 //! The ends of all flows of one transport, beside its configuration.
 //!
-//! What is said here of a *number* holds for a flow with one path and for a path of one with several: those have numbers
-//! of their own, above those of all flows, those of one flow in a row.
+//! Subflows of a flow with several paths have numbers above those of all flows, those of one flow in a row.
 
 use super::contract::{
     Acked, Answer, Answered, Arrival, Asks, Counts, Facts, Grant, Outgoing, Received, Receiver, Sender,
 };
 use super::contract::{Start, Told, Transport, TrimmedAt};
 use super::resequencer::Tally;
+use crate::ids::{FlowId, SubflowId, Table};
 use receiving::Receiving;
 pub(crate) use sending::{Lane, Sending};
 use spinewise_policy::Time;
@@ -20,9 +20,9 @@ mod timer;
 #[derive(Debug)]
 pub struct EndsOf<T: Transport> {
     config: T::Config,
-    senders: Vec<Option<Box<Sending<T::Sender>>>>,
-    receivers: Vec<Option<Box<Receiving<T::Receiver>>>>,
-    /// Numbers that each flow has above those of all flows.
+    senders: Table<FlowId, Option<Box<Sending<T::Sender>>>>,
+    receivers: Table<FlowId, Option<Box<Receiving<T::Receiver>>>>,
+    /// Subflows of each flow, 0 if it has one path.
     paths: usize,
 }
 
@@ -62,15 +62,14 @@ pub enum Expired {
 }
 
 impl<T: Transport> EndsOf<T> {
-    /// Of `flows` flows, of which none has started. `paths` numbers stand above them for each, 0 if each has one path.
+    /// Of `flows` flows, of which none has started. Each has `paths` subflows, 0 if it has one path.
     pub fn new(config: T::Config, flows: usize, paths: usize) -> Self {
-        let (mut senders, mut receivers) = (Vec::new(), Vec::new());
-        senders.resize_with(flows, || None);
-        receivers.resize_with(flows, || None);
+        let senders = (0..flows).map(|_| None).collect();
+        let receivers = (0..flows).map(|_| None).collect();
         EndsOf { config, senders, receivers, paths }
     }
 
-    /// Numbers that each flow has above those of all flows, 0 if it has one path.
+    /// Subflows of each flow, 0 if it has one path.
     pub fn paths(&self) -> usize {
         self.paths
     }
@@ -80,64 +79,64 @@ impl<T: Transport> EndsOf<T> {
         T::facts(&self.config)
     }
 
-    /// The flow and the path that a number stands for.
+    /// Whose a subflow is, and by which path it goes.
     #[inline(always)]
-    fn place(&self, number: u32) -> (usize, usize) {
-        match (number as usize).checked_sub(self.senders.len()) {
-            None => (number as usize, 0),
-            Some(above) => (above / self.paths, above % self.paths),
+    fn place(&self, subflow: SubflowId) -> (FlowId, usize) {
+        match subflow.index().checked_sub(self.senders.len()) {
+            None => (FlowId::new(subflow.number()), 0),
+            Some(above) => (FlowId::new((above / self.paths) as u32), above % self.paths),
         }
     }
 
     #[inline(always)]
-    fn sending(&mut self, number: u32) -> Option<InUse<'_, T>> {
-        let (flow, path) = self.place(number);
+    fn sending(&mut self, subflow: SubflowId) -> Option<InUse<'_, T>> {
+        let (flow, path) = self.place(subflow);
         Some((self.senders[flow].as_deref_mut()?, &self.config, path))
     }
 
     /// A flow starts.
     pub fn start(&mut self, start: &Start) {
         let machine = T::Sender::new(&self.config, start);
-        self.senders[start.number as usize] = Some(Sending::new(machine, start.paths));
+        self.senders[start.flow] = Some(Sending::new(machine, start.paths));
     }
 
     /// Everything of a flow is acknowledged.
-    pub fn finish(&mut self, flow: u32) {
-        self.senders[flow as usize] = None;
+    pub fn finish(&mut self, flow: FlowId) {
+        self.senders[flow] = None;
     }
 
     /// Is there a sending end?
-    pub fn sends(&self, flow: u32) -> bool {
-        self.senders[flow as usize].is_some()
+    pub fn sends(&self, flow: FlowId) -> bool {
+        self.senders[flow].is_some()
     }
 
     /// [`Sending::enqueue`]; none without a sender.
     #[inline(always)]
-    pub fn enqueue(&mut self, flow: u32) -> Option<bool> {
-        Some(self.senders[flow as usize].as_deref_mut()?.enqueue())
+    pub fn enqueue(&mut self, flow: FlowId) -> Option<bool> {
+        Some(self.senders[flow].as_deref_mut()?.enqueue())
     }
 
     /// [`Sending::stays`]; none without a sender.
     #[inline(always)]
-    pub fn stays(&mut self, flow: u32) -> Option<bool> {
-        Some(self.senders[flow as usize].as_deref_mut()?.stays(&self.config))
+    pub fn stays(&mut self, flow: FlowId) -> Option<bool> {
+        Some(self.senders[flow].as_deref_mut()?.stays(&self.config))
     }
 
     /// [`Sender::may_send_from`]; none without a sender.
     #[inline(always)]
-    pub fn may_send_from(&self, flow: u32) -> Option<Time> {
-        Some(self.senders[flow as usize].as_deref()?.machine.may_send_from(&self.config))
+    pub fn may_send_from(&self, flow: FlowId) -> Option<Time> {
+        Some(self.senders[flow].as_deref()?.machine.may_send_from(&self.config))
     }
 
     /// [`Sender::paced_from`].
-    pub fn paced_from(&self, flow: u32) -> Option<Time> {
-        self.senders[flow as usize].as_deref()?.machine.paced_from()
+    pub fn paced_from(&self, flow: FlowId) -> Option<Time> {
+        self.senders[flow].as_deref()?.machine.paced_from()
     }
 
     /// [`Sender::next`], and a timer to plan, or [`Time::NEVER`].
     #[inline(always)]
-    pub fn next(&mut self, now: Time, flow: u32) -> Option<(Outgoing, Time)> {
-        let sending = self.senders[flow as usize].as_deref_mut()?;
+    pub fn next(&mut self, now: Time, flow: FlowId) -> Option<(Outgoing, Time)> {
+        let sending = self.senders[flow].as_deref_mut()?;
         let next = sending.machine.next(&self.config, now)?;
         let path = match next {
             Outgoing::Data(_) | Outgoing::Request { .. } => 0,
@@ -152,11 +151,11 @@ impl<T: Transport> EndsOf<T> {
     pub fn on_answer<'a>(
         &mut self,
         now: Time,
-        number: u32,
+        subflow: SubflowId,
         answer: &Answer,
         option: impl FnOnce() -> &'a [u8],
     ) -> Heard {
-        let Some((sending, config, path)) = self.sending(number) else { return Heard::Nothing };
+        let Some((sending, config, path)) = self.sending(subflow) else { return Heard::Nothing };
         let acked = match sending.machine.on_answer(config, now, path, answer, option) {
             Answered::Ignored => return Heard::Nothing,
             Answered::Opened => return Heard::Opened,
@@ -172,8 +171,8 @@ impl<T: Transport> EndsOf<T> {
     }
 
     /// The planned timer of a sender fires.
-    pub fn expire(&mut self, now: Time, number: u32) -> Expired {
-        let Some((sending, config, path)) = self.sending(number) else { return Expired::Stale };
+    pub fn expire(&mut self, now: Time, subflow: SubflowId) -> Expired {
+        let Some((sending, config, path)) = self.sending(subflow) else { return Expired::Stale };
         if !sending.lane(path).timer.fires(now) {
             return Expired::Stale;
         }
@@ -185,19 +184,19 @@ impl<T: Transport> EndsOf<T> {
     }
 
     /// [`Sender::is_open`].
-    pub fn is_open(&mut self, number: u32) -> bool {
-        self.sending(number).is_some_and(|(sending, _, path)| sending.machine.is_open(path))
+    pub fn is_open(&mut self, subflow: SubflowId) -> bool {
+        self.sending(subflow).is_some_and(|(sending, _, path)| sending.machine.is_open(path))
     }
 
     /// What the sender of a flow has counted.
-    pub fn account(&self, flow: u32) -> Option<Counts> {
-        Some(self.senders[flow as usize].as_deref()?.account())
+    pub fn account(&self, flow: FlowId) -> Option<Counts> {
+        Some(self.senders[flow].as_deref()?.account())
     }
 
     /// What is kept of a path at its sender.
     #[inline(always)]
-    pub fn lane(&mut self, number: u32) -> Option<&mut Lane> {
-        let (sending, _, path) = self.sending(number)?;
+    pub fn lane(&mut self, subflow: SubflowId) -> Option<&mut Lane> {
+        let (sending, _, path) = self.sending(subflow)?;
         Some(sending.lane(path))
     }
 
@@ -207,11 +206,11 @@ impl<T: Transport> EndsOf<T> {
     pub fn on_data<'a>(
         &mut self,
         now: Time,
-        (number, size): (u32, u64),
+        (subflow, size): (SubflowId, u64),
         data: &Arrival,
         option: impl FnOnce() -> &'a [u8],
     ) -> (Received, Time) {
-        let (flow, path) = self.place(number);
+        let (flow, path) = self.place(subflow);
         let slot = &mut self.receivers[flow];
         let receiving = slot.get_or_insert_with(|| Receiving::new(&self.config, size, self.paths));
         let got = receiving.machine.on_data(&self.config, now, path, data, option);
@@ -225,15 +224,15 @@ impl<T: Transport> EndsOf<T> {
     }
 
     /// [`Sender::share`].
-    pub fn share(&mut self, flow: u32, waiting: usize) {
-        if let Some(sending) = self.senders[flow as usize].as_deref_mut() {
+    pub fn share(&mut self, flow: FlowId, waiting: usize) {
+        if let Some(sending) = self.senders[flow].as_deref_mut() {
             sending.machine.share(waiting);
         }
     }
 
     /// [`Receiver::grant`]; none without a receiver.
-    pub fn grant(&mut self, flow: u32, asks: Asks) -> Option<Grant> {
-        self.receivers[flow as usize].as_deref_mut()?.machine.grant(&self.config, asks)
+    pub fn grant(&mut self, flow: FlowId, asks: Asks) -> Option<Grant> {
+        self.receivers[flow].as_deref_mut()?.machine.grant(&self.config, asks)
     }
 
     /// [`Receiver::late`].
@@ -242,8 +241,8 @@ impl<T: Transport> EndsOf<T> {
     }
 
     /// The planned timer of a receiver fires: what to answer, and a timer to plan, or [`Time::NEVER`].
-    pub fn delayed(&mut self, now: Time, number: u32) -> (Option<(Answer, Option<Told>)>, Time) {
-        let (flow, path) = self.place(number);
+    pub fn delayed(&mut self, now: Time, subflow: SubflowId) -> (Option<(Answer, Option<Told>)>, Time) {
+        let (flow, path) = self.place(subflow);
         let Some(receiving) = self.receivers[flow].as_deref_mut() else { return (None, Time::NEVER) };
         if !receiving.timer(path).fires(now) {
             return (None, Time::NEVER);
@@ -254,8 +253,8 @@ impl<T: Transport> EndsOf<T> {
     }
 
     /// [`Receiver::welcome`].
-    pub fn welcome(&self, number: u32, greeting: &Arrival) -> u16 {
-        let (_, path) = self.place(number);
+    pub fn welcome(&self, subflow: SubflowId, greeting: &Arrival) -> u16 {
+        let (_, path) = self.place(subflow);
         T::Receiver::welcome(&self.config, path, greeting)
     }
 
@@ -265,48 +264,48 @@ impl<T: Transport> EndsOf<T> {
     }
 
     /// Is there a receiving end?
-    pub fn receives(&self, flow: u32) -> bool {
-        self.receivers.get(flow as usize).is_some_and(Option::is_some)
+    pub fn receives(&self, flow: FlowId) -> bool {
+        self.receivers.get(flow).is_some_and(Option::is_some)
     }
 
     /// A packet arrives of a flow of `size` bytes where data is held back. What may go on now is added to `ready`.
     pub fn hold(
         &mut self,
         now: Time,
-        (flow, size): (u32, u64),
+        (flow, size): (FlowId, u64),
         packet: Arrival,
         ready: &mut Vec<Arrival>,
         tally: &mut Tally,
     ) {
         let Some(rules) = T::resequencing(&self.config) else { return ready.push(packet) };
-        let slot = &mut self.receivers[flow as usize];
+        let slot = &mut self.receivers[flow];
         let receiving = slot.get_or_insert_with(|| Receiving::new(&self.config, size, self.paths));
         receiving.hold(&rules, now, packet, ready, tally);
     }
 
     /// The planned timer of what is held back fires. What may go on now is added to `ready`. Was it still wanted?
-    pub fn release(&mut self, now: Time, flow: u32, ready: &mut Vec<Arrival>, tally: &mut Tally) -> bool {
+    pub fn release(&mut self, now: Time, flow: FlowId, ready: &mut Vec<Arrival>, tally: &mut Tally) -> bool {
         let Some(rules) = T::resequencing(&self.config) else { return false };
-        let receiving = self.receivers[flow as usize].as_deref_mut();
+        let receiving = self.receivers[flow].as_deref_mut();
         receiving.is_some_and(|receiving| receiving.release(&rules, now, ready, tally))
     }
 
     /// The timer to plan for what is held back, or [`Time::NEVER`].
-    pub fn release_at(&mut self, flow: u32) -> Time {
+    pub fn release_at(&mut self, flow: FlowId) -> Time {
         let Some(rules) = T::resequencing(&self.config) else { return Time::NEVER };
-        let receiving = self.receivers[flow as usize].as_deref_mut();
+        let receiving = self.receivers[flow].as_deref_mut();
         receiving.map_or(Time::NEVER, |receiving| receiving.release_at(&rules))
     }
 
-    /// Reads what data of this number will need, to have it in the cache.
+    /// Reads what data of this subflow will need, to have it in the cache.
     #[inline(always)]
-    pub fn touch_receiver(&self, number: u32) -> u64 {
-        self.receivers.get(number as usize).and_then(Option::as_deref).map_or(0, Receiving::touch)
+    pub fn touch_receiver(&self, subflow: SubflowId) -> u64 {
+        self.receivers.get(FlowId::new(subflow.number())).and_then(Option::as_deref).map_or(0, Receiving::touch)
     }
 
-    /// Reads what an answer of this number will need, to have it in the cache.
+    /// Reads what an answer to this subflow will need, to have it in the cache.
     #[inline(always)]
-    pub fn touch_sender(&self, number: u32) -> u64 {
-        self.senders.get(number as usize).and_then(Option::as_deref).map_or(0, Sending::touch)
+    pub fn touch_sender(&self, subflow: SubflowId) -> u64 {
+        self.senders.get(FlowId::new(subflow.number())).and_then(Option::as_deref).map_or(0, Sending::touch)
     }
 }

@@ -10,6 +10,7 @@ use super::tcp::TcpSender;
 use super::tcp::sack::SackSender;
 use super::uet::Connection;
 use super::{TcpConfig, TransportSpec};
+use crate::ids::{FlowId, SubflowId};
 use spinewise_policy::{Time, hash};
 
 macro_rules! each_transport {
@@ -80,41 +81,41 @@ macro_rules! ends {
             }
 
             /// [`EndsOf::finish`].
-            pub fn finish(&mut self, flow: u32) {
+            pub fn finish(&mut self, flow: FlowId) {
                 match self { $(Ends::$variant(ends) => ends.finish(flow),)* }
             }
 
             /// [`EndsOf::sends`].
-            pub fn sends(&self, flow: u32) -> bool {
+            pub fn sends(&self, flow: FlowId) -> bool {
                 match self { $(Ends::$variant(ends) => ends.sends(flow),)* }
             }
 
             /// [`EndsOf::enqueue`].
             #[inline(always)]
-            pub fn enqueue(&mut self, flow: u32) -> Option<bool> {
+            pub fn enqueue(&mut self, flow: FlowId) -> Option<bool> {
                 match self { $(Ends::$variant(ends) => ends.enqueue(flow),)* }
             }
 
             /// [`EndsOf::stays`].
             #[inline(always)]
-            pub fn stays(&mut self, flow: u32) -> Option<bool> {
+            pub fn stays(&mut self, flow: FlowId) -> Option<bool> {
                 match self { $(Ends::$variant(ends) => ends.stays(flow),)* }
             }
 
             /// [`EndsOf::may_send_from`].
             #[inline(always)]
-            pub fn may_send_from(&self, flow: u32) -> Option<Time> {
+            pub fn may_send_from(&self, flow: FlowId) -> Option<Time> {
                 match self { $(Ends::$variant(ends) => ends.may_send_from(flow),)* }
             }
 
             /// [`EndsOf::paced_from`].
-            pub fn paced_from(&self, flow: u32) -> Option<Time> {
+            pub fn paced_from(&self, flow: FlowId) -> Option<Time> {
                 match self { $(Ends::$variant(ends) => ends.paced_from(flow),)* }
             }
 
             /// [`EndsOf::next`].
             #[inline(always)]
-            pub fn next(&mut self, now: Time, flow: u32) -> Option<(Outgoing, Time)> {
+            pub fn next(&mut self, now: Time, flow: FlowId) -> Option<(Outgoing, Time)> {
                 match self { $(Ends::$variant(ends) => ends.next(now, flow),)* }
             }
 
@@ -123,32 +124,32 @@ macro_rules! ends {
             pub fn on_answer<'a>(
                 &mut self,
                 now: Time,
-                number: u32,
+                subflow: SubflowId,
                 answer: &Answer,
                 option: impl FnOnce() -> &'a [u8],
             ) -> Heard {
-                match self { $(Ends::$variant(ends) => ends.on_answer(now, number, answer, option),)* }
+                match self { $(Ends::$variant(ends) => ends.on_answer(now, subflow, answer, option),)* }
             }
 
             /// [`EndsOf::expire`].
-            pub fn expire(&mut self, now: Time, number: u32) -> Expired {
-                match self { $(Ends::$variant(ends) => ends.expire(now, number),)* }
+            pub fn expire(&mut self, now: Time, subflow: SubflowId) -> Expired {
+                match self { $(Ends::$variant(ends) => ends.expire(now, subflow),)* }
             }
 
             /// [`EndsOf::is_open`].
-            pub fn is_open(&mut self, number: u32) -> bool {
-                match self { $(Ends::$variant(ends) => ends.is_open(number),)* }
+            pub fn is_open(&mut self, subflow: SubflowId) -> bool {
+                match self { $(Ends::$variant(ends) => ends.is_open(subflow),)* }
             }
 
             /// [`EndsOf::account`].
-            pub fn account(&self, flow: u32) -> Option<Counts> {
+            pub fn account(&self, flow: FlowId) -> Option<Counts> {
                 match self { $(Ends::$variant(ends) => ends.account(flow),)* }
             }
 
             /// [`EndsOf::lane`].
             #[inline(always)]
-            pub fn lane(&mut self, number: u32) -> Option<&mut Lane> {
-                match self { $(Ends::$variant(ends) => ends.lane(number),)* }
+            pub fn lane(&mut self, subflow: SubflowId) -> Option<&mut Lane> {
+                match self { $(Ends::$variant(ends) => ends.lane(subflow),)* }
             }
 
             /// [`EndsOf::on_data`].
@@ -156,20 +157,20 @@ macro_rules! ends {
             pub fn on_data<'a>(
                 &mut self,
                 now: Time,
-                flow: (u32, u64),
+                sized: (SubflowId, u64),
                 data: &Arrival,
                 option: impl FnOnce() -> &'a [u8],
             ) -> (Received, Time) {
-                match self { $(Ends::$variant(ends) => ends.on_data(now, flow, data, option),)* }
+                match self { $(Ends::$variant(ends) => ends.on_data(now, sized, data, option),)* }
             }
 
             /// [`EndsOf::share`].
-            pub fn share(&mut self, flow: u32, waiting: usize) {
+            pub fn share(&mut self, flow: FlowId, waiting: usize) {
                 match self { $(Ends::$variant(ends) => ends.share(flow, waiting),)* }
             }
 
             /// [`EndsOf::grant`].
-            pub fn grant(&mut self, flow: u32, asks: Asks) -> Option<Grant> {
+            pub fn grant(&mut self, flow: FlowId, asks: Asks) -> Option<Grant> {
                 match self { $(Ends::$variant(ends) => ends.grant(flow, asks),)* }
             }
 
@@ -179,13 +180,13 @@ macro_rules! ends {
             }
 
             /// [`EndsOf::delayed`].
-            pub fn delayed(&mut self, now: Time, number: u32) -> (Option<(Answer, Option<Told>)>, Time) {
-                match self { $(Ends::$variant(ends) => ends.delayed(now, number),)* }
+            pub fn delayed(&mut self, now: Time, subflow: SubflowId) -> (Option<(Answer, Option<Told>)>, Time) {
+                match self { $(Ends::$variant(ends) => ends.delayed(now, subflow),)* }
             }
 
             /// [`EndsOf::welcome`].
-            pub fn welcome(&self, number: u32, greeting: &Arrival) -> u16 {
-                match self { $(Ends::$variant(ends) => ends.welcome(number, greeting),)* }
+            pub fn welcome(&self, subflow: SubflowId, greeting: &Arrival) -> u16 {
+                match self { $(Ends::$variant(ends) => ends.welcome(subflow, greeting),)* }
             }
 
             /// [`EndsOf::holds_greetings`].
@@ -194,7 +195,7 @@ macro_rules! ends {
             }
 
             /// [`EndsOf::receives`].
-            pub fn receives(&self, flow: u32) -> bool {
+            pub fn receives(&self, flow: FlowId) -> bool {
                 match self { $(Ends::$variant(ends) => ends.receives(flow),)* }
             }
 
@@ -202,34 +203,34 @@ macro_rules! ends {
             pub fn hold(
                 &mut self,
                 now: Time,
-                flow: (u32, u64),
+                sized: (FlowId, u64),
                 packet: Arrival,
                 ready: &mut Vec<Arrival>,
                 tally: &mut Tally,
             ) {
-                match self { $(Ends::$variant(ends) => ends.hold(now, flow, packet, ready, tally),)* }
+                match self { $(Ends::$variant(ends) => ends.hold(now, sized, packet, ready, tally),)* }
             }
 
             /// [`EndsOf::release`].
-            pub fn release(&mut self, now: Time, flow: u32, ready: &mut Vec<Arrival>, tally: &mut Tally) -> bool {
+            pub fn release(&mut self, now: Time, flow: FlowId, ready: &mut Vec<Arrival>, tally: &mut Tally) -> bool {
                 match self { $(Ends::$variant(ends) => ends.release(now, flow, ready, tally),)* }
             }
 
             /// [`EndsOf::release_at`].
-            pub fn release_at(&mut self, flow: u32) -> Time {
+            pub fn release_at(&mut self, flow: FlowId) -> Time {
                 match self { $(Ends::$variant(ends) => ends.release_at(flow),)* }
             }
 
             /// [`EndsOf::touch_receiver`].
             #[inline(always)]
-            pub fn touch_receiver(&self, number: u32) -> u64 {
-                match self { $(Ends::$variant(ends) => ends.touch_receiver(number),)* }
+            pub fn touch_receiver(&self, subflow: SubflowId) -> u64 {
+                match self { $(Ends::$variant(ends) => ends.touch_receiver(subflow),)* }
             }
 
             /// [`EndsOf::touch_sender`].
             #[inline(always)]
-            pub fn touch_sender(&self, number: u32) -> u64 {
-                match self { $(Ends::$variant(ends) => ends.touch_sender(number),)* }
+            pub fn touch_sender(&self, subflow: SubflowId) -> u64 {
+                match self { $(Ends::$variant(ends) => ends.touch_sender(subflow),)* }
             }
         }
     };

@@ -100,8 +100,8 @@ pub struct TcpSender {
     rtt: RttEstimator,
     /// When the retransmission timer expires, [`Time::NEVER`] while it is off.
     deadline: Time,
-    /// Number of the flow, its lowest bits, for [`Self::tick`].
-    number: u16,
+    /// The lowest bits of [`Start::salt`], for [`Self::tick`].
+    salt: u16,
     /// Duplicate ACKs in a row.
     dupacks: u32,
     packets: u32,
@@ -143,7 +143,7 @@ impl TcpSender {
             released: config.limit_bytes(config.max_burst),
             rtt: RttEstimator::default(),
             deadline: Time::NEVER,
-            number: start.number as u16,
+            salt: start.salt as u16,
             dupacks: 0,
             packets: 0,
             retransmits: 0,
@@ -365,7 +365,7 @@ impl TcpSender {
 
     /// How late a timer is that is set now: somewhere in a tick.
     fn tick(&self, config: &TcpConfig, now: Time) -> Span {
-        let roll = hash::mix2(config.dice ^ u64::from(self.number), now.0);
+        let roll = hash::mix2(config.dice ^ u64::from(self.salt), now.0);
         Span(((u128::from(roll) * u128::from(config.rto_tick.0)) >> 64) as u64)
     }
 }

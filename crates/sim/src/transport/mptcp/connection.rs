@@ -37,7 +37,7 @@ struct Subflow<S> {
 impl<S: Stream> Subflow<S> {
     /// Subflow `n` of a flow. Without a handshake all subflows are open, else the first one's SYN is due.
     fn new(config: &TcpConfig, flow: &Start, n: usize) -> Self {
-        let start = Start { size: 0, number: n as u32, ..*flow };
+        let start = Start { size: 0, salt: n as u32, ..*flow };
         let end = match (config.handshake, n) {
             (false, _) => Opened::at_once(config, &start),
             (true, 0) => Opened::Opening { opening: Opening::default(), start },

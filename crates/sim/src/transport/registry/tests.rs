@@ -2,6 +2,7 @@
 //! double.
 
 use super::*;
+use crate::ids::{FlowId, SubflowId};
 use crate::packet::{RETRANSMIT, URGENT};
 use crate::transport::RdmaConfig;
 use crate::transport::UetConfig;
@@ -22,18 +23,21 @@ struct Wire {
 }
 
 enum Event {
-    Data(u32, Arrival, Box<[u8]>),
-    Answer(u32, Answer, Box<[u8]>),
-    Retransmit(u32),
-    Delayed(u32),
+    Data(SubflowId, Arrival, Box<[u8]>),
+    Answer(SubflowId, Answer, Box<[u8]>),
+    Retransmit(SubflowId),
+    Delayed(SubflowId),
     Grant(Asks),
     Pull,
 }
 
+/// The one flow.
+const FLOW: FlowId = FlowId::new(0);
+
 /// One flow: what a host does for it, without hosts.
 struct Flow {
     ends: Ends,
-    /// Numbers above its own.
+    /// Its subflows, 0 if it has one path.
     paths: u32,
     size: u64,
     wire: Wire,
@@ -66,29 +70,29 @@ impl Flow {
         (0..copies).map(|_| self.now + Span::from_us(20 + self.draw(self.wire.late + 1))).collect()
     }
 
-    fn number(&self, path: usize) -> u32 {
-        if self.paths == 0 { 0 } else { 1 + path as u32 }
+    fn subflow(&self, path: usize) -> SubflowId {
+        SubflowId::new(if self.paths == 0 { 0 } else { 1 + path as u32 })
     }
 
-    fn send(&mut self, number: u32, mut data: Arrival, option: &[u8]) {
+    fn send(&mut self, subflow: SubflowId, mut data: Arrival, option: &[u8]) {
         for at in self.arrivals() {
             data.ce = self.draw(20) == 0;
             let trims = self.ends.facts().returns_tags && self.wire.lost > 0 && self.draw(20) == 0;
             data.trimmed = trims.then_some(if data.ce { TrimmedAt::LastHop } else { TrimmedAt::Inside });
-            self.plan(at, Event::Data(number, data, option.into()));
+            self.plan(at, Event::Data(subflow, data, option.into()));
         }
     }
 
-    fn answer(&mut self, number: u32, answer: Answer, told: Option<&Told>) {
+    fn answer(&mut self, subflow: SubflowId, answer: Answer, told: Option<&Told>) {
         let option = told.map_or(&[][..], |told| &told.body);
         for at in self.arrivals() {
-            self.plan(at, Event::Answer(number, answer, option.into()));
+            self.plan(at, Event::Answer(subflow, answer, option.into()));
         }
     }
 
     /// Sends all that may be sent now.
     fn pull(&mut self) {
-        while let Some(at) = self.ends.may_send_from(0).filter(|&at| at != Time::NEVER) {
+        while let Some(at) = self.ends.may_send_from(FLOW).filter(|&at| at != Time::NEVER) {
             if at > self.now {
                 if at < self.pull_at || self.pull_at <= self.now {
                     self.pull_at = at;
@@ -96,43 +100,43 @@ impl Flow {
                 }
                 return;
             }
-            let (next, timer) = self.ends.next(self.now, 0).expect("it may send");
+            let (next, timer) = self.ends.next(self.now, FLOW).expect("it may send");
             let stamp = self.now;
-            let number = match next {
+            let subflow = match next {
                 Outgoing::Data(data) => {
-                    self.send(0, arrival(&data, stamp), &[]);
-                    0
+                    self.send(FLOW.whole(), arrival(&data, stamp), &[]);
+                    FLOW.whole()
                 }
                 Outgoing::OnPath(path, data, option) => {
-                    self.send(self.number(path), arrival(&data, stamp), &option);
-                    self.number(path)
+                    self.send(self.subflow(path), arrival(&data, stamp), &option);
+                    self.subflow(path)
                 }
                 Outgoing::Request { seq, option, .. } => {
-                    self.send(0, Arrival { seq, stamp, urgent: true, ..Arrival::default() }, &option);
-                    0
+                    self.send(FLOW.whole(), Arrival { seq, stamp, urgent: true, ..Arrival::default() }, &option);
+                    FLOW.whole()
                 }
                 Outgoing::Greeting { path, flags, .. } => {
                     let syn = flags & crate::packet::SYN != 0;
-                    self.send(self.number(path), Arrival { syn, stamp, ..Arrival::default() }, &[]);
-                    self.number(path)
+                    self.send(self.subflow(path), Arrival { syn, stamp, ..Arrival::default() }, &[]);
+                    self.subflow(path)
                 }
             };
-            self.plan(timer, Event::Retransmit(number));
+            self.plan(timer, Event::Retransmit(subflow));
         }
     }
 
-    fn arrive(&mut self, number: u32, data: &Arrival, option: &[u8]) {
+    fn arrive(&mut self, subflow: SubflowId, data: &Arrival, option: &[u8]) {
         if data.len == 0 && !data.urgent {
-            if data.syn || number > 1 {
-                assert!(self.ends.welcome(number, data) > 0);
+            if data.syn || subflow.number() > 1 {
+                assert!(self.ends.welcome(subflow, data) > 0);
                 let answer = Answer { echo: data.stamp, nack_or_syn: data.syn, ..Answer::default() };
-                self.answer(number, answer, None);
+                self.answer(subflow, answer, None);
             }
             return;
         }
         let (got, timer) = match self.is_through {
             true => (self.ends.late(self.size, data, || option), Time::NEVER),
-            false => self.ends.on_data(self.now, (number, self.size), data, || option),
+            false => self.ends.on_data(self.now, (subflow, self.size), data, || option),
         };
         if got.asks {
             self.plan(self.now, Event::Grant(Asks::Yes));
@@ -140,34 +144,35 @@ impl Flow {
         self.new_bytes += got.new_bytes;
         assert!(!(self.is_through && got.completed), "completed twice");
         self.is_through |= got.completed;
-        got.answers.iter().flatten().for_each(|&answer| self.answer(number, answer, got.told.as_ref()));
-        self.plan(timer, Event::Delayed(number));
+        got.answers.iter().flatten().for_each(|&answer| self.answer(subflow, answer, got.told.as_ref()));
+        self.plan(timer, Event::Delayed(subflow));
     }
 
     /// Is all acknowledged?
     fn happen(&mut self, event: Event) -> bool {
         match event {
-            Event::Data(number, data, option) => self.arrive(number, &data, &option),
-            Event::Answer(number, answer, option) => match self.ends.on_answer(self.now, number, &answer, || &option) {
+            Event::Data(subflow, data, option) => self.arrive(subflow, &data, &option),
+            Event::Answer(subflow, answer, option) => match self.ends.on_answer(self.now, subflow, &answer, || &option)
+            {
                 Heard::Nothing | Heard::Opened => {}
-                Heard::Trimmed(_, timer) => self.plan(timer, Event::Retransmit(number)),
+                Heard::Trimmed(_, timer) => self.plan(timer, Event::Retransmit(subflow)),
                 Heard::Acked { acked, .. } if acked.done => return true,
-                Heard::Acked { timer, .. } => self.plan(timer, Event::Retransmit(number)),
+                Heard::Acked { timer, .. } => self.plan(timer, Event::Retransmit(subflow)),
             },
-            Event::Retransmit(number) => match self.ends.expire(self.now, number) {
+            Event::Retransmit(subflow) => match self.ends.expire(self.now, subflow) {
                 Expired::Stale => {}
-                Expired::Early(at) | Expired::Sends(_, at) => self.plan(at, Event::Retransmit(number)),
+                Expired::Early(at) | Expired::Sends(_, at) => self.plan(at, Event::Retransmit(subflow)),
             },
-            Event::Delayed(number) => {
-                let (answer, timer) = self.ends.delayed(self.now, number);
+            Event::Delayed(subflow) => {
+                let (answer, timer) = self.ends.delayed(self.now, subflow);
                 if let Some((answer, told)) = answer {
-                    self.answer(number, answer, told.as_ref());
+                    self.answer(subflow, answer, told.as_ref());
                 }
-                self.plan(timer, Event::Delayed(number));
+                self.plan(timer, Event::Delayed(subflow));
             }
             Event::Grant(asks) => {
-                if let Some(grant) = self.ends.grant(0, asks) {
-                    self.answer(0, grant.answer, Some(&grant.told));
+                if let Some(grant) = self.ends.grant(FLOW, asks) {
+                    self.answer(FLOW.whole(), grant.answer, Some(&grant.told));
                     let again = self.now + Span::from_us(1 + grant.quanta / 64);
                     match grant.after {
                         After::Asks => self.plan(again, Event::Grant(Asks::Yes)),
@@ -212,10 +217,10 @@ fn finishes(transport: &TransportSpec, size: u64, seed: u64, wire: Wire) -> Coun
         flow.now = now;
         if flow.happen(event) {
             assert!(flow.is_through && flow.new_bytes == size, "{} of {size} bytes: {transport:?}", flow.new_bytes);
-            assert!(!flow.ends.receives(0), "the receiving end goes with its last byte");
-            let counts = flow.ends.account(0).expect("it has a sender");
-            flow.ends.finish(0);
-            assert!(!flow.ends.sends(0));
+            assert!(!flow.ends.receives(FLOW), "the receiving end goes with its last byte");
+            let counts = flow.ends.account(FLOW).expect("it has a sender");
+            flow.ends.finish(FLOW);
+            assert!(!flow.ends.sends(FLOW));
             return counts;
         }
     }

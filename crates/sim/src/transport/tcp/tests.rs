@@ -58,8 +58,8 @@ fn rows_are_small() {
 #[test]
 fn a_timeout_that_ticks_is_up_to_a_tick_late_and_each_by_its_own() {
     let config = TcpConfig { rto_tick: Span::from_ms(1), dice: 7, ..new_reno() };
-    let timeouts = |number: u32| -> Vec<u64> {
-        let mut s = TcpSender::new(&config, &Start { number, ..Start::sized(MSS) });
+    let timeouts = |salt: u32| -> Vec<u64> {
+        let mut s = TcpSender::new(&config, &Start { salt, ..Start::sized(MSS) });
         s.next_segment(&config, us(0));
         let mut at = us(0);
         (0..4)
