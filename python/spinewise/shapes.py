@@ -204,6 +204,7 @@ class Transport(TypedDict, total=False):
     receiver_credit: bool
     pull_bytes: int
     pull_share: float
+    pull_after_end: bool
     pull_heeds: str
     pull_least: float | str
     nscc_target_rtts: float

@@ -239,6 +239,11 @@ pub trait Receiver: Sized {
         None
     }
 
+    /// Is it through, now that all is here or that it has had a turn to grant?
+    fn is_over(&self, _config: &Self::Config) -> bool {
+        true
+    }
+
     /// The bytes on the wire of the answer to a packet of a handshake; 0 for transports that have none.
     fn welcome(_config: &Self::Config, _path: usize, _greeting: &Arrival) -> u16 {
         0

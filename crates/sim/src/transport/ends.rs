@@ -201,7 +201,7 @@ impl<T: Transport> EndsOf<T> {
     }
 
     /// [`Receiver::on_data`] of a flow of `size` bytes, and a timer to plan, or [`Time::NEVER`]. The receiving end goes
-    /// with its last byte.
+    /// with its last byte, or when it [is through](Receiver::is_over).
     #[inline(always)]
     pub fn on_data<'a>(
         &mut self,
@@ -214,12 +214,10 @@ impl<T: Transport> EndsOf<T> {
         let slot = &mut self.receivers[flow];
         let receiving = slot.get_or_insert_with(|| Receiving::new(&self.config, size, self.paths));
         let got = receiving.machine.on_data(&self.config, now, path, data, option);
-        let timer = if got.completed {
+        let timer = if got.completed { Time::NEVER } else { receiving.plan(path) };
+        if got.completed && receiving.machine.is_over(&self.config) {
             *slot = None;
-            Time::NEVER
-        } else {
-            receiving.plan(path)
-        };
+        }
         (got, timer)
     }
 
@@ -232,7 +230,13 @@ impl<T: Transport> EndsOf<T> {
 
     /// [`Receiver::grant`]; none without a receiver.
     pub fn grant(&mut self, flow: FlowId, asks: Asks) -> Option<Grant> {
-        self.receivers[flow].as_deref_mut()?.machine.grant(&self.config, asks)
+        let slot = &mut self.receivers[flow];
+        let machine = &mut slot.as_deref_mut()?.machine;
+        let grant = machine.grant(&self.config, asks);
+        if machine.is_over(&self.config) {
+            *slot = None;
+        }
+        grant
     }
 
     /// [`Receiver::late`].

@@ -39,16 +39,17 @@ fn told(preset: &str, scheme: &str, more: &Value) -> Map<String, Value> {
 }
 
 #[test]
-fn the_two_differ_in_three_rules_and_in_nothing_else() {
+fn the_two_differ_in_four_rules_and_in_nothing_else() {
     let blames = ("scheme.params.timeout_blames", json!("first"), json!("value"));
     let trims = ("transport.nscc_base_rtt_from_trims", json!(true), json!(false));
+    let after_end = ("transport.pull_after_end", json!(true), json!(false));
     let heeds = ("transport.pull_heeds", json!("oversubscription"), json!("congestion"));
     let alone = json!({"transport": {"congestion_control": "none", "receiver_credit": true}});
     let cases = [
-        ("bitmap", json!({}), vec![&blames, &trims, &heeds]),
-        ("uet_mixed", json!({}), vec![&blames, &trims, &heeds]),
-        ("reps", json!({}), vec![&trims, &heeds]),
-        ("oblivious", json!({"transport": {"congestion_control": "constant"}}), vec![&heeds]),
+        ("bitmap", json!({}), vec![&blames, &trims, &after_end, &heeds]),
+        ("uet_mixed", json!({}), vec![&blames, &trims, &after_end, &heeds]),
+        ("reps", json!({}), vec![&trims, &after_end, &heeds]),
+        ("oblivious", json!({"transport": {"congestion_control": "constant"}}), vec![&after_end, &heeds]),
     ];
     for (scheme, more, expected) in cases {
         let mut found = vec![];
@@ -102,4 +103,27 @@ fn round_trips_of_trimmed_packets_shrink_windows() {
         flow_column(&outcome, "sender_fct_ps")
     };
     assert_ne!(times(true), times(false));
+}
+
+/// A flow alone is satisfied some thirty times while its first window goes out, and stands among those that are granted
+/// credit unasked as often. With 2,000,000 bytes across a leaf-spine of links of 100 Gbps and 1 us, senders of uet-htsim
+/// get 179 grants, 126 answers, and are through after 172.619 us (its case `ls128.one128.obl.rccc`).
+#[test]
+fn receivers_that_grant_to_the_end_grant_as_often_as_the_reference() {
+    let told = |after_end: bool| {
+        let outcome = run(&spec(
+            "uet-htsim",
+            "oblivious",
+            json!({
+                "transport": {"congestion_control": "none", "receiver_credit": true, "pull_after_end": after_end},
+                "traffic": [{"kind": "flows", "list": [flow(0, 16, 2_000_000, 0)]}],
+                "run": {"until_us": 1_000, "stop": "time"},
+            }),
+        ));
+        (flow_column(&outcome, "sender_fct_ps")[0], counter(&outcome, "acks", "packets"))
+    };
+    let (goes_on, ends) = (told(true), told(false));
+    assert_eq!((goes_on.0 / 1_000_000, goes_on.1), (172, 126 + 179));
+    assert_eq!(ends.0, goes_on.0, "what comes after the last byte is too late");
+    assert!(ends.1 < goes_on.1, "{ends:?}");
 }

@@ -62,6 +62,9 @@ keys! {
         pull_bytes: u32, Kind::Integer { min: 256, max: 16_777_216 }, Default::Number(16_384.0);
         /// The share of a host's rate that its receivers grant.
         pull_share: f64, Kind::Positive { max: 1.0 }, Default::Number(0.99);
+        /// Do receivers go on granting a flow credit when all of it is here, as far as they do one that asks for none? Each time
+        /// it was satisfied it has a turn more.
+        pull_after_end: bool, Kind::Bool, Default::Preset;
         /// When "auto" has receivers heed marks and trims inside the fabric, if senders have no window: where the core is
         /// oversubscribed, as in uet-htsim, or wherever they meet any.
         pull_heeds: PullHeeds, Kind::Words(PullHeeds::WORDS), Default::Preset;
@@ -92,6 +95,7 @@ impl UetConfig {
             receiver_credit: false,
             pull_bytes: 16_384,
             pull_share: 0.99,
+            pull_after_end: true,
             pull_heeds: PullHeeds::Oversubscription,
             pull_least: 1.0,
             most_window: 175_284,
@@ -101,7 +105,7 @@ impl UetConfig {
 
     /// The same without what is only an artefact of that program, or what its authors' users are told to avoid.
     pub fn uet() -> Self {
-        let mut config = UetConfig { pull_heeds: PullHeeds::Congestion, ..Self::uet_htsim() };
+        let mut config = UetConfig { pull_after_end: false, pull_heeds: PullHeeds::Congestion, ..Self::uet_htsim() };
         config.control.nscc.trims_tell_rtt = false;
         config
     }

@@ -103,13 +103,15 @@ pub(super) struct Account {
     target: u64,
     /// It stands among those that the pacer of its host serves first.
     asks: bool,
+    /// Its turns to come: it stands once more among those that are granted credit unasked each time it is satisfied.
+    turns: u32,
     /// Counts the packets that grant, for their entropy values.
     pulls: u16,
 }
 
 impl Account {
     pub(super) fn new() -> Self {
-        Account { granted: BEGIN, target: BEGIN, asks: false, pulls: 0 }
+        Account { granted: BEGIN, target: BEGIN, asks: false, turns: 0, pulls: 0 }
     }
 
     /// Its sender wants to be granted up to here, or has to send a packet again. Is it to be served from now on?
@@ -118,7 +120,13 @@ impl Account {
         self.target = self.target.max(target.unwrap_or(0));
         let joins = (more || again) && !self.asks;
         self.asks |= joins;
+        self.turns += u32::from(joins);
         joins
+    }
+
+    /// Has it a turn to come?
+    pub(super) fn has_turn(&self) -> bool {
+        self.turns > 0
     }
 
     /// Quanta that its sender still asks for.
@@ -143,6 +151,7 @@ impl Account {
                 if self.wanting() == 0 && ahead < most { After::Idles } else { After::Leaves }
             }
         };
+        self.turns -= u32::from(after == After::Leaves);
         self.pulls = (self.pulls + 1) % 128;
         (self.granted - before, self.granted, self.pulls, after)
     }

@@ -107,6 +107,10 @@ impl Receiver for UetReceiver {
         self.grant(config, asks)
     }
 
+    fn is_over(&self, config: &UetConfig) -> bool {
+        self.is_over(config)
+    }
+
     fn late<'a>(config: &UetConfig, size: u64, data: &Arrival, _: impl FnOnce() -> &'a [u8]) -> Received {
         UetReceiver::full(config, size).on_data(config, data, || &[])
     }

@@ -101,6 +101,12 @@ impl UetReceiver {
         Some(Grant { answer: Answer::default(), told, value, quanta, after })
     }
 
+    /// Is all here, and no turn to grant to come?
+    pub(super) fn is_over(&self, config: &UetConfig) -> bool {
+        let has_turn = || self.credit.as_ref().is_some_and(Account::has_turn);
+        self.expected == self.packets && !(config.pull_after_end && has_turn())
+    }
+
     fn take_in(&mut self, config: &UetConfig, data: &Arrival, (psn, probe): (Psn, u32)) -> Received {
         match data.trimmed {
             Some(at) => self.on_trimmed(data, psn, at),
