@@ -190,19 +190,23 @@ def test_each_bound_can_fail() -> None:
     near = Compared(100.0, 0.2, 100.1, 0.2, (5, 8))
     table = {"mean": near, "p50": near, "p99": near, "max": near}
     none = Compared(0.0, 0.0, 0.0, 0.0, (5, 8))
-    assert problems(3, 3, table, Compared(100.0, 1.0, 110.0, 1.0, (5, 8))) == []
-    assert problems(3, 2, table, none) == ["1 of 3 flows did not finish"]
+    assert problems(3, 3, table, Compared(100.0, 1.0, 110.0, 1.0, (5, 8)), none) == []
+    assert problems(3, 2, table, none, none) == ["1 of 3 flows did not finish"]
     far = Compared(100.0, 0.2, 102.0, 9.0, (5, 8))
-    assert problems(3, 3, table | {"mean": far}, none) == ["mean +2.0 % off (at most 1 %)"]
+    assert problems(3, 3, table | {"mean": far}, none, none) == ["mean +2.0 % off (at most 1 %)"]
     # Where their own seeds spread as much, only z counts.
     wide = Compared(100.0, 5.0, 102.0, 5.0, (5, 8))
-    assert problems(3, 3, table | {"mean": wide}, none) == []
-    assert problems(3, 3, table | {"p50": Compared(100.0, 0.1, 101.0, 0.1, (5, 8))}, none) != []
+    assert problems(3, 3, table | {"mean": wide}, none, none) == []
+    assert problems(3, 3, table | {"p50": Compared(100.0, 0.1, 101.0, 0.1, (5, 8))}, none, none) != []
     again = Compared(100.0, 1.0, 130.0, 1.0, (5, 8))
-    assert problems(3, 3, table, again) == ["130 packets sent again, theirs 100 (within 15 %)"]
+    assert problems(3, 3, table, again, none) == ["130 packets sent again, theirs 100 (within 15 %)"]
     # Where their own seeds spread by a third, it takes more.
-    assert problems(3, 3, table, Compared(100.0, 33.0, 130.0, 33.0, (5, 8))) == []
-    assert problems(3, 3, table, Compared(100.0, 10.0, 130.0, 10.0, (5, 8))) != []
+    assert problems(3, 3, table, Compared(100.0, 33.0, 130.0, 33.0, (5, 8)), none) == []
+    assert problems(3, 3, table, Compared(100.0, 10.0, 130.0, 10.0, (5, 8)), none) != []
+    # Answers that completion times do not show.
+    few = Compared(1000.0, 1.0, 950.0, 1.0, (5, 8))
+    assert problems(3, 3, table, none, few) == ["950 answers, theirs 1000 (within 2 %)"]
+    assert problems(3, 3, table, none, Compared(1000.0, 1.0, 985.0, 1.0, (5, 8))) == []
 
 
 VALIDATION = Path(__file__).parents[3] / "shared" / "validation" / "uet"

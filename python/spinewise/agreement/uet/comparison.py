@@ -3,6 +3,9 @@
 The bounds were set before any run: the mean within 1 %, the 99th percentile within 3 %, the largest within 6 %, and
 |z| at most 3; packets sent again within 15 %, or 10 of them; all flows finished. A relative bound counts where the
 spread of their own seeds is below a third of it; packets sent again are within |z| of 3 where it is not.
+
+Answers, NACKs and grants that reached senders are within 2 %, or 10 of them, by the same rule. That bound came later:
+what hosts say to each other can differ where completion times do not tell.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ from spinewise.runs.result import Result
 STATISTICS = ("mean", "p50", "p99", "max")
 BOUNDS = {"mean": 0.01, "p99": 0.03, "max": 0.06}
 MOST_Z = 3.0
-AGAIN_WITHIN, AGAIN_FEW = 0.15, 10
+AGAIN_WITHIN, ANSWERS_WITHIN, FEW = 0.15, 0.02, 10
 # Where all seeds agree to a nanosecond, there is no spread to measure in.
 SAME_US = 1e-3
 PS_PER_US = 1e6
@@ -35,7 +38,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Compared:
-    """One statistic over seeds: microseconds, or packets sent again.
+    """One statistic over seeds: microseconds, or a number of packets.
 
     Attributes:
         theirs: mean over their seeds.
@@ -77,6 +80,7 @@ class UetAgreement:
         finished: how many finished, in the run where fewest did.
         statistics: of completion times, by name.
         again: packets sent again, over seeds.
+        answers: answers, NACKs and grants, over seeds.
         problems: why it does not agree; none if it does.
     """
 
@@ -85,6 +89,7 @@ class UetAgreement:
     finished: int
     statistics: dict[str, Compared]
     again: Compared
+    answers: Compared
     problems: list[str]
 
     def as_dict(self) -> dict[str, object]:
@@ -95,18 +100,20 @@ class UetAgreement:
         }
         return {
             "case": self.case, "flows": self.flows, "finished": self.finished,
-            "retransmits": [self.again.theirs, self.again.ours], "statistics": rows,
+            "retransmits": [self.again.theirs, self.again.ours],
+            "answers": [self.answers.theirs, self.answers.ours], "statistics": rows,
             "verdict": "fail" if self.problems else "pass", "problems": self.problems,
         }  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Sample:
-    """What one run of ours came to: statistics of completion times (us), flows finished, packets sent again."""
+    """What a run of ours came to: statistics of completion times (us), flows finished, packets sent again, answers."""
 
     statistics: Floats
     finished: int
     again: int
+    answers: int
 
 
 def statistics(fct_ps: npt.ArrayLike) -> Floats:
@@ -142,7 +149,8 @@ def sample(_: Case[UetCase], result: Result) -> Sample:
     fct = numbers(result.flows, "sender_fct_ps").astype(np.float64)
     fct = fct[fct > 0]
     again = int(numbers(result.flows, "retransmits").sum())
-    return Sample(statistics(fct) if fct.size else np.full(len(STATISTICS), np.nan), int(fct.size), again)
+    answers = result.report["counters"]["acks"]["packets"]
+    return Sample(statistics(fct) if fct.size else np.full(len(STATISTICS), np.nan), int(fct.size), again, answers)
 
 
 def judged(case: UetCase, samples: list[Sample]) -> UetAgreement:
@@ -152,8 +160,10 @@ def judged(case: UetCase, samples: list[Sample]) -> UetAgreement:
     ours = np.stack([one.statistics for one in samples])
     table = {name: compared(theirs[:, at], ours[:, at]) for at, name in enumerate(STATISTICS)}
     again = compared([times.retransmits for times in recorded], [one.again for one in samples])
+    answers = compared([times.answers for times in recorded], [one.answers for one in samples])
     flows, finished = len(recorded[0].fct_ps), min(one.finished for one in samples)
-    return UetAgreement(case.name, flows, finished, table, again, problems(flows, finished, table, again))
+    found = problems(flows, finished, table, again, answers)
+    return UetAgreement(case.name, flows, finished, table, again, answers, found)
 
 
 def compared(theirs: npt.ArrayLike, ours: npt.ArrayLike) -> Compared:
@@ -163,7 +173,7 @@ def compared(theirs: npt.ArrayLike, ours: npt.ArrayLike) -> Compared:
     return Compared(float(theirs.mean()), spreads[0], float(ours.mean()), spreads[1], (theirs.size, ours.size))
 
 
-def problems(flows: int, finished: int, table: dict[str, Compared], again: Compared) -> list[str]:
+def problems(flows: int, finished: int, table: dict[str, Compared], again: Compared, answers: Compared) -> list[str]:
     """Why a case does not agree; nothing when it does."""
     found = [] if finished == flows else [f"{flows - finished} of {flows} flows did not finish"]
     for name, one in table.items():
@@ -172,13 +182,21 @@ def problems(flows: int, finished: int, table: dict[str, Compared], again: Compa
             found.append(f"{name} {100 * one.relative:+.1f} % off (at most {100 * bound:g} %)")
         if abs(one.z) > MOST_Z:
             found.append(f"{name}: z = {one.z:+.1f} (at most ±{MOST_Z:g})")
-    if abs(again.ours - again.theirs) > max(AGAIN_WITHIN * again.theirs, AGAIN_FEW):
-        steady, told = is_steady(again, AGAIN_WITHIN), f"{again.ours:.0f} packets sent again, theirs {again.theirs:.0f}"
-        if steady:
-            found.append(f"{told} (within {100 * AGAIN_WITHIN:g} %)")
-        elif abs(again.z) > MOST_Z:
-            found.append(f"{told}: z = {again.z:+.1f} (at most ±{MOST_Z:g})")
-    return found
+    return [
+        *found,
+        *miscounted("packets sent again", again, AGAIN_WITHIN),
+        *miscounted("answers", answers, ANSWERS_WITHIN),
+    ]
+
+
+def miscounted(what: str, one: Compared, bound: float) -> list[str]:
+    """Why two numbers of packets do not agree, if they do not."""
+    if abs(one.ours - one.theirs) <= max(bound * one.theirs, FEW):
+        return []
+    told = f"{one.ours:.0f} {what}, theirs {one.theirs:.0f}"
+    if is_steady(one, bound):
+        return [f"{told} (within {100 * bound:g} %)"]
+    return [f"{told}: z = {one.z:+.1f} (at most ±{MOST_Z:g})"] if abs(one.z) > MOST_Z else []
 
 
 def is_steady(one: Compared, bound: float) -> bool:

@@ -49,12 +49,14 @@ class Times:
         start_ps: when each began.
         fct_ps: completion times at the senders.
         retransmits: packets sent again, over all flows.
+        answers: answers, NACKs and grants of credit that reached senders, over all flows.
     """
 
     flows: list[int]
     start_ps: list[int]
     fct_ps: list[int]
     retransmits: int
+    answers: int
 
 
 @dataclass(frozen=True)
@@ -97,10 +99,10 @@ class UetCase:
         Raises:
             SpecError: the file is not there, or is another.
         """
-        names = ("flow", "start_ps", "fct_ps", "rtx")
+        names = ("flow", "start_ps", "fct_ps", "rtx", "acks", "nacks", "pulls")
         found = self.rows(seed, "flows", COLUMNS, lambda row: [int(row[name]) for name in names])
-        flows, starts, times, again = ([row[at] for row in found] for at in range(len(names)))
-        return Times(flows, starts, times, sum(again))
+        flows, starts, times, again, *answers = ([row[at] for row in found] for at in range(len(names)))
+        return Times(flows, starts, times, sum(again), sum(map(sum, answers)))
 
     def rows(self, seed: int, what: str, columns: Sequence[str], read: Callable[[dict[str, str]], T]) -> list[T]:
         """The rows of a file of a recorded run, which has these columns, as `read` takes them.

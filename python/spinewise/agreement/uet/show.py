@@ -17,13 +17,12 @@ def show(found: Sequence[UetAgreement], replayed: Sequence[PinnedAgreement], see
     """A row a case, a row a run on recorded paths, and a verdict on each."""
     parts: list[RenderableType] = []
     if found:
-        columns = ["flows", "mean", "p99", "max", "sent again"]
+        columns = ["flows", "mean", "p99", "max", "sent again", "answers"]
         table = new_table("completion times at the sender: ours, against theirs (z)", ["case"], columns)
         for one in found:
             cells = [cell(one.statistics[name]) for name in ("mean", "p99", "max")]
-            table.line(
-                one.case, f"{one.finished}/{one.flows}", *cells, f"{one.again.ours:.0f} / {one.again.theirs:.0f}"
-            )
+            counts = [f"{count.ours:.0f} / {count.theirs:.0f}" for count in (one.again, one.answers)]
+            table.line(one.case, f"{one.finished}/{one.flows}", *cells, *counts)
         parts.append(table)
     if replayed:
         columns = ["seed", "flows", "equal", "largest difference", "mean"]
