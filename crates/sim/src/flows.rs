@@ -237,7 +237,7 @@ impl Flows {
     /// Does it go by TCP, as all subflows of MPTCP do?
     #[inline]
     pub fn goes_by_tcp(&self, subflow: SubflowId) -> bool {
-        let is_flow = self.udp_of.get(FlowId::new(subflow.number()));
+        let is_flow = self.udp_of.get(subflow.as_whole());
         is_flow.is_none_or(|&udp| udp == TCP)
     }
 

@@ -106,6 +106,14 @@ impl LinkId {
     }
 }
 
+impl SubflowId {
+    /// The flow of this number: it is all of that, unless it is a subflow of another, which has a number above all flows.
+    #[inline(always)]
+    pub const fn as_whole(self) -> FlowId {
+        FlowId(self.0)
+    }
+}
+
 /// A list with a place for each of what `K` numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table<K, T> {

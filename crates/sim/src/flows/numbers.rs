@@ -37,7 +37,7 @@ impl Flows {
     #[inline]
     pub fn flow_of(&self, subflow: SubflowId) -> FlowId {
         match subflow.number().checked_sub(self.specs.len() as u32) {
-            None => FlowId::new(subflow.number()),
+            None => subflow.as_whole(),
             Some(above) => FlowId::new(above / self.subflows),
         }
     }

@@ -212,7 +212,8 @@ pub(super) fn read(
         }
         (Follow::Nothing, None) => Ok((Rules::default(), None)),
         (Follow::Nothing, Some((name, value))) => {
-            let allowed = "no [follow] without run.follow = \"conweave-ns3\", whose rules these are";
+            let program = Follow::ConweaveNs3.word();
+            let allowed = format!("no [follow] without run.follow = \"{program}\", whose rules these are");
             Err(SpecError::new(reader.path_of(name), value, allowed))
         }
     }
@@ -225,9 +226,10 @@ pub(super) fn check(
     scheme: &str,
     faults: Option<&FaultSpec>,
 ) -> Result<(), SpecError> {
+    let program = Follow::ConweaveNs3.word();
     if Followed::of(scheme).is_none() {
         let schemes = one_of(FOLLOWED.iter().map(|followed| followed.name));
-        let allowed = format!("{schemes} with run.follow = \"conweave-ns3\", whose schemes these are");
+        let allowed = format!("{schemes} with run.follow = \"{program}\", whose schemes these are");
         return Err(SpecError::new("scheme.name", &scheme.into(), allowed));
     }
     if let TransportSpec::Rdma(RdmaConfig { queue_pairs: Some(many), .. }) = transport {
@@ -241,7 +243,8 @@ pub(super) fn check(
     if fits {
         return Ok(());
     }
-    let allowed = "\"nothing\", or preset = \"conweave-ns3\" with its switch, transport and clock, one data priority and no \
-                   [[fault]]";
-    Err(SpecError::new("run.follow", &Follow::ConweaveNs3.word().into(), allowed))
+    let allowed = format!(
+        "\"nothing\", or preset = \"{program}\" with its switch, transport and clock, one data priority and no [[fault]]"
+    );
+    Err(SpecError::new("run.follow", &program.into(), allowed))
 }

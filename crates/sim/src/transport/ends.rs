@@ -83,7 +83,7 @@ impl<T: Transport> EndsOf<T> {
     #[inline(always)]
     fn place(&self, subflow: SubflowId) -> (FlowId, usize) {
         match subflow.index().checked_sub(self.senders.len()) {
-            None => (FlowId::new(subflow.number()), 0),
+            None => (subflow.as_whole(), 0),
             Some(above) => (FlowId::new((above / self.paths) as u32), above % self.paths),
         }
     }
@@ -304,12 +304,12 @@ impl<T: Transport> EndsOf<T> {
     /// Reads what data of this subflow will need, to have it in the cache.
     #[inline(always)]
     pub fn touch_receiver(&self, subflow: SubflowId) -> u64 {
-        self.receivers.get(FlowId::new(subflow.number())).and_then(Option::as_deref).map_or(0, Receiving::touch)
+        self.receivers.get(subflow.as_whole()).and_then(Option::as_deref).map_or(0, Receiving::touch)
     }
 
     /// Reads what an answer to this subflow will need, to have it in the cache.
     #[inline(always)]
     pub fn touch_sender(&self, subflow: SubflowId) -> u64 {
-        self.senders.get(FlowId::new(subflow.number())).and_then(Option::as_deref).map_or(0, Sending::touch)
+        self.senders.get(subflow.as_whole()).and_then(Option::as_deref).map_or(0, Sending::touch)
     }
 }
