@@ -36,6 +36,7 @@ use pacer::Pacer;
 use pull::Pull;
 use scheme::call;
 use spinewise_policy::{Event, Hooks, Kind, Time, Verdict, Way};
+use std::ops::Range;
 
 /// What a host counts for the series, since the last sample.
 #[derive(Clone, Copy, Debug, Default)]
@@ -122,7 +123,12 @@ impl Host {
 
     /// Flows of this host that have started, done ones too.
     pub fn started<'a>(&self, flows: &'a Flows) -> &'a [FlowId] {
-        &flows.by_host[flows.first[self.id.index()] as usize..self.next_flow as usize]
+        &flows.by_host[self.places(flows)]
+    }
+
+    /// Their places among the flows by host.
+    pub fn places(&self, flows: &Flows) -> Range<usize> {
+        flows.first[self.id.index()] as usize..self.next_flow as usize
     }
 
     /// The place of the flow that starts next, among the flows by host.
@@ -231,8 +237,10 @@ impl Host {
     /// Sends a packet of whoever is next.
     #[inline]
     fn pull_data(&mut self, w: &mut World<'_>) {
+        let started = self.places(&w.flows);
         let Nic::Pulls(pull) = &mut self.nic else { return };
-        match pull.next(w) {
+        let next = if w.flows.facts.looks_change { pull.look(w, started) } else { pull.next(w) };
+        match next {
             Err(wake) => self.wake = wake,
             Ok(flow) => {
                 if self.pacer.is_some() {

@@ -115,7 +115,7 @@ def replays(cases: Sequence[Recorded], follow: Follow | None = None) -> Iterator
     known: list[tuple[Flows, list[int]]] = []
     for case in cases:
         flows = recorded.read(case)
-        start = next((swapped for other, swapped in known if flows.same_traffic(other)), [])
+        start = next((swapped for other, swapped in reversed(known) if flows.same_traffic(other)), [])
         found = replay(case, flows, start, follow or followed)
         known.append((flows, sorted({*start, *found.swapped})))
         yield found

@@ -8,7 +8,8 @@ order of time: as long as some flow ends otherwise than recorded, one of the pai
 What is tried, and no more than that:
 
 - only pairs of neighbours in the file whose order may matter (`replay.ambiguous`), one turned round at a time;
-- for a flow that ends otherwise, the `MOST` pairs that start last within `WITHIN_NS` before its end, the last first;
+- for a flow that ends otherwise, the `MOST` pairs that start last within `WITHIN_NS` before its end, the last first, up
+  to one that helps;
 - each on the flows that start up to `WITHIN_NS` after that end; then twice as many with each step, as long as all end
   as recorded;
 - until all flows do, no such pair helps, or all runs together have simulated `BUDGET` times the flows of the case.
@@ -30,7 +31,7 @@ WITHIN_NS = 60_000
 #: Never more pairs than this are tried for one flow that ends otherwise.
 MOST = 12
 #: All runs of a search together simulate at most this many times the flows of the case, first and last run apart.
-BUDGET = 6
+BUDGET = 20
 
 SETTLED = "all flows end as recorded"
 NO_PAIR = "turning no pair before that helps"
@@ -89,10 +90,10 @@ def settle(flows: Flows, ties: list[int], run: Run, start: list[int]) -> Found:
     at: float = inf if (apart := first_apart(flows, ours)) is None else apart
     ended = SETTLED
     while at < inf:
-        better, count, ended = turned(search, ties, order, at)
+        better, holds, count, ended = turned(search, ties, order, at)
         if better is None:
             break
-        order, at = better, inf
+        order, at = better, holds
         while at == inf and count < len(flows) and search.affords(2 * count):
             count = min(2 * count, len(flows))
             at = search.apart(count, order)
@@ -102,26 +103,22 @@ def settle(flows: Flows, ties: list[int], run: Run, start: list[int]) -> Found:
     return Found(order, ours, len(search.orders), SETTLED if first_apart(flows, ours) is None else ended)
 
 
-def turned(search: Search, ties: list[int], order: list[int], at: float) -> tuple[list[int] | None, int, str]:
-    """The order with one pair before `at` turned round by which flows end as recorded for longest, if for longer.
+def turned(search: Search, ties: list[int], order: list[int], at: float) -> tuple[list[int] | None, float, int, str]:
+    """The order with a pair before `at` turned round by which flows end as recorded for longer; the last such pair.
 
-    Also on how many flows it was tried, and why it is no better one.
+    Also for how long they do, on how many flows it was tried, and why it is no better one.
     """
     starts = search.flows.start_ns
     near = [tie for tie in reversed(ties) if at - WITHIN_NS <= starts[tie] < at][:MOST]
     count = int((starts < at + WITHIN_NS).sum())
-    best: list[int] | None = None
-    until = at
     for tie in near:
         if not search.affords(count):
-            return best, count, SPENT
+            return None, at, count, SPENT
         trial = flip(order, tie)
         holds = search.apart(count, trial)
-        if holds > until:
-            best, until = trial, holds
-        if holds == inf:
-            break
-    return best, count, NO_PAIR
+        if holds > at:
+            return trial, holds, count, SETTLED
+    return None, at, count, NO_PAIR
 
 
 def first_apart(flows: Flows, ours: Ints) -> int | None:

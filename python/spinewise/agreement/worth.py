@@ -65,7 +65,7 @@ OF_SCHEMES = {
 }
 #: Rules of one kind of loss recovery alone.
 OF_RECOVERY = {
-    "irn": ("window_from_newest", "recover_kept_on_timeout"),
+    "irn": ("window_from_newest", "recover_kept_on_timeout", "steps_at_looks"),
     "go_back_n": ("pauses_queue", "resume_", "headroom_of_port_0"),
 }
 

@@ -9,7 +9,8 @@
 //! The NICs of that program are part of its order. All that happens at a host makes its NIC look for something to send.
 //! If no queue pair is ready it plans to look again when the first will be; a look once planned stays as it is, even if
 //! another queue pair is ready sooner (`m_nextSend` in ConWeave's qbb-net-device.cc). What it neither answers nor needs
-//! makes it look for nothing (`ReceiveUdp` and `ReceiveAck` in rdma-hw.cc return early).
+//! makes it look for nothing (`ReceiveUdp` and `ReceiveAck` in rdma-hw.cc return early). Under IRN a look changes what it looks
+//! at (`GetBytesLeft` in rdma-queue-pair.cc), and so does the program's count of open connections.
 
 use super::Sim;
 use super::plans::{self, FIRST, Plans};
@@ -17,8 +18,12 @@ use crate::ids::{HostId, LinkId, NodeId, Table};
 use crate::operations::News;
 use crate::timers::What;
 use crate::warden::{Interrupted, Watch};
-use spinewise_policy::{Kind, Time};
+use crate::world::World;
+use spinewise_policy::{Kind, Span, Time};
 use std::collections::VecDeque;
+
+/// That program counts open connections that often (`periodic_monitoring`).
+const COUNTS_EVERY: Span = Span::from_us(10);
 
 /// What is planned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,6 +40,8 @@ enum Event {
     Plan(NodeId, What),
     /// A flow starts at a host, behind everything else of that instant.
     Flow(NodeId),
+    /// All queue pairs are looked at to count those that have something left.
+    Count,
 }
 
 /// What has been put on a link, and which of its events are planned.
@@ -68,6 +75,9 @@ struct Run {
 /// [`Interrupted`] if `watch` says so.
 pub fn run(sim: &mut Sim<'_>, watch: Watch<'_>) -> Result<Time, Interrupted> {
     let mut this = Run::new(sim);
+    if sim.world.flows.facts.looks_change {
+        this.plans.plan(Time::ZERO, Event::Count);
+    }
     sim.net.topology.node_ids().for_each(|node| this.list(sim, node, Time::ZERO, false));
     plans::run(&mut this, sim, watch)
 }
@@ -107,6 +117,7 @@ impl plans::Order for Run {
                 self.plans.plan(now, Event::Flow(node));
                 return;
             }
+            Event::Count => return self.count(sim, now),
             Event::Resume(host) if sim.hosts[host].paused_until() != now => return,
             Event::Resume(host) => sim.net.topology.host_node(host),
             Event::Flow(node) => {
@@ -135,6 +146,19 @@ impl Run {
             looks: Table::filled(Time::NEVER, topology.hosts as usize),
             pauses: Table::filled(Time::ZERO, topology.hosts as usize),
             hops: 0,
+        }
+    }
+
+    /// Looks at all queue pairs, and plans to do so again while any is under way.
+    fn count(&mut self, sim: &mut Sim<'_>, now: Time) {
+        let Sim { hosts, world: World { flows, .. }, .. } = sim;
+        for host in hosts.iter() {
+            for place in host.places(flows) {
+                flows.ends.look(flows.by_host[place]);
+            }
+        }
+        if flows.open > 0 {
+            self.plans.plan(now + COUNTS_EVERY, Event::Count);
         }
     }
 

@@ -54,7 +54,7 @@ impl Host {
         if record.fct != 0 {
             // Everything is here, and said so; the sender has missed that.
             let got = if record.sender_fct != 0 && w.net.habits.receivers_anew {
-                w.flows.ends.on_data(w.now, (subflow, spec.size), data, option).0
+                w.flows.ends.on_data_anew(w.now, (subflow, spec.size), data, option)
             } else {
                 w.flows.ends.late(spec.size, data, option)
             };

@@ -9,6 +9,7 @@ use crate::transport::contract::Order;
 use crate::world::World;
 use spinewise_policy::{Kind, Time};
 use std::collections::VecDeque;
+use std::ops::Range;
 
 /// Data priorities.
 const PRIORITIES: usize = 7;
@@ -152,6 +153,32 @@ impl Pull {
                 turns.leave(flow);
             },
         }
+    }
+
+    /// The same where a NIC changes the queue pairs that it looks at: it looks at those that have `started`, in turn, until one
+    /// may send.
+    ///
+    /// # Errors
+    /// When there may be one, if there is none now.
+    pub(super) fn look(&mut self, w: &mut World<'_>, started: Range<usize>) -> Result<FlowId, Time> {
+        let Waiting::Turns(turns) = &mut self.waiting else { return self.next(w) };
+        if self.line.free_at() > w.now {
+            return Err(self.line.free_at());
+        }
+        let (start, end) = (started.start, started.end);
+        let first = start + turns.passed(&w.flows.by_host[started]);
+        let mut wake = Time::NEVER;
+        for place in (first..end).chain(start..first) {
+            let flow = w.flows.by_host[place];
+            let Some(from) = w.flows.ends.look(flow) else { continue };
+            let at = if self.paused { from.max(held_until(&self.pausing, w, flow)) } else { from };
+            if at <= w.now {
+                turns.take(flow);
+                return Ok(flow);
+            }
+            wake = wake.min(at);
+        }
+        Err(wake)
     }
 
     /// A packet of `flow` has been put on the line. Returns when the next is pulled, if anybody waits.

@@ -48,6 +48,11 @@ impl Turns {
         self.last = flow;
     }
 
+    /// How many of these queue pairs, in the order of their numbers, stand before the one behind that which sent last.
+    pub(super) fn passed(&self, flows: &[FlowId]) -> usize {
+        flows.partition_point(|&flow| flow <= self.last)
+    }
+
     /// How many have something to send.
     pub(super) fn len(&self) -> usize {
         self.waiting.len()

@@ -37,6 +37,9 @@ keys! {
         window_from_newest: bool, Kind::Bool, Default::Bool(true);
         /// A timeout of IRN leaves the end of the recovery where it was, so the next NACK sends the sender back again.
         recover_kept_on_timeout: bool, Kind::Bool, Default::Bool(true);
+        /// Under IRN a sender steps over what NACKs told of when its NIC looks at it, or when the program counts what is open,
+        /// every 10 us, and not as it sends. The NIC asks before it steps whether the window has room.
+        steps_at_looks: bool, Kind::Bool, Default::Bool(true);
         /// A CNP that comes as a slot of alpha ends belongs to that slot.
         cnp_before_slot: bool, Kind::Bool, Default::Bool(true);
         /// As DCQCN's rate rises, rate and target are halved each by itself, and half a bit per second is cut off.
@@ -101,6 +104,7 @@ pub struct Rules {
     double_clock: bool,
     window_from_newest: bool,
     recover_kept_on_timeout: bool,
+    steps_at_looks: bool,
     cnp_before_slot: bool,
     halves_cut: bool,
     pauses_queue: bool,
@@ -138,6 +142,7 @@ impl Rules {
             config.clock = self.clock(config.clock);
             config.window_from_newest = self.window_from_newest;
             config.recover_kept_on_timeout = self.recover_kept_on_timeout;
+            config.steps_at_looks = self.steps_at_looks;
             config.control.dcqcn.cnp_before_slot = self.cnp_before_slot;
             config.control.dcqcn.halves_cut = self.halves_cut;
         }
@@ -182,6 +187,7 @@ impl FollowKeys {
             double_clock: self.double_clock,
             window_from_newest: self.window_from_newest,
             recover_kept_on_timeout: self.recover_kept_on_timeout,
+            steps_at_looks: self.steps_at_looks,
             cnp_before_slot: self.cnp_before_slot,
             halves_cut: self.halves_cut,
             pauses_queue: self.pauses_queue,

@@ -49,6 +49,8 @@ pub struct Facts {
     pub credit: Option<CreditPacing>,
     /// An answer returns with the path tag of the packet that it answers.
     pub returns_tags: bool,
+    /// A NIC that looks at a sender changes it ([`Sender::looked_at`]).
+    pub looks_change: bool,
     /// Its windows begin small and double each round trip.
     pub starts_slowly: bool,
     /// Packets in order that one acknowledgement answers.
@@ -169,6 +171,11 @@ pub trait Sender: Sized {
     /// no pacing.
     fn paced_from(&self) -> Option<Time> {
         None
+    }
+
+    /// Its NIC looks at it, after it has asked [`Self::may_send_from`]. Is there anything left to send?
+    fn looked_at(&mut self, _config: &Self::Config) -> bool {
+        true
     }
 
     /// Takes what is to be sent at `now`, which [`Self::may_send_from`] allows.

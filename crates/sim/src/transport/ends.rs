@@ -128,6 +128,13 @@ impl<T: Transport> EndsOf<T> {
         Some(self.senders[flow].as_deref()?.machine.may_send_from(&self.config))
     }
 
+    /// A NIC looks at a flow, which may change it ([`Sender::looked_at`]): from when on it may send, if it has anything left.
+    pub fn look(&mut self, flow: FlowId) -> Option<Time> {
+        let machine = &mut self.senders[flow].as_deref_mut()?.machine;
+        let from = machine.may_send_from(&self.config);
+        machine.looked_at(&self.config).then_some(from)
+    }
+
     /// [`Sender::paced_from`].
     pub fn paced_from(&self, flow: FlowId) -> Option<Time> {
         self.senders[flow].as_deref()?.machine.paced_from()
@@ -219,6 +226,19 @@ impl<T: Transport> EndsOf<T> {
             *slot = None;
         }
         (got, timer)
+    }
+
+    /// [`Receiver::on_data`] of a flow that is done: it meets a receiving end that begins anew, and stays.
+    pub fn on_data_anew<'a>(
+        &mut self,
+        now: Time,
+        (subflow, size): (SubflowId, u64),
+        data: &Arrival,
+        option: impl FnOnce() -> &'a [u8],
+    ) -> Received {
+        let (flow, path) = self.place(subflow);
+        let receiving = self.receivers[flow].get_or_insert_with(|| Receiving::new(&self.config, size, self.paths));
+        receiving.machine.on_data(&self.config, now, path, data, option)
     }
 
     /// [`Sender::share`].

@@ -108,6 +108,11 @@ macro_rules! ends {
                 match self { $(Ends::$variant(ends) => ends.may_send_from(flow),)* }
             }
 
+            /// [`EndsOf::look`].
+            pub fn look(&mut self, flow: FlowId) -> Option<Time> {
+                match self { $(Ends::$variant(ends) => ends.look(flow),)* }
+            }
+
             /// [`EndsOf::paced_from`].
             pub fn paced_from(&self, flow: FlowId) -> Option<Time> {
                 match self { $(Ends::$variant(ends) => ends.paced_from(flow),)* }
@@ -162,6 +167,17 @@ macro_rules! ends {
                 option: impl FnOnce() -> &'a [u8],
             ) -> (Received, Time) {
                 match self { $(Ends::$variant(ends) => ends.on_data(now, sized, data, option),)* }
+            }
+
+            /// [`EndsOf::on_data_anew`].
+            pub fn on_data_anew<'a>(
+                &mut self,
+                now: Time,
+                sized: (SubflowId, u64),
+                data: &Arrival,
+                option: impl FnOnce() -> &'a [u8],
+            ) -> Received {
+                match self { $(Ends::$variant(ends) => ends.on_data_anew(now, sized, data, option),)* }
             }
 
             /// [`EndsOf::share`].

@@ -57,7 +57,7 @@ fn rules_reach_their_owners_one_by_one() {
     let all = resolved(following(json!({})));
     let (rdma, buffer) = parts(&all);
     assert!(rdma.window_from_newest && rdma.recover_kept_on_timeout && rdma.control.dcqcn.cnp_before_slot);
-    assert!(rdma.control.dcqcn.halves_cut && all.rules.habits.silent_arrivals);
+    assert!(rdma.steps_at_looks && rdma.control.dcqcn.halves_cut && all.rules.habits.silent_arrivals);
     assert!(buffer.pauses_queue && buffer.resume_on_arrival && buffer.resume_below_fraction);
     assert!(buffer.headroom_of_port_0 && buffer.holds_outside);
     assert_eq!(rdma.clock, Clock::Ns3);

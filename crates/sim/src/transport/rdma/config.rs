@@ -110,6 +110,9 @@ keys! {
             /// IRN: a timeout leaves the end of the recovery where it was, so that the first NACK after it ends that
             /// recovery and makes the sender go back once more (ConWeave's public code).
             recover_kept_on_timeout: bool = false;
+            /// IRN: a sender steps over what NACKs told of as its NIC looks at it, not as it sends (`GetBytesLeft` of ConWeave's
+            /// public code). The NIC has asked before whether the window has room, so a packet may go beyond it.
+            steps_at_looks: bool = false;
         }
     }
 }
@@ -151,6 +154,7 @@ impl RdmaConfig {
             queue_pair_use: None,
             window_from_newest: false,
             recover_kept_on_timeout: false,
+            steps_at_looks: false,
             kind: rate::Kind::Dcqcn,
             control: Settings::default(),
         }

@@ -1,5 +1,6 @@
 //! Both ends of a queue pair as the contract of transports has them.
 
+use super::config::Recovery;
 use super::{RdmaAck, RdmaConfig, RdmaReceiver, RdmaSender};
 use crate::packet::{ECT, RETRANSMIT};
 use crate::telemetry::{self, Hops};
@@ -29,6 +30,7 @@ impl Transport for QueuePair {
             resequences: false,
             credit: None,
             returns_tags: false,
+            looks_change: config.steps_at_looks && config.recovery == Recovery::Irn,
             starts_slowly: false,
             answers_every: 1,
             patience: config.rto.min(config.rto_low).min(config.rto_high),
@@ -50,6 +52,13 @@ impl Sender for RdmaSender {
 
     fn paced_from(&self) -> Option<Time> {
         self.has_unsent().then(|| self.next_at())
+    }
+
+    fn looked_at(&mut self, config: &RdmaConfig) -> bool {
+        if config.steps_at_looks {
+            self.step();
+        }
+        self.has_unsent()
     }
 
     #[inline(always)]

@@ -112,10 +112,11 @@ impl RdmaSender {
         self.pacing.next()
     }
 
-    /// Takes the packet that starts on the wire at `now`. [`Self::may_send`] must hold.
+    /// Takes the packet that starts on the wire at `now`. [`Self::may_send`] must hold, or have held before the last step.
     #[inline]
     pub fn next_packet(&mut self, config: &RdmaConfig, now: Time) -> Segment {
-        debug_assert!(self.may_send(config) && now >= self.next_at(), "nothing may be sent");
+        debug_assert!(config.steps_at_looks || self.may_send(config), "nothing may be sent");
+        debug_assert!(self.has_unsent() && now >= self.next_at(), "nothing may be sent now");
         let seq = self.snd_nxt;
         let len = u64::from(config.mss).min(self.size - seq) as u32;
         let retransmit = seq < self.snd_max;
@@ -131,7 +132,9 @@ impl RdmaSender {
             Clock::Floor1Ns => self.pacing.sent_floor_1ns(now, wire, rate),
             Clock::Ns3 => self.pacing.sent_ns3(now, wire, rate),
         }
-        self.skip();
+        if !config.steps_at_looks {
+            self.step();
+        }
         self.deadline = now + self.timeout(config);
         Segment { seq, len, retransmit, cwr: false }
     }
@@ -155,7 +158,7 @@ impl RdmaSender {
         }
         // What arrived before the sender went back need not go again.
         self.snd_nxt = self.snd_nxt.max(self.snd_una);
-        self.skip();
+        self.step();
         out.newly_acked = self.snd_una - before;
         if out.newly_acked > 0 {
             let acked = self.acked_by(config, now, ack, out.newly_acked);
@@ -214,6 +217,9 @@ impl RdmaSender {
     pub fn on_timeout(&mut self, config: &RdmaConfig, now: Time) {
         debug_assert!(self.deadline <= now && !self.is_done(), "no timeout is due");
         self.timeouts += 1;
+        if config.steps_at_looks {
+            self.step();
+        }
         if config.recovery == Recovery::Irn {
             self.in_recovery = true;
             if !config.recover_kept_on_timeout {
@@ -221,7 +227,7 @@ impl RdmaSender {
             }
         }
         self.snd_nxt = self.snd_una;
-        self.skip();
+        self.step();
         // The packet that follows starts it again.
         self.deadline = Time::NEVER;
     }
@@ -299,7 +305,7 @@ impl RdmaSender {
 
     /// Moves `snd_nxt` over the lowest block if it begins there, and forgets the block.
     #[inline]
-    fn skip(&mut self) {
+    pub(super) fn step(&mut self) {
         if let Some((start, end)) = self.sacked.first()
             && start == self.snd_nxt
         {

@@ -319,3 +319,17 @@ fn nothing_is_sent_twice_over_a_good_wire() {
         }
     }
 }
+
+#[test]
+fn data_that_comes_when_all_is_over_meets_a_receiver_that_begins_anew_and_stays() {
+    let mut ends = Ends::new(&TransportSpec::Rdma(RdmaConfig::selb(rdma::Recovery::GoBackN)), 1, 1, 0);
+    let mut expected = |packet: u64| {
+        let data = Arrival { seq: packet * 1_000, len: 1_000, ..Arrival::default() };
+        let got = ends.on_data_anew(Time::ZERO, (FLOW.whole(), 2_000), &data, || &[]);
+        got.answers[0].map(|answer| (answer.cumulative, answer.nack_or_syn))
+    };
+    // One NACK, as the first byte is missing; then none for 4 us.
+    assert_eq!([expected(1), expected(1)], [Some((0, true)), None]);
+    assert_eq!([expected(0), expected(1)], [Some((1_000, false)), Some((2_000, false))]);
+    assert_eq!(expected(1), Some((2_000, false)), "it stays with its last byte");
+}

@@ -30,6 +30,7 @@ impl Transport for Connection {
                 .receiver_credit
                 .then_some(CreditPacing { share: config.pull_share, least: config.pull_least }),
             returns_tags: true,
+            looks_change: false,
             starts_slowly: false,
             answers_every: config.ack_every_bytes.div_ceil(mtu),
             patience: config.rto,

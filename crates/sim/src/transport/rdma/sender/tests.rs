@@ -1,6 +1,7 @@
 //! What the sender does with each answer, case by case.
 
 use super::*;
+use crate::transport::contract::Sender;
 
 const MSS: u64 = 1000;
 const LINE: u64 = 100_000_000_000;
@@ -148,6 +149,37 @@ fn where_a_timeout_keeps_the_recovery_the_next_nack_sends_back_once_more() {
         s.next_packet(&config, us(400));
         assert_eq!(s.on_ack(&config, us(405), &nack(1, Some(3))).went_back, goes_back);
     }
+}
+
+#[test]
+fn where_looks_step_a_nack_in_between_sends_a_packet_again_in_vain() {
+    for (steps_at_looks, looks, next) in [(false, 0, 3), (true, 1, 3), (true, 0, 2)] {
+        let (mut config, mut s) = new(Recovery::Irn, 9);
+        config.steps_at_looks = steps_at_looks;
+        send(&mut s, &config, 5);
+        assert!(s.on_ack(&config, us(1), &nack(0, Some(2))).went_back);
+        assert_eq!(send(&mut s, &config, 2), [(0, true), (1, true)]);
+        (0..looks).for_each(|_| assert!(s.looked_at(&config)));
+        // The block begins before the packet that comes next, so nothing is stepped over.
+        s.on_ack(&config, us(2), &nack(0, Some(1)));
+        assert!(s.looked_at(&config));
+        assert_eq!(send(&mut s, &config, 1), [(next, true)], "{steps_at_looks} {looks}");
+    }
+}
+
+#[test]
+fn where_looks_step_a_packet_may_go_beyond_the_window() {
+    let (mut config, mut s) = new(Recovery::Irn, 300);
+    config.steps_at_looks = true;
+    send(&mut s, &config, 104);
+    assert!(!s.may_send(&config));
+    for came in 2..104 {
+        s.on_ack(&config, us(20), &nack(0, Some(came)));
+    }
+    send(&mut s, &config, 2);
+    assert!(s.may_send(&config), "packet 2 is in the window");
+    assert!(s.looked_at(&config) && !s.may_send(&config));
+    assert_eq!(send(&mut s, &config, 1), [(104, false)]);
 }
 
 #[test]
