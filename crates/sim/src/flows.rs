@@ -261,13 +261,13 @@ impl Flows {
         self.goes_by_tcp(subflow) || !self.is_background(self.flow_of(subflow))
     }
 
-    /// Reads what `packet` will need at its destination, to have it in the cache.
+    /// Asks memory for the end of a flow at the destination of `packet`.
     #[inline]
-    pub fn touch(&self, packet: &Packet) -> u64 {
+    pub fn fetch(&self, packet: &Packet) {
         match packet.kind {
-            Kind::Data => self.ends.touch_receiver(packet.subflow()),
-            Kind::Ack => self.ends.touch_sender(packet.subflow()),
-            Kind::Probe | Kind::ProbeReply | Kind::Message | Kind::Pause => 0,
+            Kind::Data => self.ends.fetch_receiver(packet.subflow()),
+            Kind::Ack => self.ends.fetch_sender(packet.subflow()),
+            Kind::Probe | Kind::ProbeReply | Kind::Message | Kind::Pause => {}
         }
     }
 

@@ -31,6 +31,7 @@ mod operations;
 pub mod outcome;
 mod packet;
 mod port;
+mod prefetch;
 mod ramp;
 mod ring;
 mod rows;

@@ -2,29 +2,38 @@
 
 use crate::ids::{LinkId, NodeId, Table};
 use crate::packet::{BODY, Body, InHand, Packet};
+use crate::prefetch;
 use crate::ring::Ring;
 use spinewise_policy::Time;
 use std::collections::{BTreeMap, VecDeque};
 
+/// So many packets are put on a busy link while its sender is at work.
+const ROOM: usize = 6;
+
 /// A packet in flight, with when it left if its sender has noted that.
 pub(crate) type Flying = (InHand, Option<Time>);
 
-/// What is in flight on one link, a cache line to itself.
+/// What is in flight on one link: where it lies fits into one line of the cache.
 #[derive(Debug, Default)]
 #[repr(align(64))]
-struct Flight(Ring<Packet>);
+struct Flight {
+    packets: Ring<Packet>,
+    /// Bodies of those flagged to have one.
+    bodies: VecDeque<Body>,
+}
+
+const _: () = assert!(size_of::<Flight>() == 64);
 
 /// All links. A link's number is its receiver's: the in-links of a node are contiguous, in the order of its ports.
 #[derive(Debug, Default)]
 pub struct Wires {
-    rings: Vec<Flight>,
+    flights: Vec<Flight>,
     /// Arrival of the first packet of each link, [`Time::NEVER`] when empty: one scan tells a node what is due.
     pub heads: Vec<Time>,
     /// Receiving node of each link.
     pub to: Table<LinkId, NodeId>,
     /// Earliest thing each node has to do.
     pub due: Table<NodeId, Time>,
-    bodies: Vec<VecDeque<Body>>,
     /// When packets in flight left, of links whose receivers ask.
     starts: BTreeMap<LinkId, VecDeque<Time>>,
     /// Links that were empty and are not any more; the event-queue engine reads it.
@@ -38,11 +47,10 @@ impl Wires {
     pub fn new(to: Table<LinkId, NodeId>, nodes: usize) -> Self {
         let links = to.len();
         Wires {
-            rings: (0..links).map(|_| Flight::default()).collect(),
+            flights: (0..links).map(|_| Flight::default()).collect(),
             heads: vec![Time::NEVER; links],
             to,
             due: Table::filled(Time::NEVER, nodes),
-            bodies: Vec::new(),
             starts: BTreeMap::new(),
             fresh: None,
             hops: 0,
@@ -52,13 +60,41 @@ impl Wires {
     /// The ring of a link.
     #[inline]
     pub fn ring(&self, link: LinkId) -> &Ring<Packet> {
-        &self.rings[link.index()].0
+        &self.flights[link.index()].packets
     }
 
     /// The ring of a link, to mark a packet that is still the sender's.
     #[inline]
     pub fn ring_mut(&mut self, link: LinkId) -> &mut Ring<Packet> {
-        &mut self.rings[link.index()].0
+        &mut self.flights[link.index()].packets
+    }
+
+    /// Asks memory for where the packets of these links lie.
+    #[inline]
+    pub fn fetch(&self, links: std::ops::Range<LinkId>) {
+        prefetch::all(&self.flights[links.start.index()..links.end.index()]);
+    }
+
+    /// Asks memory for the packets that arrive first on a link, at most so many, and the places of their bodies.
+    #[inline]
+    pub fn fetch_first(&self, link: LinkId, most: usize) {
+        let Flight { packets, bodies } = &self.flights[link.index()];
+        (0..packets.len().min(most)).for_each(|i| prefetch::one(packets.get(i)));
+        bodies.front().into_iter().for_each(prefetch::one);
+    }
+
+    /// Asks memory for the bodies of packets that arrive first on a link, at most so many.
+    #[inline]
+    pub fn fetch_bodies(&self, link: LinkId, most: usize) {
+        self.flights[link.index()].bodies.iter().take(most).for_each(|body| prefetch::all(body));
+    }
+
+    /// Asks memory for where the next packets on a link go.
+    #[inline]
+    pub fn fetch_room(&self, link: LinkId) {
+        let Flight { packets, bodies } = &self.flights[link.index()];
+        (0..ROOM).filter_map(|i| packets.room(i)).for_each(prefetch::one);
+        bodies.back().into_iter().for_each(prefetch::one);
     }
 
     /// Puts the packet in hand on a link, to arrive at `at`.
@@ -78,7 +114,7 @@ impl Wires {
     #[inline(always)]
     pub fn slot(&mut self, link: LinkId, at: Time) -> &mut Packet {
         self.hops += 1;
-        let ring = &mut self.rings[link.index()].0;
+        let ring = &mut self.flights[link.index()].packets;
         debug_assert!(ring.is_empty() || ring.nth_back_mut(0).at <= at, "no overtaking on a link");
         if ring.is_empty() {
             self.heads[link.index()] = at;
@@ -94,10 +130,7 @@ impl Wires {
     /// Puts the body of the packet that was put last on a link beside it.
     #[cold]
     pub fn push_body(&mut self, link: LinkId, body: Option<Body>) {
-        if self.bodies.is_empty() {
-            self.bodies.resize_with(self.rings.len(), VecDeque::new);
-        }
-        self.bodies[link.index()].push_back(body.unwrap_or_default());
+        self.flights[link.index()].bodies.push_back(body.unwrap_or_default());
     }
 
     /// Notes when the packet leaves that is put on a link next.
@@ -113,7 +146,7 @@ impl Wires {
     /// The packets on a link, with when each left if that was noted.
     #[cold]
     pub fn flying(&self, link: LinkId) -> Vec<Flying> {
-        let mut bodies = self.bodies.get(link.index()).into_iter().flatten();
+        let mut bodies = self.flights[link.index()].bodies.iter();
         let mut starts = self.starts.get(&link).into_iter().flatten();
         let hand = |packet: &Packet| {
             let body = if packet.is(BODY) { bodies.next().cloned() } else { None };
@@ -126,17 +159,17 @@ impl Wires {
     #[inline(always)]
     pub fn pop(&mut self, link: LinkId, hand: &mut InHand) {
         self.take(link, hand);
-        self.heads[link.index()] = first_arrival(&mut self.rings[link.index()].0);
+        self.heads[link.index()] = first_arrival(&mut self.flights[link.index()].packets);
     }
 
     /// Takes the first packet off a link and leaves its head as it is: [`Wires::refresh_heads`] must follow.
     #[inline(always)]
     pub fn take(&mut self, link: LinkId, hand: &mut InHand) {
-        let ring = &mut self.rings[link.index()].0;
-        hand.packet = *ring.get(0);
-        ring.pop();
+        let Flight { packets, bodies } = &mut self.flights[link.index()];
+        hand.packet = *packets.get(0);
+        packets.pop();
         if hand.packet.is(BODY) {
-            hand.body = self.bodies[link.index()].pop_front();
+            hand.body = bodies.pop_front();
         }
     }
 
@@ -145,9 +178,9 @@ impl Wires {
     pub fn refresh_heads(&mut self, links: std::ops::Range<LinkId>, end: Time) -> Time {
         let range = links.start.index()..links.end.index();
         let mut earliest = Time::NEVER;
-        for (head, flight) in self.heads[range.clone()].iter_mut().zip(&mut self.rings[range]) {
+        for (head, flight) in self.heads[range.clone()].iter_mut().zip(&mut self.flights[range]) {
             if *head < end {
-                *head = first_arrival(&mut flight.0);
+                *head = first_arrival(&mut flight.packets);
             }
             earliest = earliest.min(*head);
         }
@@ -156,7 +189,7 @@ impl Wires {
 
     /// Everything still in flight.
     pub fn in_flight(&self) -> impl Iterator<Item = &Packet> {
-        self.rings.iter().flat_map(|flight| flight.0.iter())
+        self.flights.iter().flat_map(|flight| flight.packets.iter())
     }
 }
 

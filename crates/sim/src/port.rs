@@ -18,6 +18,7 @@ mod trimming;
 use crate::line::Line;
 use crate::link::Wires;
 use crate::packet::{CE, ECT, Packet};
+use crate::prefetch;
 use crate::series::Counted;
 pub(crate) use fifo::Fifo;
 pub(crate) use held::{Drained, Released};
@@ -148,13 +149,30 @@ impl Port {
         }
     }
 
-    /// Reads what the next packet will need, to have it in the cache.
+    /// Asks memory for its queues, and for where what it sends lies.
     #[inline]
-    pub fn touch(&self, wires: &Wires) -> u64 {
-        let line = self.line();
-        let ring = wires.ring(line.link);
-        let room = (0..4).fold(0, |touched, i| touched ^ ring.room(i).map_or(0, |slot| slot.seq));
-        line.free_at().0 ^ room
+    pub fn fetch_queues(&self, wires: &Wires) {
+        wires.fetch(self.line().link.only());
+        if let Port::Kept(port) = self {
+            prefetch::one(port.lanes());
+        }
+    }
+
+    /// Asks memory for room on its link, and for its data queues.
+    #[inline]
+    pub fn fetch_room(&self, wires: &Wires) {
+        wires.fetch_room(self.line().link);
+        if let Port::Kept(port) = self {
+            port.lanes().fetch_data();
+        }
+    }
+
+    /// Asks memory for the first packet that waits.
+    #[inline]
+    pub fn fetch_first(&self) {
+        if let Port::Kept(port) = self {
+            port.lanes().fetch_first();
+        }
     }
 
     /// Counts a packet of `bytes` that found no room.

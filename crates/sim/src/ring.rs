@@ -4,7 +4,7 @@
 /// for a whole round: a ring much longer than its queue would walk through the cache for nothing.
 #[derive(Debug)]
 pub struct Ring<T> {
-    slots: Vec<T>,
+    slots: Box<[T]>,
     head: u32,
     len: u32,
     /// Longest since the head last came round.
@@ -13,7 +13,7 @@ pub struct Ring<T> {
 
 impl<T> Default for Ring<T> {
     fn default() -> Self {
-        Ring { slots: Vec::new(), head: 0, len: 0, peak: 0 }
+        Ring { slots: Box::default(), head: 0, len: 0, peak: 0 }
     }
 }
 
@@ -125,7 +125,7 @@ impl<T: Copy + Default> Ring<T> {
         let mut slots = Vec::with_capacity(capacity);
         slots.extend(self.iter().copied());
         slots.resize(capacity, T::default());
-        self.slots = slots;
+        self.slots = slots.into();
         self.head = 0;
     }
 }

@@ -18,10 +18,12 @@ use crate::log;
 use crate::net::Net;
 use crate::packet::{InHand, Packet, Tags};
 use crate::port::{Control, Fifo, Freed, Kept, Lane, Lanes, Port};
+use crate::prefetch;
 use crate::series::Counted;
 use crate::shell::{Probes, Shell, take_asked};
 use crate::spec::sizing;
 use crate::timers::{Timers, What};
+use crate::topology::Topology;
 use crate::world::World;
 pub(crate) use buffer::SharedBuffer;
 use dice::{Dice, Mrg32k3a};
@@ -129,6 +131,13 @@ impl Switch {
             probes: Probes::default(),
             looks: None,
         }
+    }
+
+    /// Asks memory for its ports and routes.
+    #[inline]
+    pub fn fetch_parts(&self, topology: &Topology) {
+        prefetch::all(&self.ports);
+        topology.fetch_choices(self.row);
     }
 
     /// A packet arrived.

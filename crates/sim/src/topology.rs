@@ -24,6 +24,7 @@ mod wiring;
 
 use crate::ids::{HostId, LinkId, NodeId, SwitchId, Table};
 use crate::keys::SpecError;
+use crate::prefetch;
 use crate::warden::{ALWAYS, GoOn};
 use spinewise_policy::{Span, Tier, Tree};
 use std::collections::BTreeMap;
@@ -348,6 +349,14 @@ impl Topology {
     pub fn choices(&self, row: u32, leaf: SwitchId) -> &[u16] {
         let (at, len) = self.routes[(row + leaf.number()) as usize];
         &self.candidates[at as usize..at as usize + usize::from(len)]
+    }
+
+    /// Asks memory for all that [`Topology::choices`] of these routes reads first.
+    #[inline]
+    pub(crate) fn fetch_choices(&self, row: u32) {
+        if let Some(routes) = self.routes.get(row as usize..(row + self.leaves) as usize) {
+            prefetch::all(routes);
+        }
     }
 
     /// The link in the other direction of the same cable.

@@ -9,6 +9,7 @@ use super::held::{Drained, Held, Released};
 use super::store::Store;
 use super::trimming::Trimming;
 use crate::packet::{Body, InHand, Packet};
+use crate::prefetch;
 use spinewise_policy::{Queue, Time};
 use std::collections::VecDeque;
 
@@ -72,6 +73,21 @@ impl Lanes {
             armed: Time::NEVER,
             paused: (0, 0),
             trimming: None,
+        }
+    }
+
+    /// Asks memory for its data queues.
+    #[inline]
+    pub fn fetch_data(&self) {
+        prefetch::all(&self.data);
+    }
+
+    /// Asks memory for the first packet of each data queue, and for room for one more.
+    #[inline]
+    pub fn fetch_first(&self) {
+        for Data { store, .. } in &self.data {
+            let (first, room) = (store.packets.front(), store.packets.room(0));
+            first.into_iter().chain(room).for_each(prefetch::one);
         }
     }
 

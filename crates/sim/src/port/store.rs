@@ -1,6 +1,7 @@
 //! One queue of packets with their bodies.
 
 use crate::packet::{BODY, Body, InHand, Packet};
+use crate::prefetch;
 use crate::ring::Ring;
 use spinewise_policy::Time;
 use std::collections::VecDeque;
@@ -29,14 +30,15 @@ impl Store {
     /// Moves the first packet, which must be there, into `slot`. Returns its body, if it has one.
     #[inline(always)]
     pub(super) fn pop_into(&mut self, slot: &mut Packet) -> Option<Body> {
-        *slot = *self.packets.get(0);
-        self.bytes -= u64::from(slot.wire);
+        let first = self.packets.get(0);
+        self.bytes -= u64::from(first.wire);
+        *slot = *first;
         self.packets.pop();
-        match self.packets.front() {
-            // Looked at ahead: it is in the cache when its turn comes.
-            Some(next) => _ = std::hint::black_box(next.wire),
+        if let Some(next) = self.packets.front() {
+            prefetch::one(next);
+        } else {
             // Begins anew: those slots are in the cache.
-            None => self.packets.clear(),
+            self.packets.clear();
         }
         if slot.is(BODY) { self.bodies.pop_front() } else { None }
     }

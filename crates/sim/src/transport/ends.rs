@@ -8,6 +8,7 @@ use super::contract::{
 use super::contract::{Start, Told, Transport, TrimmedAt};
 use super::resequencer::Tally;
 use crate::ids::{FlowId, SubflowId, Table};
+use crate::prefetch;
 use receiving::Receiving;
 pub(crate) use sending::{Lane, Sending};
 use spinewise_policy::Time;
@@ -321,15 +322,17 @@ impl<T: Transport> EndsOf<T> {
         receiving.map_or(Time::NEVER, |receiving| receiving.release_at(&rules))
     }
 
-    /// Reads what data of this subflow will need, to have it in the cache.
+    /// Asks memory for the receiving end of this subflow.
     #[inline(always)]
-    pub fn touch_receiver(&self, subflow: SubflowId) -> u64 {
-        self.receivers.get(subflow.as_whole()).and_then(Option::as_deref).map_or(0, Receiving::touch)
+    pub fn fetch_receiver(&self, subflow: SubflowId) {
+        let receiver = self.receivers.get(subflow.as_whole()).and_then(Option::as_deref);
+        receiver.into_iter().for_each(prefetch::one);
     }
 
-    /// Reads what an answer to this subflow will need, to have it in the cache.
+    /// Asks memory for the sending end of this subflow.
     #[inline(always)]
-    pub fn touch_sender(&self, subflow: SubflowId) -> u64 {
-        self.senders.get(subflow.as_whole()).and_then(Option::as_deref).map_or(0, Sending::touch)
+    pub fn fetch_sender(&self, subflow: SubflowId) {
+        let sender = self.senders.get(subflow.as_whole()).and_then(Option::as_deref);
+        sender.into_iter().for_each(prefetch::one);
     }
 }

@@ -237,16 +237,16 @@ macro_rules! ends {
                 match self { $(Ends::$variant(ends) => ends.release_at(flow),)* }
             }
 
-            /// [`EndsOf::touch_receiver`].
+            /// [`EndsOf::fetch_receiver`].
             #[inline(always)]
-            pub fn touch_receiver(&self, subflow: SubflowId) -> u64 {
-                match self { $(Ends::$variant(ends) => ends.touch_receiver(subflow),)* }
+            pub fn fetch_receiver(&self, subflow: SubflowId) {
+                match self { $(Ends::$variant(ends) => ends.fetch_receiver(subflow),)* }
             }
 
-            /// [`EndsOf::touch_sender`].
+            /// [`EndsOf::fetch_sender`].
             #[inline(always)]
-            pub fn touch_sender(&self, subflow: SubflowId) -> u64 {
-                match self { $(Ends::$variant(ends) => ends.touch_sender(subflow),)* }
+            pub fn fetch_sender(&self, subflow: SubflowId) {
+                match self { $(Ends::$variant(ends) => ends.fetch_sender(subflow),)* }
             }
         }
     };

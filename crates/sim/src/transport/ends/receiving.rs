@@ -44,12 +44,6 @@ impl<R: Receiver> Receiving<R> {
         self.timer(path).want(deadline)
     }
 
-    /// Reads what data will need, to have it in the cache.
-    #[inline(always)]
-    pub(super) fn touch(&self) -> u64 {
-        self.timer.touch()
-    }
-
     /// A packet arrives that may have to wait. What may go on now is added to `ready`.
     pub(super) fn hold(
         &mut self,

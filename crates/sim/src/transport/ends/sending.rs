@@ -68,12 +68,6 @@ impl<S: Sender> Sending<S> {
         let deadline = self.machine.deadline(path);
         self.lane(path).timer.want(deadline)
     }
-
-    /// Reads what an answer will need, to have it in the cache.
-    #[inline(always)]
-    pub(super) fn touch(&self) -> u64 {
-        self.lane.timer.touch()
-    }
 }
 
 impl Default for Lane {

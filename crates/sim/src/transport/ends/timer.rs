@@ -31,10 +31,4 @@ impl Timer {
         }
         is_wanted
     }
-
-    /// Reads it, to have it in the cache.
-    #[inline(always)]
-    pub(super) fn touch(self) -> u64 {
-        self.0.0
-    }
 }

@@ -1,0 +1,210 @@
+//! Blocks of nodes that run several windows at a visit.
+//!
+//! A window is no longer than the shortest link delay, so what comes to a node in its next window has been sent when its
+//! neighbours have run as many windows as it has. Hence a node may run ahead of each neighbour by one window, and no more.
+//! Nodes that meet through others only may be further apart: a rack may run two windows while the switches above it wait
+//! one window ahead, and then these do the same. What a block of nodes reads and writes stays in the cache for both.
+//!
+//! A block is a leaf with its hosts, or one switch above. Blocks are visited in an order in which a switch comes right behind
+//! the last of those below it: so the racks of a pod, then the switches that join them, and cores at the end.
+
+use crate::ids::{NodeId, SwitchId};
+use crate::topology::Topology;
+use spinewise_policy::{Span, Time};
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+/// A stretch of time, cut into windows.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stretch {
+    /// Everything before has been done.
+    pub(super) start: Time,
+    /// The length of its windows; the last may be shorter.
+    pub(super) window: Span,
+    /// Where it ends.
+    pub(super) end: Time,
+}
+
+impl Stretch {
+    /// How many windows it has.
+    pub(super) fn windows(&self) -> u64 {
+        self.end.since(self.start).0.div_ceil(self.window.0)
+    }
+
+    /// Where window `n` begins and ends.
+    pub(super) fn window(&self, n: u64) -> (Time, Time) {
+        let start = self.start + self.window * n;
+        (start, self.end.min(start + self.window))
+    }
+}
+
+/// The blocks of a fabric, and how many windows of a stretch each has run.
+#[derive(Debug)]
+pub(super) struct Blocks {
+    /// The nodes, block by block.
+    nodes: Vec<NodeId>,
+    /// Where each block begins in `nodes`, and where the last ends.
+    first: Vec<usize>,
+    /// Blocks linked to each, block by block.
+    neighbours: Vec<usize>,
+    /// Where those of each block begin in `neighbours`, and where the last end.
+    first_neighbour: Vec<usize>,
+    /// Windows that each has run.
+    done: Vec<u64>,
+}
+
+impl Blocks {
+    /// Those of a fabric.
+    pub(super) fn of(topology: &Topology) -> Blocks {
+        let around = switches_around(topology);
+        let order = order_of_visits(topology, &around);
+        let mut number = vec![0; around.len()];
+        order.iter().enumerate().for_each(|(block, &switch)| number[switch.index()] = block);
+        let mut blocks = Blocks {
+            nodes: Vec::new(),
+            first: vec![0],
+            neighbours: Vec::new(),
+            first_neighbour: vec![0],
+            done: vec![0; order.len()],
+        };
+        for switch in order {
+            let hosts = topology.hosts_of(switch).iter().map(|&host| topology.host_node(host));
+            blocks.nodes.extend(hosts.chain([topology.switch_node(switch)]));
+            blocks.first.push(blocks.nodes.len());
+            blocks.neighbours.extend(around[switch.index()].iter().map(|&other| number[other.index()]));
+            blocks.first_neighbour.push(blocks.neighbours.len());
+        }
+        blocks
+    }
+
+    /// A stretch begins.
+    pub(super) fn begin(&mut self) {
+        self.done.fill(0);
+    }
+
+    /// All blocks, in the order of visits.
+    pub(super) fn all(&self) -> Range<usize> {
+        0..self.done.len()
+    }
+
+    /// Places of a block's nodes among all nodes.
+    pub(super) fn places(&self, block: usize) -> Range<usize> {
+        self.first[block]..self.first[block + 1]
+    }
+
+    /// All nodes from this place on.
+    pub(super) fn nodes_from(&self, place: usize) -> &[NodeId] {
+        &self.nodes[place..]
+    }
+
+    /// The windows that a block may run now, where a stretch has `windows`.
+    pub(super) fn may_run(&self, block: usize, windows: u64) -> Range<u64> {
+        let neighbours = &self.neighbours[self.first_neighbour[block]..self.first_neighbour[block + 1]];
+        let least = neighbours.iter().map(|&other| self.done[other]).min().unwrap_or(windows);
+        self.done[block]..windows.min(least + 1)
+    }
+
+    /// A block has run its windows up to this one.
+    pub(super) fn has_run(&mut self, block: usize, windows: u64) {
+        self.done[block] = windows;
+    }
+
+    /// Have all blocks run so many?
+    pub(super) fn have_run(&self, windows: u64) -> bool {
+        self.done.iter().all(|&done| done == windows)
+    }
+}
+
+/// Of each switch, those that share a link with it.
+fn switches_around(topology: &Topology) -> Vec<BTreeSet<SwitchId>> {
+    let mut around = vec![BTreeSet::new(); topology.switches() as usize];
+    for link in topology.links.iter() {
+        if let (Some(from), Some(to)) = (topology.as_switch(link.from.0), topology.as_switch(link.to.0)) {
+            around[from.index()].insert(to);
+            around[to.index()].insert(from);
+        }
+    }
+    around
+}
+
+/// Leaves as they are numbered; each of the others behind the last of those below it.
+fn order_of_visits(topology: &Topology, around: &[BTreeSet<SwitchId>]) -> Vec<SwitchId> {
+    // The place of a leaf, and how many steps above it.
+    let mut places: Vec<Option<(usize, usize)>> = vec![None; around.len()];
+    for switch in topology.switch_ids() {
+        let below = around[switch.index()].iter().filter_map(|other| places[other.index()]).max();
+        places[switch.index()] = Some(match below {
+            Some((leaf, steps)) if topology.host_ports(switch) == 0 => (leaf, steps + 1),
+            _ => (switch.index(), 0),
+        });
+    }
+    let mut order: Vec<SwitchId> = topology.switch_ids().collect();
+    order.sort_by_key(|&switch| (places[switch.index()], switch));
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::TopologySpec;
+    use serde_json::json;
+
+    fn fabric(table: serde_json::Value) -> Topology {
+        let spec = crate::spec::resolve(&json!({
+            "preset": "datacenter", "topology": table,
+            "traffic": [{"kind": "flows", "list": [{"src": 0, "dst": 1, "size_bytes": 1, "start_ns": 0}]}],
+        }));
+        let spec: TopologySpec = spec.unwrap_or_else(|error| panic!("{error}")).topology;
+        Topology::new(&spec).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    #[test]
+    fn switches_come_behind_what_is_below_them() {
+        let topology = fabric(json!({"kind": "fat_tree", "k": 4}));
+        let order = order_of_visits(&topology, &switches_around(&topology));
+        let numbers: Vec<u32> = order.iter().map(|switch| switch.number()).collect();
+        assert_eq!(numbers[..8], [0, 1, 8, 9, 2, 3, 10, 11], "edges of a pod, then its aggregations");
+        assert_eq!(numbers[16..], [16, 17, 18, 19], "cores at the end");
+        let blocks = Blocks::of(&topology);
+        let mut nodes = blocks.nodes.clone();
+        nodes.sort_unstable();
+        assert!(nodes.into_iter().eq(topology.node_ids()), "each node is in one block");
+        assert_eq!(blocks.places(0).len(), 3, "an edge and its two hosts");
+    }
+
+    #[test]
+    fn a_block_runs_two_windows_at_a_visit_and_none_before_its_neighbours_allow_it() {
+        for table in [json!({"kind": "fat_tree", "k": 4}), json!({"leaves": 3, "spines": 2, "hosts_per_leaf": 2})] {
+            let topology = fabric(table);
+            let around = switches_around(&topology);
+            let mut blocks = Blocks::of(&topology);
+            let (windows, mut visits) = (10, 0);
+            let mut done = vec![0; around.len()];
+            blocks.begin();
+            while !blocks.have_run(windows) {
+                for block in blocks.all() {
+                    let run = blocks.may_run(block, windows);
+                    let node = blocks.nodes[blocks.places(block).end - 1];
+                    let switch = topology.switch_number(node);
+                    for n in run.clone() {
+                        assert_eq!(n, done[switch.index()], "in order");
+                        let behind = around[switch.index()].iter().any(|other| done[other.index()] < n);
+                        assert!(!behind, "{switch:?} runs window {n}: what comes in it has been sent");
+                        done[switch.index()] += 1;
+                    }
+                    visits += usize::from(!run.is_empty());
+                    blocks.has_run(block, run.end);
+                }
+            }
+            assert!(done.iter().all(|&done| done == windows));
+            assert!(visits <= 6 * around.len(), "{visits} visits for 10 windows of {} blocks", around.len());
+        }
+    }
+
+    #[test]
+    fn the_last_window_of_a_stretch_may_be_shorter() {
+        let stretch = Stretch { start: Time(100), window: Span(30), end: Time(170) };
+        let windows: Vec<_> = (0..stretch.windows()).map(|n| stretch.window(n)).collect();
+        assert_eq!(windows, [(Time(100), Time(130)), (Time(130), Time(160)), (Time(160), Time(170))]);
+    }
+}

@@ -1,0 +1,88 @@
+//! What the nodes will need whose turn is next, asked of memory while another is at work.
+//!
+//! A large network does not fit into the cache. What a node needs lies behind pointers, so it is asked for in steps, each
+//! by the time that the one before has come.
+
+use crate::engine::Sim;
+use crate::ids::{LinkId, NodeId};
+use crate::port::Port;
+use crate::prefetch;
+use spinewise_policy::Time;
+
+/// Packets that come by a busy link in two windows.
+const PACKETS: usize = 10;
+/// Answers among them that have a body.
+const BODIES: usize = 6;
+
+/// Asks for what the nodes of `todo` need until `end`. The first is at work.
+#[inline]
+pub(super) fn fetch_ahead(sim: &Sim<'_>, todo: &[NodeId], end: Time) {
+    let steps: [fn(&Sim<'_>, NodeId, Time); 5] =
+        [fetch_waiting, fetch_room, fetch_ends, fetch_arrivals, |sim, node, _| fetch_node(sim, node)];
+    for (&node, step) in todo.iter().zip(steps) {
+        step(sim, node, end);
+    }
+}
+
+/// The node itself, and where its arrivals lie.
+#[inline(always)]
+fn fetch_node(sim: &Sim<'_>, node: NodeId) {
+    sim.world.wires.fetch(sim.net.topology.in_links(node));
+    match sim.net.topology.as_host(node) {
+        Some(host) => prefetch::one(&sim.hosts[host]),
+        None => prefetch::one(&sim.switches[sim.net.topology.switch_number(node)]),
+    }
+}
+
+/// What arrives; of a switch, its ports and routes.
+#[inline(always)]
+fn fetch_arrivals(sim: &Sim<'_>, node: NodeId, end: Time) {
+    for link in due_links(sim, node, end) {
+        sim.world.wires.fetch_first(link, PACKETS);
+    }
+    if sim.net.topology.as_host(node).is_none() {
+        sim.switches[sim.net.topology.switch_number(node)].fetch_parts(&sim.net.topology);
+    }
+}
+
+/// Of a host, the ends of the flows that packets come for; of a switch, the queues of its ports. Where it sends.
+#[inline(always)]
+fn fetch_ends(sim: &Sim<'_>, node: NodeId, end: Time) {
+    let Some(host) = sim.net.topology.as_host(node) else {
+        let switch = &sim.switches[sim.net.topology.switch_number(node)];
+        switch.ports.iter().for_each(|port| port.fetch_queues(&sim.world.wires));
+        return;
+    };
+    sim.world.wires.fetch(sim.hosts[host].line().link.only());
+    for link in due_links(sim, node, end) {
+        let packets = sim.world.wires.ring(link);
+        (0..packets.len().min(PACKETS)).for_each(|i| sim.world.flows.fetch(packets.get(i)));
+        sim.world.wires.fetch_bodies(link, BODIES);
+    }
+}
+
+/// Room for what it sends.
+#[inline(always)]
+fn fetch_room(sim: &Sim<'_>, node: NodeId, _: Time) {
+    match sim.net.topology.as_host(node) {
+        Some(host) => sim.world.wires.fetch_room(sim.hosts[host].line().link),
+        None => {
+            let switch = &sim.switches[sim.net.topology.switch_number(node)];
+            switch.ports.iter().for_each(|port| port.fetch_room(&sim.world.wires));
+        }
+    }
+}
+
+/// Of a switch, what waits at its ports.
+#[inline(always)]
+fn fetch_waiting(sim: &Sim<'_>, node: NodeId, _: Time) {
+    if sim.net.topology.as_host(node).is_none() {
+        sim.switches[sim.net.topology.switch_number(node)].ports.iter().for_each(Port::fetch_first);
+    }
+}
+
+/// The links by which something arrives.
+#[inline(always)]
+fn due_links(sim: &Sim<'_>, node: NodeId, end: Time) -> impl Iterator<Item = LinkId> {
+    LinkId::each(sim.net.topology.in_links(node)).filter(move |link| sim.world.wires.heads[link.index()] < end)
+}

@@ -1,0 +1,87 @@
+//! The order of what arrives at a switch in one window.
+
+use spinewise_policy::Span;
+
+/// Sort keys are (offset in the window, in-port): 40 and 24 bits.
+pub(super) const PORT_BITS: u32 = 24;
+pub(super) const PORT_MASK: u64 = (1 << PORT_BITS) - 1;
+
+/// Sorts the keys of a window: arrivals spread over it fairly evenly, so they go into buckets by time first, and hardly
+/// anything is left to be compared.
+#[derive(Default)]
+pub(super) struct Sorter {
+    spare: Vec<u64>,
+}
+
+impl Sorter {
+    const MOST_BUCKETS: usize = 256;
+    const FEW: usize = 24;
+
+    /// Sorts `keys`, all of which lie in a window as long as this. Do any two arrivals fall on one instant?
+    pub(super) fn sort(&mut self, keys: &mut [u64], window: Span) -> bool {
+        if keys.len() > Self::FEW {
+            self.spread(keys, window);
+        }
+        let mut ties = false;
+        for i in 1..keys.len() {
+            let key = keys[i];
+            let mut at = i;
+            while at > 0 && keys[at - 1] > key {
+                keys[at] = keys[at - 1];
+                at -= 1;
+            }
+            keys[at] = key;
+            ties |= at > 0 && (keys[at - 1] ^ key) >> PORT_BITS == 0;
+            ties |= at < i && (keys[at + 1] ^ key) >> PORT_BITS == 0;
+        }
+        ties
+    }
+
+    /// Puts keys into the order of their buckets, about one bucket a key.
+    fn spread(&mut self, keys: &mut [u64], window: Span) {
+        let buckets = keys.len().next_power_of_two().min(Self::MOST_BUCKETS);
+        // The largest offset falls into the last bucket or one before it.
+        let bits = 64 - window.0.leading_zeros();
+        let shift = PORT_BITS + bits.saturating_sub(buckets.trailing_zeros());
+        let bucket = |key: u64| ((key >> shift) as usize).min(buckets - 1);
+        let mut room = [0u32; Self::MOST_BUCKETS];
+        let ends = &mut room[..buckets];
+        for &key in keys.iter() {
+            ends[bucket(key)] += 1;
+        }
+        let mut sum = 0;
+        for end in ends.iter_mut() {
+            sum += *end;
+            *end = sum;
+        }
+        self.spare.resize(keys.len(), 0);
+        for &key in keys.iter().rev() {
+            let end = &mut ends[bucket(key)];
+            *end -= 1;
+            self.spare[*end as usize] = key;
+        }
+        keys.copy_from_slice(&self.spare);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use spinewise_policy::Rng;
+
+    #[test]
+    fn the_sorter_sorts() {
+        let mut rng = Rng::stream(1, "sorter", 0);
+        let mut sorter = Sorter::default();
+        for round in 0..500u32 {
+            let window = Span(1 + rng.bits() % (1 << (1 + round % 39)));
+            let mut keys: Vec<u64> =
+                (0..rng.below(300)).map(|_| (rng.bits() % window.0) << PORT_BITS | u64::from(rng.below(64))).collect();
+            let mut expected = keys.clone();
+            expected.sort_unstable();
+            let ties = sorter.sort(&mut keys, window);
+            assert_eq!(keys, expected);
+            assert_eq!(ties, keys.windows(2).any(|pair| (pair[0] ^ pair[1]) >> PORT_BITS == 0));
+        }
+    }
+}
