@@ -99,12 +99,6 @@ impl LinkId {
         LinkId(self.0 + ports as u32)
     }
 
-    /// It and no other.
-    #[inline(always)]
-    pub const fn only(self) -> std::ops::Range<LinkId> {
-        self..self.plus(1)
-    }
-
     /// The port by which it comes in at a node of which this is the first link.
     #[inline(always)]
     pub const fn port(self, first: LinkId) -> u16 {

@@ -7,8 +7,8 @@ use crate::ring::Ring;
 use spinewise_policy::Time;
 use std::collections::{BTreeMap, VecDeque};
 
-/// So many packets are put on a busy link while its sender is at work.
-const ROOM: usize = 6;
+/// Packets put on a link: where they go lies in a row.
+const ROOM: usize = 2;
 
 /// A packet in flight, with when it left if its sender has noted that.
 pub(crate) type Flying = (InHand, Option<Time>);
@@ -69,9 +69,15 @@ impl Wires {
         &mut self.flights[link.index()].packets
     }
 
-    /// Asks memory for where the packets of these links lie.
+    /// Asks memory for where the packets of a link lie.
     #[inline]
-    pub fn fetch(&self, links: std::ops::Range<LinkId>) {
+    pub fn fetch(&self, link: LinkId) {
+        prefetch::one(&self.flights[link.index()]);
+    }
+
+    /// The same of several.
+    #[inline]
+    pub fn fetch_all(&self, links: std::ops::Range<LinkId>) {
         prefetch::all(&self.flights[links.start.index()..links.end.index()]);
     }
 
@@ -79,7 +85,7 @@ impl Wires {
     #[inline]
     pub fn fetch_first(&self, link: LinkId, most: usize) {
         let Flight { packets, bodies } = &self.flights[link.index()];
-        (0..packets.len().min(most)).for_each(|i| prefetch::one(packets.get(i)));
+        packets.fetch_first(most);
         bodies.front().into_iter().for_each(prefetch::one);
     }
 
@@ -93,7 +99,7 @@ impl Wires {
     #[inline]
     pub fn fetch_room(&self, link: LinkId) {
         let Flight { packets, bodies } = &self.flights[link.index()];
-        (0..ROOM).filter_map(|i| packets.room(i)).for_each(prefetch::one);
+        packets.fetch_room(ROOM);
         bodies.back().into_iter().for_each(prefetch::one);
     }
 

@@ -152,7 +152,7 @@ impl Port {
     /// Asks memory for its queues, and for where what it sends lies.
     #[inline]
     pub fn fetch_queues(&self, wires: &Wires) {
-        wires.fetch(self.line().link.only());
+        wires.fetch(self.line().link);
         if let Port::Kept(port) = self {
             prefetch::one(port.lanes());
         }

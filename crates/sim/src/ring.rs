@@ -1,5 +1,7 @@
 //! A queue in a ring that fits what it holds.
 
+use crate::prefetch;
+
 /// First in, first out, in a ring of a power of two slots that doubles when full and halves when it has been mostly empty
 /// for a whole round: a ring much longer than its queue would walk through the cache for nothing.
 #[derive(Debug)]
@@ -56,10 +58,18 @@ impl<T: Copy + Default> Ring<T> {
         &mut self.slots[at]
     }
 
-    /// Where the `i`-th from now goes, if there is room for it: to have it in the cache.
+    /// Asks memory for the first ones, at most so many, up to where the ring comes round.
     #[inline]
-    pub fn room(&self, i: usize) -> Option<&T> {
-        self.slots.get(self.slot(self.len() + i))
+    pub fn fetch_first(&self, most: usize) {
+        let end = self.slots.len().min(self.head as usize + most.min(self.len()));
+        prefetch::all(&self.slots[self.head as usize..end]);
+    }
+
+    /// Asks memory for where the next ones go, at most so many, up to where the ring comes round.
+    #[inline]
+    pub fn fetch_room(&self, most: usize) {
+        let first = self.slot(self.len());
+        prefetch::all(&self.slots[first..self.slots.len().min(first + most)]);
     }
 
     /// All, from the front, in two pieces.

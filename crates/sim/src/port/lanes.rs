@@ -86,8 +86,8 @@ impl Lanes {
     #[inline]
     pub fn fetch_first(&self) {
         for Data { store, .. } in &self.data {
-            let (first, room) = (store.packets.front(), store.packets.room(0));
-            first.into_iter().chain(room).for_each(prefetch::one);
+            store.packets.fetch_first(1);
+            store.packets.fetch_room(1);
         }
     }
 

@@ -9,8 +9,8 @@ use crate::port::Port;
 use crate::prefetch;
 use spinewise_policy::Time;
 
-/// Packets that come by a busy link in two windows.
-const PACKETS: usize = 10;
+/// Packets of a link: they lie in a row, and the machine goes on by itself where it has been shown the way.
+const PACKETS: usize = 3;
 /// Answers among them that have a body.
 const BODIES: usize = 6;
 
@@ -27,7 +27,7 @@ pub(super) fn fetch_ahead(sim: &Sim<'_>, todo: &[NodeId], end: Time) {
 /// The node itself, and where its arrivals lie.
 #[inline(always)]
 fn fetch_node(sim: &Sim<'_>, node: NodeId) {
-    sim.world.wires.fetch(sim.net.topology.in_links(node));
+    sim.world.wires.fetch_all(sim.net.topology.in_links(node));
     match sim.net.topology.as_host(node) {
         Some(host) => prefetch::one(&sim.hosts[host]),
         None => prefetch::one(&sim.switches[sim.net.topology.switch_number(node)]),
@@ -53,10 +53,9 @@ fn fetch_ends(sim: &Sim<'_>, node: NodeId, end: Time) {
         switch.ports.iter().for_each(|port| port.fetch_queues(&sim.world.wires));
         return;
     };
-    sim.world.wires.fetch(sim.hosts[host].line().link.only());
+    sim.world.wires.fetch(sim.hosts[host].line().link);
     for link in due_links(sim, node, end) {
-        let packets = sim.world.wires.ring(link);
-        (0..packets.len().min(PACKETS)).for_each(|i| sim.world.flows.fetch(packets.get(i)));
+        sim.world.wires.ring(link).iter().take(PACKETS).for_each(|packet| sim.world.flows.fetch(packet));
         sim.world.wires.fetch_bodies(link, BODIES);
     }
 }
