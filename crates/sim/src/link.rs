@@ -7,7 +7,7 @@ use crate::ring::Ring;
 use spinewise_policy::Time;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Packets put on a link: where they go lies in a row.
+/// Places for the next packets of a link. They lie in a row, and processors fetch the rest of a row by themselves.
 const ROOM: usize = 2;
 
 /// A packet in flight, with when it left if its sender has noted that.

@@ -9,9 +9,9 @@ use crate::port::Port;
 use crate::prefetch;
 use spinewise_policy::Time;
 
-/// Packets of a link: they lie in a row, and the machine goes on by itself where it has been shown the way.
+/// First packets of a link. They lie in a row, and processors fetch the rest of a row by themselves.
 const PACKETS: usize = 3;
-/// Answers among them that have a body.
+/// Bodies of packets, which lie anywhere.
 const BODIES: usize = 6;
 
 /// Asks for what the nodes of `todo` need until `end`. The first is at work.
