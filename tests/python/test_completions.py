@@ -44,7 +44,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> str:
         ("spinewise compare x.toml --schemes ecmp,letf", {"ecmp,letflow"}),
         ("spinewise schemes conw", {"conweave"}),
         ("spinewise transports rd", {"rdma"}),
-        ("spinewise new --transport ", {"tcp", "rdma"}),
+        ("spinewise new --transport ", {"tcp", "rdma", "uet"}),
         ("spinewise new --workload all_", {"all_reduce", "all_to_all"}),
         ("spinewise run x.toml --set transport.min_r", {"transport.min_rto_us="}),
         ("spinewise schema st", {"study"}),

@@ -18,7 +18,7 @@ from spinewise.cli import main
 from spinewise.runs import file as output
 from spinewise.schemas.spec import entries
 from spinewise.starting import place
-from spinewise.starting.wishes import Wishes, workloads
+from spinewise.starting.wishes import TRANSPORTS, Wishes, workloads
 
 SMALL = ("--leaves", "2", "--spines", "2", "--hosts-per-leaf", "2", "--workload", "enterprise_meet")
 
@@ -27,7 +27,7 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.rglob("*"))
 
 
-@pytest.mark.parametrize("transport", ["tcp", "rdma"])
+@pytest.mark.parametrize("transport", TRANSPORTS)
 @pytest.mark.parametrize("topology", ["leaf-spine", "fat-tree"])
 @pytest.mark.parametrize("more", [[], ["--incast", "5", "--slow-link", "leaf0:{upper}1:10"]], ids=["plain", "uneven"])
 def test_it_is_valid_and_fits_its_schema(tmp_path: Path, transport: str, topology: str, more: list[str]) -> None:
@@ -44,7 +44,7 @@ def test_it_is_valid_and_fits_its_schema(tmp_path: Path, transport: str, topolog
     jsonschema.Draft7Validator(schema).validate(spec)
     resolved = sw.resolve(path)
     assert resolved["name"] == "lab"
-    assert (resolved["transport"]["kind"] == "rdma") == (transport == "rdma")
+    assert resolved["transport"]["kind"] == {"tcp": "dctcp"}.get(transport, transport)
     assert len(resolved["topology"]["override"]) == (1 if more else 0)
     assert [entry["name"] for entry in resolved["traffic"]] == ["web", *(["burst"] if more else [])]
 
@@ -95,7 +95,7 @@ def test_hosts_that_carry_less_than_the_uplinks_are_not_overloaded() -> None:
         (["--incast", "4000"], "--incast", "63"),
         (["--schemes", "ecmp,letflwo"], "--schemes", "letflow"),
         (["--aim", "p99 slowness of web"], "--aim", "slowdown"),
-        (["--transport", "quic"], "--transport", "tcp, rdma"),
+        (["--transport", "quic"], "--transport", "tcp, rdma, uet"),
         (["--toplogy", "fat-tree"], "--toplogy", "--topology"),
     ],
 )
@@ -181,6 +181,33 @@ def test_answers_make_a_spec(
     assert (spec["topology"]["k"], spec["transport"]["kind"], spec["traffic"][0]["load"]) == (4, "rdma", 0.3)
     assert [change["rate_gbps"] for change in spec["topology"]["override"]] == [10, 20]
     assert 'The aim: "mean FCT of web"' in path.read_text()
+
+
+def test_ultra_ethernet_trims_and_is_compared_by_schemes_over_values(tmp_path: Path) -> None:
+    path = tmp_path / "fabric.toml"
+    assert main(["new", str(path), "--transport", "uet", "--slow-link", "leaf0:spine1:10"]) == 0
+    spec = sw.resolve(path)
+    assert (spec["transport"]["kind"], spec["switch"]["model"]) == ("uet", "trimming")
+    compared = tomllib.loads(path.read_text())["compare"]["schemes"]
+    assert compared[:2] == ["ecmp", "wcmp"]
+    assert "reps" in compared
+
+
+def test_an_answer_that_does_not_fit_is_asked_for_again_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    person = AtTerminal(
+        monkeypatch, "fat-tree", "7", "4", "4", "", "", "", "", "", "99", "8", "aggregation0:core9:10",
+        "aggregation0:core1:10", "p99 slowness of web", "", "ecmp,letflwo", "ecmp",
+    )  # fmt: skip
+    assert main(["new", str(tmp_path / "asked.toml")]) == 0
+    err = capsys.readouterr().err
+    for said in ("an even number", "from 1 to 31", "a number from 0 to 3", "STATISTIC QUANTITY of ENTRY", '"letflow"'):
+        assert said in " ".join(err.split())
+    for question in ("Ports of a switch", "Incast", "Slow links", "Aim", "Schemes"):
+        assert sum(prompt.startswith(question) for prompt in person.asked) == 2
+    assert any("aggregation0:core1:10" in prompt for prompt in person.asked)
+    assert not any("spine1" in prompt for prompt in person.asked)
 
 
 @pytest.mark.parametrize(("end", "code"), [(KeyboardInterrupt, 130), (EOFError, 2)])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 import tomllib
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -40,8 +39,8 @@ def command(args: argparse.Namespace) -> int:
     asked = not given and not args.json and sys.stdin.isatty() and sys.stdout.isatty()
     wishes = by_answers(start) if asked else replace(start, **given)
     text = compose.text(wishes, f"./{where.schema.name}")
-    found = checked(text, wishes.compared)
-    aims.parse(wishes.aims, found.spec)
+    fit_each_other(wishes)
+    found = validate(as_spec(tomllib.loads(text)))
     place.write(where, text, force=args.force)
     if args.json:
         print_json({"spec": str(where.spec), "schema": str(where.schema), "aim": wishes.aims})
@@ -77,30 +76,31 @@ def options(args: argparse.Namespace) -> Given:
 def by_answers(start: Wishes) -> Wishes:
     """The wishes of whoever sits at the terminal."""
     say("Press Enter to take the value in brackets. Ctrl-C leaves nothing behind.")
-    known = asking.ask(start, asking.questions(SIZES), input, say)
-    return asking.ask(known, [asking.slow_link_question(known), *asking.last_questions()], input, say)
+    known = asking.ask(start, asking.questions(SIZES), input, say, fit_each_other)
+    last = [asking.slow_link_question(known), *asking.last_questions()]
+    return asking.ask(known, last, input, say, fit_each_other)
 
 
-def checked(text: str, schemes: Sequence[str]) -> Validation:
-    """What the spec comes to, under each scheme; an error names the option that set the key.
+def fit_each_other(wishes: Wishes) -> None:
+    """Refuse wishes that do not fit each other, by the option that says the wrong one.
 
     Raises:
-        SpecError: the wishes do not fit each other.
+        SpecError: they do not.
     """
-    spec = as_spec(tomllib.loads(text))
+    spec = as_spec(tomllib.loads(compose.text(wishes, "")))
     try:
-        found = validate(spec)
+        resolved = resolve(spec)
     except SpecError as error:
         for key, option in OPTIONS.items():
             if error.key == key or error.key.startswith((f"{key}[", f"{key}.")):
                 raise SpecError(option, error.value, error.allowed, error.hint) from None
         raise
-    for variant in parse_list(schemes):
+    for variant in parse_list(wishes.compared):
         try:
             resolve(variant.apply(spec))
         except SpecError as error:
             raise SpecError("--schemes", variant.label, error.allowed, error.hint) from None
-    return found
+    aims.parse(wishes.aims, resolved)
 
 
 def told(wishes: Wishes, where: place.Place, found: Validation) -> list[str]:

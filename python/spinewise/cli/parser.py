@@ -117,7 +117,9 @@ def add_new(commands: Commands) -> None:
         metavar="NODE:NODE:GBPS",
         help="a link below its rate, such as leaf0:spine1:10; may be repeated",
     )
-    parser.add_argument("--transport", choices=("tcp", "rdma"), help="what hosts run [tcp]")
+    parser.add_argument(
+        "--transport", choices=("tcp", "rdma", "uet"), help="what hosts run: TCP, RDMA or Ultra Ethernet [tcp]"
+    )
     parser.add_argument(
         "--workload", metavar="NAME", help="a distribution of flow sizes, all_reduce or all_to_all [web_search]"
     )

@@ -9,7 +9,7 @@ from typing import cast
 
 from spinewise.errors import SpecError
 from spinewise.starting import wishes
-from spinewise.starting.wishes import COLLECTIVES, LEAF_SPINE, SLOW_LINK, Given, SlowLink, Wishes
+from spinewise.starting.wishes import COLLECTIVES, LEAF_SPINE, Given, SlowLink, Wishes, form_of_slow_links
 
 Read = Callable[[str], object]
 
@@ -34,9 +34,20 @@ class Question:
 
 
 def ask(
-    start: Wishes, questions: list[Question], read_line: Callable[[str], str], tell: Callable[[str], None]
+    start: Wishes,
+    questions: list[Question],
+    read_line: Callable[[str], str],
+    tell: Callable[[str], None],
+    check: Callable[[Wishes], None],
 ) -> Wishes:
     """Ask them in turn; an answer that does not fit is asked for again.
+
+    Args:
+        start: what is known before.
+        questions: what is asked.
+        read_line: gets an answer.
+        tell: says why an answer does not fit.
+        check: refuses wishes that do not fit each other, by a `SpecError`.
 
     Raises:
         SpecError: the answers end before the questions.
@@ -50,10 +61,12 @@ def ask(
                 raise SpecError("(answers)", "(end of input)", "an answer to each question, or options") from None
             try:
                 value = question.read(answer or question.offered(known))
+                wanted = replace(known, **cast(Given, {question.field: value}))
+                check(wanted)
             except (argparse.ArgumentTypeError, SpecError) as error:
                 tell(f"  allowed is {getattr(error, 'allowed', error)}")
                 continue
-            known = replace(known, **cast(Given, {question.field: value}))
+            known = wanted
             break
     return known
 
@@ -97,7 +110,8 @@ def questions(numbers: Mapping[str, Read]) -> list[Question]:
         number("hosts_per_leaf", "Hosts under each leaf"),
         number("host_gbps", "Rate of a host's link, Gbps"),
         number("link_gbps", "Rate of a link between switches, Gbps"),
-        Question("transport", "Transport: tcp or rdma", choice([*wishes.TRANSPORTS]), lambda known: known.transport),
+        Question("transport", f"Transport: {', '.join(wishes.TRANSPORTS)}", choice([*wishes.TRANSPORTS]),
+                 lambda known: known.transport),
         Question("workload", f"Workload: {', '.join(known_workloads)}", choice(known_workloads),
                  lambda known: known.workload),
         number("load", "Load, as a share of the leaves' uplinks", lambda known: known.workload not in COLLECTIVES),
@@ -107,7 +121,8 @@ def questions(numbers: Mapping[str, Read]) -> list[Question]:
 
 def slow_link_question(known: Wishes) -> Question:
     """About links below their rate, once the fabric is known."""
-    return Question("slow_links", f"Slow links, {SLOW_LINK}", slow_links(known), lambda _: "none")
+    form = form_of_slow_links(known.topology)
+    return Question("slow_links", f"Slow links, {form}", slow_links(known), lambda _: "none")
 
 
 def last_questions() -> list[Question]:

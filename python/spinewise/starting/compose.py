@@ -62,6 +62,9 @@ def transport(wishes: Wishes) -> str:
         recovery = 'What a receiver does with packets out of order: "go_back_n" (most RNICs) or "irn" (it keeps them).'
         keys: dict[str, Value] = {"kind": "rdma", "recovery": "go_back_n"}
         return table("[transport]", [], keys, {"kind": remark, "recovery": recovery})
+    if wishes.transport == "uet":
+        remark = "Ultra Ethernet: packets in any order, NSCC at the senders, switches that trim what finds no room."
+        return table("[transport]", [], {"kind": "uet"}, {"kind": remark})
     remark = "TCP as in Linux: DCTCP, with RACK-TLP and SACK to tell what is late from what is lost."
     return table("[transport]", [], {"kind": "dctcp"}, {"kind": remark})
 

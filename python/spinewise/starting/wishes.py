@@ -12,9 +12,16 @@ from spinewise.errors import SpecError
 
 LEAF_SPINE, FAT_TREE = "leaf-spine", "fat-tree"
 TOPOLOGIES = (LEAF_SPINE, FAT_TREE)
-TRANSPORTS = ("tcp", "rdma")
+NEXT_TO_EACH_OTHER = {LEAF_SPINE: [("leaf", "spine")], FAT_TREE: [("leaf", "aggregation"), ("aggregation", "core")]}
+"""The kinds of switches that links join, by topology, the lower one first."""
+TRANSPORTS = ("tcp", "rdma", "uet")
 COLLECTIVES = ("all_reduce", "all_to_all")
-SLOW_LINK = "NODE:NODE:GBPS, such as leaf0:spine1:10"
+SUITED = {
+    "tcp": ("letflow", "conga", "presto"),
+    "rdma": ("letflow", "conga", "conweave", "drill"),
+    "uet": ("plb", "oblivious", "reps", "adaptive"),
+}
+"""What is compared with ECMP unless schemes are named, by transport."""
 # Few enough for many runs in minutes: seeds, not long runs, tell schemes apart.
 FLOWS = 300
 FEWEST_US, MOST_US = 1_000, 100_000
@@ -42,11 +49,15 @@ class SlowLink:
             SpecError: it is none, or names switches that such a fabric does not have next to each other.
         """
         found = _LINK.fullmatch(text.strip())
-        pairs = {("leaf", "spine")} if topology == LEAF_SPINE else {("leaf", "aggregation"), ("aggregation", "core")}
-        if found is None or (found[1], found[3]) not in pairs or float(found[5]) <= 0:
-            between = " or ".join(f"{lower}0:{upper}1:10" for lower, upper in sorted(pairs, reverse=True))
-            raise SpecError("--slow-link", text, f"NODE:NODE:GBPS of a {topology}, such as {between}")
+        if found is None or (found[1], found[3]) not in NEXT_TO_EACH_OTHER[topology] or float(found[5]) <= 0:
+            raise SpecError("--slow-link", text, form_of_slow_links(topology))
         return cls(((found[1], int(found[2])), (found[3], int(found[4]))), float(found[5]))
+
+
+def form_of_slow_links(topology: str) -> str:
+    """How a slow link of such a fabric is written."""
+    between = " or ".join(f"{lower}0:{upper}1:10" for lower, upper in NEXT_TO_EACH_OTHER[topology])
+    return f"NODE:NODE:GBPS of a {topology}, such as {between}"
 
 
 class Given(TypedDict, total=False):
@@ -82,7 +93,7 @@ class Wishes:
         host_gbps: rate of the hosts' links.
         link_gbps: rate of the links between switches.
         slow_links: links below that rate.
-        transport: tcp or rdma.
+        transport: tcp, rdma or uet.
         workload: a distribution of flow sizes that is built in, or a collective operation.
         load: of the hosts' traffic, as a share of the leaves' uplinks or, if that is less, of the hosts' links.
         incast: how many hosts send to one at once; 0 for no such bursts.
@@ -123,10 +134,7 @@ class Wishes:
         if self.schemes:
             return self.schemes
         weighted = ("wcmp",) if self.slow_links else ()
-        suited = (
-            ("letflow", "conga", "conweave", "drill") if self.transport == "rdma" else ("letflow", "conga", "presto")
-        )
-        return ("ecmp", *weighted, *suited)
+        return ("ecmp", *weighted, *SUITED[self.transport])
 
     @property
     def racks(self) -> int:
