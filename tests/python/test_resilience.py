@@ -8,9 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.text import Text
 
 from spinewise.cli import main
 from spinewise.errors import SpecError
+from spinewise.measures import stats
 from spinewise.resilience import files, setting, show
 from spinewise.resilience.measures import NEVER, goodput, lost_share, recovery
 from spinewise.resilience.recorded import Recording
@@ -144,6 +146,20 @@ def test_tables_show_every_cell(tiny: Study) -> None:
     rows = [one for one in show.markdown(tiny).splitlines() if one.startswith("| `")]
     assert len(rows) == 4
     assert "∞" in rows[0]
+
+
+def test_the_caption_fits_the_figure(tiny: Study) -> None:
+    made = show.figure(tiny)
+    made.draw_without_rendering()
+    texts = [text for text in made.findobj(Text) if isinstance(text, Text)]
+    (caption,) = [text for text in texts if "share of goodput lost" in " ".join(text.get_text().split())]
+    extent = caption.get_window_extent()
+    assert 0.0 <= extent.x0 < extent.x1 <= made.bbox.x1
+
+
+def test_what_rounds_to_zero_has_no_sign() -> None:
+    assert show.fixed(stats.t_interval([-0.0001, 0.0])).startswith("0.0 ±")
+    assert show.slower(stats.t_interval([-0.001])) == "+0%"
 
 
 def test_the_same_study_gives_the_same_numbers(tiny: Study) -> None:

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 WORST = 0.4
 """The share of goodput lost from which on the figure has its darkest colour."""
 
+COLUMN = 3.6
+"""Inches that as many letters of the caption need as fit below one panel of other figures."""
+
 
 def report(study: Study) -> RenderableType:
     """Everything ``spinewise resilience`` prints."""
@@ -68,13 +71,13 @@ def cells(study: Study, fabric: str, fault: str, label: str) -> list[str]:
 
 def fixed(found: stats.Interval, scale: float = 1.0) -> str:
     """Mean ± half width to one decimal: more would be noise, whatever the size."""
-    text = f"{scale * found.mean:.1f}"
+    text = f"{scale * found.mean:z.1f}"
     return f"{text} ±{scale * found.half:.1f}" if math.isfinite(found.half) else text
 
 
 def slower(found: stats.Interval) -> str:
     """A paired difference in percent, in brackets when its interval includes zero. One seed has no interval."""
-    text = f"{100 * found.mean:+.0f}%"
+    text = f"{100 * found.mean:+z.0f}%"
     return text if found.excludes_zero or found.n < 2 else f"({text})"
 
 
@@ -191,7 +194,7 @@ def figure(study: Study) -> Figure:
         bar.set_label("goodput lost during the fault [%]", fontsize=7)
         bar.ax.tick_params(labelsize=7)
         bar.outline.set_visible(False)
-        made.supxlabel(style.wrapped(caption(study), max(2, round(width / 4))), fontsize=7, color="#444444")
+        made.supxlabel(style.wrapped(caption(study), int(width / COLUMN)), fontsize=7, color="#444444")
     return made
 
 
