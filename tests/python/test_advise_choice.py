@@ -16,6 +16,7 @@ from spinewise.advice.choice import choose, outlier, to_test, worst_regret
 from spinewise.advice.conduct import Course
 from spinewise.advice.stress import Regret
 from spinewise.advice.trials import PLAIN, Trials
+from spinewise.measures import units
 from spinewise.shapes import Spec
 from spinewise.sweeps.local import Local
 from spinewise.sweeps.store import in_memory
@@ -117,3 +118,19 @@ def test_an_outlying_seed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         assert found.share == pytest.approx(0.5, abs=0.05)
         assert found.cause == "timeouts: 3, usually 0"
         assert outlier(made, "rps", []) is None
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "told"),
+    [
+        (-0.5, 0.3, "[-50.0%, +30.0%]"),
+        (-0.9, 10.0, "[-90.0%, +1000.0%]"),
+        (-1.0, 1393.922, "[-100.0%, above +1000.0%]"),
+        (11.0, 25.0, "[+1100.0%, +2500.0%]"),
+        (-0.2, None, f"[-20.0%, {units.NOTHING}]"),
+    ],
+)
+def test_far_ends_of_intervals_that_tell_nothing_are_not_told_to_the_digit(
+    low: float, high: float | None, told: str
+) -> None:
+    assert choice.interval(low, high) == told

@@ -22,6 +22,8 @@ TO_SIGMA = 1.4826
 """Median absolute deviation to standard deviation, of Gaussian values."""
 OUTLYING = 3.0
 """Deviations beyond which a seed stands out."""
+FAR = 10.0
+"""A share up to which the end of an interval that includes zero is told."""
 TELLING = 2.0
 """A fact of the worst seed is its cause if it is this many times what it usually is."""
 
@@ -177,3 +179,10 @@ def say_level(level: str) -> str:
 def percent(value: float | None) -> str:
     """A share with its sign."""
     return units.NOTHING if value is None else f"{100.0 * value:+.1f}%"
+
+
+def interval(low: float | None, high: float | None) -> str:
+    """An interval of shares. The far end of one that includes zero tells of few seeds alone, and is rounded down."""
+    if low is not None and high is not None and low < 0.0 and high > FAR:
+        return f"[{percent(low)}, above {percent(FAR)}]"
+    return f"[{percent(low)}, {percent(high)}]"

@@ -221,13 +221,8 @@ def wrong_when(course: Course, advised: str, cases: Sequence[CaseAnswer]) -> lis
             continue
         surely = f"{units.percent(mine.mean)} worse than {case.regrets[0].scheme}"
         doubt = "" if mine.low > 0.0 else ", which may be chance"
-        found.append((mine.mean, f"with {case.words}: {surely} [{span(mine)}]{doubt}"))
+        found.append((mine.mean, f"with {case.words}: {surely} {choosing.interval(mine.low, mine.high)}{doubt}"))
     return [text for _, text in sorted(found, reverse=True)]
-
-
-def span(regret: Regret) -> str:
-    """The interval of a regret."""
-    return f"{choosing.percent(regret.low)}, {choosing.percent(regret.high)}"
 
 
 def notes(course: Course) -> list[str]:

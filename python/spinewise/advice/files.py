@@ -11,7 +11,7 @@ import msgspec
 
 from spinewise.advice import show
 from spinewise.advice.answer import Advice, CaseAnswer
-from spinewise.advice.choice import percent
+from spinewise.advice.choice import interval, percent
 from spinewise.errors import SpecError
 from spinewise.reading import printable
 from spinewise.runs import formats
@@ -80,6 +80,6 @@ def row(case: CaseAnswer, names: list[str]) -> list[str]:
     found = {one.scheme: one for one in case.regrets}
     return [
         "did not fit" if name not in found else "best" if found[name].mean == 0.0 else
-        f"{percent(found[name].mean)} [{percent(found[name].low)}, {percent(found[name].high)}]"
+        f"{percent(found[name].mean)} {interval(found[name].low, found[name].high)}"
         for name in names
     ]  # fmt: skip

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from spinewise.advice.answer import Advice, AimAnswer, CaseAnswer, Entrant, LevelAnswer, Share
-from spinewise.advice.choice import percent, say_level
+from spinewise.advice.choice import interval, percent, say_level
 from spinewise.advice.effects import Effect
 from spinewise.advice.gear import Step
 from spinewise.advice.stress import Regret
@@ -121,7 +121,7 @@ def against(share: Share) -> str:
     """How much worse or better, with its interval."""
     if share.low is None or share.high is None:
         return f"{percent(share.mean)} on {share.seeds} seeds, too few for an interval"
-    return f"{percent(share.mean)} [{percent(share.low)}, {percent(share.high)}]"
+    return f"{percent(share.mean)} {interval(share.low, share.high)}"
 
 
 def value(entrant: Entrant, place: int) -> float:
@@ -143,9 +143,8 @@ def other(found: Effect) -> str:
         units.duration(number, 3) if found.unit == "s" else units.digits(number, 3)
         for number in (found.mine, found.today)
     )
-    interval = f"[{percent(found.low)}, {percent(found.high)}]"
     chance = "" if found.low > 0.0 or found.high < 0.0 else ", which may be chance"
-    return f"{found.text}: {mine}, now {today}: {percent(found.mean)} {interval}{chance}"
+    return f"{found.text}: {mine}, now {today}: {percent(found.mean)} {interval(found.low, found.high)}{chance}"
 
 
 def surely(advice: Advice) -> list[str]:

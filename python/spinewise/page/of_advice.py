@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from spinewise.advice import show
 from spinewise.advice.answer import Advice, AimAnswer, Entrant
-from spinewise.advice.choice import percent, say_level
+from spinewise.advice.choice import interval, percent, say_level
 from spinewise.advice.stress import Regret
 from spinewise.measures import stats, units
 from spinewise.page import charts
@@ -172,4 +172,4 @@ def regret(found: Regret | None, advice: Advice) -> Cell:
     if found.mean == 0.0:
         return Cell("best", 0.0, "good")
     bad: Tone = "bad" if found.mean > advice.aims[0].band else ""
-    return number(found.mean, f"{percent(found.mean)} [{percent(found.low)}, {percent(found.high)}]", bad)
+    return number(found.mean, f"{percent(found.mean)} {interval(found.low, found.high)}", bad)
