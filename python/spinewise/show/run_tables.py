@@ -127,7 +127,7 @@ def straggler_lines(result: Result) -> list[str]:
 LOADS = {
     "payload_of_nominal": "payload over the nominal rate",
     "wire_of_nominal": "with headers and ACKs",
-    "wire_of_available": "over what failed and slow links leave",
+    "wire_of_available": "at the busiest leaf, over what failed and slow links leave",
 }
 
 
