@@ -152,6 +152,9 @@ def test_every_cell_is_checked_before_any_runs() -> None:
         sw.compare(TINY_SPEC, "ecmp,pdbl", seeds=1)
     assert caught.value.value.strip('"') == "pdbl"
     assert "in scheme pdbl" in str(caught.value.hint)
+    with pytest.raises(SpecError) as unlike_any:
+        sw.compare(TINY_SPEC, "ecmp,zzzz", seeds=1)
+    assert str(unlike_any.value).endswith(" (in scheme zzzz)")
 
 
 LBSP_NEEDS = 'lbsp works by the numbering of a fat-tree: topology.kind = "fat_tree"'

@@ -88,6 +88,16 @@ def test_what_is_no_record_is_refused(folder: Path, content: str) -> None:
         Result.read(folder)
 
 
+def test_a_folder_without_a_record_is_named_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["plot", "."]) == 2
+    err = capsys.readouterr().err
+    assert "value    .\n" in err
+    assert "it holds no run.json" in err
+
+
 def test_missing_columns_are_named(folder: Path) -> None:
     table = parquet.read_table(folder / "flows.parquet")
     parquet.write_table(table.drop_columns(["tcp", "src"]), folder / "flows.parquet")

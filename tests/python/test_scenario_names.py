@@ -55,6 +55,33 @@ def test_a_name_stands_for_its_file(
     capsys.readouterr()
 
 
+def test_a_name_stands_for_its_file_in_python_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert sw.resolve("one_udp_flow") == sw.resolve(ROOT / "scenarios" / "one_udp_flow.toml")
+    (tmp_path / "one_udp_flow").write_text('traffic = [{kind = "permutation", size_bytes = 1000}]')
+    assert sw.resolve("one_udp_flow")["traffic"][0]["kind"] == "permutation"
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("dmeo", 'did you mean "demo"?'),
+        ("scenarios/demo.toml", 'the scenario "demo" comes with Spinewise'),
+        ("demo.toml", 'the scenario "demo" comes with Spinewise'),
+        ("nothing_like_any.toml", "No such file"),
+        ("demo/", "No such file"),
+    ],
+)
+def test_a_file_that_is_not_there_leads_to_the_scenario_that_was_meant(
+    given: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", given]) == 2
+    err = capsys.readouterr().err
+    assert said in err
+    assert f"value    {given}\n" in err
+
+
 def test_a_file_goes_before_a_scenario(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert Path(spec_path("demo")).is_file()

@@ -97,7 +97,7 @@ def resolved_case(key: K, spec: Spec, seed: int, what: str) -> Case[K]:
         return Case(key, resolve(spec, seed=seed))
     except SpecError as error:
         raise SpecError(
-            error.key, error.value, error.allowed, f"{error.hint or ''} (in {what})".strip(),
+            error.key, error.value, error.allowed, f"{error.hint} (in {what})" if error.hint else f"in {what}",
             file=error.file, unserved=error.unserved,
         ) from None  # fmt: skip
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -65,6 +66,8 @@ def read_record(folder: Path) -> RunRecord:
     if not folder.is_dir():
         raise SpecError("RUN", printable(folder), ALLOWED, "this is a file" if folder.exists() else "there is none")
     refuse_others(folder)
+    if not os.path.lexists(file):
+        raise SpecError("RUN", printable(folder), ALLOWED, f"it holds no {file.name}")
     record = cast(RunRecord, formats.read(file, formats.RUN, "RUN", ALLOWED))
     check_types(record, "", BESIDE | {"report": dict, "spec": dict}, file)
     check_types(record["report"], "report.", REPORT, file)

@@ -5,8 +5,11 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
+
+from spinewise.errors import nearest
 
 FOLDER = Path(__file__).parent
 
@@ -46,7 +49,22 @@ def first_sentence(text: str) -> str:
     return " ".join(comment).partition(". ")[0].partition(": `")[0].rstrip(".")
 
 
-def spec_path(given: str) -> str:
+def spec_path(given: str | Path) -> str:
     """The file that `given` means: itself, or the scenario of that name where there is no such file."""
-    found = FOLDER / f"{given}.toml"
-    return str(found) if given.isidentifier() and not Path(given).exists() and found.is_file() else given
+    name = str(given)
+    found = FOLDER / f"{name}.toml"
+    return str(found) if name.isidentifier() and not Path(name).exists() and found.is_file() else name
+
+
+def way_out(given: str | Path) -> str | None:
+    """Where there is no file of this name: the scenario that was meant, if it is like one."""
+    name = str(given)
+    if os.path.lexists(name):
+        return None
+    known = [path.stem for path in sorted(FOLDER.glob("*.toml"))]
+    stem = Path(name).stem
+    if name.endswith(".toml") and stem in known:
+        return (
+            f'no such file; the scenario "{stem}" comes with Spinewise: name it so, or see `spinewise scenarios --help`'
+        )
+    return nearest(name, known) if name.isidentifier() else None

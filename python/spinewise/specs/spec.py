@@ -17,6 +17,7 @@ from spinewise.interop import embed
 from spinewise.plain import NUMBERS, plain, too_deep
 from spinewise.reading import SPEC_BYTES, printable, read_text, reason
 from spinewise.replies import WorkedOut
+from spinewise.scenarios import spec_path, way_out
 from spinewise.shapes import Spec, Value
 from spinewise.specs.beside import check_beside
 from spinewise.specs.lines import located, not_toml
@@ -36,13 +37,16 @@ _BARE_WORD = re.compile(r"[A-Za-z0-9_./@+-]+")
 
 
 def load(path: str | Path, overrides: Iterable[str] = ()) -> Spec:
-    """Read a TOML spec file, resolve its relative file names, and apply `key=value` overrides.
+    """Read a TOML spec file or a scenario, resolve its relative file names, and apply `key=value` overrides.
 
     Raises:
         SpecError: the file cannot be read or parsed, or an override is malformed.
     """
+    path = spec_path(path)
     file = printable(path)
     try:
+        if hint := way_out(path):
+            raise SpecError("SPEC.toml", file, "a spec file, or the name of a scenario", hint)
         spec = as_tables(parse_toml(read_text(path, "SPEC.toml", most=SPEC_BYTES, allowed="a spec file")))
         anchor_files(spec, Path(path).parent)
     except tomllib.TOMLDecodeError as error:
