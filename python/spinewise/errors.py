@@ -75,6 +75,12 @@ class SpecError(ValueError):
             "hint": self.hint,
         }
 
+    def why_left_out(self, what: str) -> str:
+        """Why something was left out, where the text around says what: without the words "in `what`"."""
+        hint = (self.hint or "").removesuffix(f" (in {what})")
+        said = [hint] if hint and hint != f"in {what}" else []
+        return "; ".join([*said, f"{self.key}: {self.allowed}"])
+
     def with_file(self, file: str | None, line: int | None = None) -> SpecError:
         """The same error, naming `file` and its line unless it already names one."""
         named = self.file if self.file else file

@@ -174,6 +174,16 @@ def test_a_scheme_that_cannot_serve_the_fabric_is_left_out_with_a_word() -> None
     ]
 
 
+@pytest.mark.parametrize("loads", [None, [0.3]])
+def test_the_word_for_a_scheme_left_out_names_it_once_and_says_what_would_help(loads: list[float] | None) -> None:
+    spec = TINY_SPEC | {"traffic": [{"kind": "poisson", "cdf": "web_search", "load": 0.3, "duration_us": 1000}]}
+    (skipped,) = sw.compare(spec, "ecmp,reps", loads=loads, seeds=1).skipped
+    assert skipped.reason.startswith("reps takes a timeout for a failed path")
+    assert 'transport.kind = "uet"' in skipped.reason
+    assert skipped.reason.endswith('; scheme.params.freezing: "idle_timeout" where switches do not trim')
+    assert "in scheme" not in skipped.reason
+
+
 @pytest.mark.parametrize(
     ("schemes", "names"),
     [("lbsp", LBSP_NEEDS), ("lbsp,ecmp,letflow:gap=1", "flowlet_gap_us"), ("lbsp:bits=1,ecmp", "leaf_bits")],

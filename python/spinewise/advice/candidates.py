@@ -185,6 +185,5 @@ def unfit(spec: Spec, variant: Variant) -> str | None:
     try:
         resolved_case("", variant.apply(spec), spec.get("seed", 1), f"scheme {variant.label}")
     except SpecError as error:
-        hint = (error.hint or "").replace(f"(in scheme {variant.label})", "").strip()
-        return f"{hint}; {error.key}: {error.allowed}" if hint else f"{error.key}: {error.allowed}"
+        return error.why_left_out(f"scheme {variant.label}")
     return None

@@ -180,7 +180,7 @@ class Plan:
             except SpecError as error:
                 if not error.unserved or len(skipped) + 1 == len(self.variants):
                     raise
-                skipped.append(Skipped(variant.label, f"{error.hint}; {error.key}: {error.allowed}"))
+                skipped.append(Skipped(variant.label, error.why_left_out(named(variant, self.loads[0]))))
         return Plan(self.spec, served, self.loads, self.seeds), skipped
 
     def cases(self) -> list[Case[Key]]:
@@ -197,8 +197,8 @@ class Plan:
 
     def case(self, variant: Variant, load: float | None, seed: int) -> Case[Key]:
         """One run, resolved and checked."""
-        what = f"scheme {variant.label}" + ("" if load is None else f" at load {load:g}")
-        made = resolved_case((variant.label, load, seed), with_load(variant.apply(self.spec), load), seed, what)
+        spec = with_load(variant.apply(self.spec), load)
+        made = resolved_case((variant.label, load, seed), spec, seed, named(variant, load))
         return made if "facts" in self.spec.get("metrics", {}) else with_facts(made)
 
     def comparison(self, cases: list[Case[Key]], cells: list[Cell], skipped: list[Skipped]) -> Comparison:
@@ -270,3 +270,8 @@ def with_load(spec: Spec, load: float | None) -> Spec:
     for entry in entries:
         entry["load"] = load
     return changed
+
+
+def named(variant: Variant, load: float | None) -> str:
+    """What errors call a case."""
+    return f"scheme {variant.label}" + ("" if load is None else f" at load {load:g}")

@@ -97,7 +97,7 @@ class Study:
             except SpecError as error:
                 if not error.unserved or len(skipped) + 1 == count:
                     raise
-                skipped.append(Skipped(title(place), f"{error.hint}; {error.key}: {error.allowed}"))
+                skipped.append(Skipped(title(place), error.why_left_out(title(place))))
         metrics = [metric("study.metrics", one, found.spec) for one in written.metrics for found in cells[:1]]
         for found in cells:
             for one in written.metrics:

@@ -78,7 +78,7 @@ keys! {
         topology: Map<String, Value>, Kind::Table("a table [topology]"), Default::Empty;
         /// Output queues.
         switch: Map<String, Value>, Kind::Table("a table [switch]"), Default::Empty;
-        /// The transport: TCP or RDMA.
+        /// The transport: TCP, RDMA or Ultra Ethernet.
         transport: Map<String, Value>, Kind::Table("a table [transport]"), Default::Empty;
         /// The load-balancing scheme.
         scheme: Map<String, Value>, Kind::Table("a table [scheme]"), Default::Empty;

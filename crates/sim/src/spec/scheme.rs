@@ -314,10 +314,13 @@ pub(crate) fn check_trimming(
     let how = match transport {
         TransportSpec::Uet(_) => "switch.model = \"trimming\" and switch.trim = true",
         TransportSpec::Tcp(_) | TransportSpec::Rdma(_) => {
-            "transport.kind = \"uet\" and switch.model = \"trimming\"; no other transport knows trimmed packets"
+            "transport.kind = \"uet\" and switch.model = \"trimming\", its default; no other transport knows trimmed packets"
         }
     };
-    let hint = format!("a timeout of {} may be congestion there, and no failure; to trim, set {how}", chosen.name());
+    let hint = format!(
+        "{} takes a timeout for a failed path, and it may be congestion there; to trim, set {how}",
+        chosen.name()
+    );
     let asked = given.get("params").and_then(|params| params.get(name)).is_some_and(|value| !value.is_null());
     Err(SpecError::new(path, &value_of(chosen, name), allowed).hint(hint).unserved_if(!asked))
 }

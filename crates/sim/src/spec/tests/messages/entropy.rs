@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 #[test]
 fn entropy_values() {
     let uet = |switch: Value, params: Value| json!({"preset": "uet-htsim", "switch": switch, "scheme": {"name": "reps", "params": params}});
-    let trims = "a timeout of reps may be congestion there, and no failure; to trim, set";
+    let trims = "reps takes a timeout for a failed path, and it may be congestion there; to trim, set";
     let told = |value: &str| {
         format!("scheme.params.freezing = \"{value}\": expected \"idle_timeout\" where switches do not trim; {trims}")
     };
     let here = "switch.model = \"trimming\" and switch.trim = true";
-    let there = "transport.kind = \"uet\" and switch.model = \"trimming\"; no other transport knows trimmed packets";
+    let there = "transport.kind = \"uet\" and switch.model = \"trimming\", its default; no other transport knows trimmed packets";
     let [dropping, off, tcp] = [(told("timeout"), here), (told("off"), here), (told("timeout"), there)]
         .map(|(told, how)| format!("{told} {how}"));
     let hashing = "\"ecmp\", \"hedera\", \"wcmp\", \"host_ar\", \"resilient\" or \"loopback_switch\"";
