@@ -19,7 +19,10 @@ import spinewise
 from pages import PAGES, ROOT, Block, anchors, blocks, links
 from samples import TINY_TOML
 from spinewise.cli.parser import build_parser
+from spinewise.errors import SpecError
 from spinewise.scenarios import FOLDER as SCENARIOS
+from spinewise.shapes import Spec
+from spinewise.specs.spec import resolve, set_path
 
 RUN = sorted([ROOT / "docs" / "tutorial.md", *(ROOT / "docs" / "how-to").glob("*.md")])
 MARKED = [page for page in PAGES if page not in RUN and any(block.changed for block in blocks(page))]
@@ -141,6 +144,27 @@ def test_every_command_that_is_shown_is_one(page: Path) -> None:
             spec = getattr(args, "spec", None)
             if spec and spec.startswith("scenarios/"):
                 assert (SCENARIOS / Path(spec).name).is_file(), f"{called(page)}:{line}: {text}"
+
+
+REFUSAL = re.compile(r"bad input.*\n  key +(.+)\n  value +(.+)\n  allowed +(.+)\n  hint +(.+)")
+
+
+def refusals() -> list[tuple[Path, re.Match[str]]]:
+    return [(page, found) for page in PAGES for block in blocks(page) for found in REFUSAL.finditer(block.text)]
+
+
+def test_mistakes_are_shown_as_they_are_refused() -> None:
+    shown = refusals()
+    assert {page.name for page, _ in shown} >= {"README.md", "tutorial.md", "editor.md"}
+    for page, refusal in shown:
+        key, value, allowed, hint = refusal.groups()
+        spec: Spec = {"traffic": [{"kind": "permutation", "size_bytes": 1000}]}
+        set_path(spec, key.removeprefix("--set "), json.loads(value))
+        with pytest.raises(SpecError) as caught:
+            resolve(spec)
+        assert caught.value.key == key.removeprefix("--set "), called(page)
+        assert caught.value.allowed.startswith(allowed.removesuffix("…")), called(page)
+        assert (allowed.endswith("…"), caught.value.hint) == (caught.value.allowed != allowed, hint), called(page)
 
 
 @cache
