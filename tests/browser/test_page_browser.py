@@ -165,6 +165,33 @@ def test_every_quantity_is_shown_and_a_link_over_time(browser: Browser, page: Pa
     assert re.match(r"\w+->\w+: ", link)
 
 
+def test_names_of_tiers_fit_beside_their_links(browser: Browser, tmp_path: Path) -> None:
+    links = [[0, 2, 10, 1000], [1, 3, 10, 1000], [2, 4, 10, 1000], [3, 4, 10, 1000]]
+    spec = {
+        "topology": {"kind": "links", "hosts": 2, "switches": 3, "links": links},
+        "traffic": [{"kind": "permutation", "size_bytes": 200_000}],
+    }
+    sw.run(spec, scheme="letflow").write(tmp_path / "graph")
+    out = tmp_path / "graph.html"
+    assert main(["report", str(tmp_path / "graph"), "--out", str(out)]) == 0
+    browser.show(out)
+    browser.execute_script("document.querySelector('.replay').scrollIntoView()")
+    browser.until(f"{PLAYER}.tracks[0].values")
+    browser.execute_script("""
+        window.named = [];
+        const write = CanvasRenderingContext2D.prototype.fillText;
+        CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+          if (this.canvas.classList.contains('heat')) named.push([text, x - this.measureText(text).width]);
+          write.call(this, text, x, y);
+        };
+        document.querySelector('.which [data-name=queue]').click();
+    """)
+    browser.until("named.length > 0")
+    places = dict(browser.tell("named"))  # type: ignore[call-overload]
+    assert "switch → switch" in places
+    assert min(places.values()) >= 0.0
+
+
 def test_a_flow_is_picked(browser: Browser, page: Path, results: Path) -> None:
     browser.show(page)
     replay = browser.find_element(By.CSS_SELECTOR, ".replay")

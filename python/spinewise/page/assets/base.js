@@ -47,6 +47,13 @@ page.value = function (value, unit) {
   return page.digits(value, 3);
 };
 
+// How pictures call a tier of links, and the room that such names take at their left.
+page.tierName = (name) => name.replaceAll('aggregation', 'aggr').replace('->', ' → ');
+page.nameRoom = function (context, names) {
+  context.font = `10.5px ${page.font()}`;
+  return Math.max(84, ...names.map((name) => Math.ceil(context.measureText(page.tierName(name)).width) + 8));
+};
+
 page.element = function (name, attributes = {}, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);

@@ -1,7 +1,5 @@
 // A large fabric as cells: a block a tier, a column a switch, a cell a link; cheap enough to be played at any size.
 
-const LABELS = 84;
-
 page.Cells = class {
   constructor(canvas, model, track) {
     Object.assign(this, { canvas, model, track, route: [], blocks: [], places: new Map() });
@@ -41,7 +39,8 @@ page.Cells = class {
       y += one.high + 6;
     }
     const scale = Math.min(devicePixelRatio || 1, 2);
-    Object.assign(this, { width, height: y, scale });
+    const left = page.nameRoom(this.canvas.getContext('2d'), this.model.tiers);
+    Object.assign(this, { width, height: y, scale, left });
     this.canvas.style.height = `${y}px`;
     this.canvas.width = width * scale;
     this.canvas.height = y * scale;
@@ -64,9 +63,9 @@ page.Cells = class {
         [data[place], data[place + 1], data[place + 2], data[place + 3]] = [red, green, blue, 255];
       }));
       one.image.getContext('2d').putImageData(one.pixels, 0, 0);
-      context.drawImage(one.image, LABELS, one.y, this.width - LABELS, one.high);
+      context.drawImage(one.image, this.left, one.y, this.width - this.left, one.high);
       context.fillStyle = page.css('--soft');
-      context.fillText(one.name.replaceAll('aggregation', 'aggr').replace('->', ' → '), LABELS - 6, one.y + one.high / 2);
+      context.fillText(page.tierName(one.name), this.left - 6, one.y + one.high / 2);
     }
     const now = (frame + 0.5) * this.frameUs;
     const hit = this.track.faults.filter((one) => one.spans_us.some(([from, to]) => from <= now && now < to));
@@ -82,16 +81,16 @@ page.Cells = class {
       if (!this.places.has(at)) continue;
       const [name, column, row] = this.places.get(at);
       const one = this.blocks.find((each) => each.name === name);
-      const [wide, high] = [(this.width - LABELS) / one.order.length, one.high / one.rows];
-      context.strokeRect(LABELS + column * wide - 1, one.y + row * high - 1, Math.max(wide, 3) + 2, Math.max(high, 3) + 2);
+      const [wide, high] = [(this.width - this.left) / one.order.length, one.high / one.rows];
+      context.strokeRect(this.left + column * wide - 1, one.y + row * high - 1, Math.max(wide, 3) + 2, Math.max(high, 3) + 2);
     }
   }
 
   hover(event) {
     const box = this.canvas.getBoundingClientRect();
-    const [x, y] = [event.clientX - box.left - LABELS, event.clientY - box.top];
+    const [x, y] = [event.clientX - box.left - this.left, event.clientY - box.top];
     const one = this.blocks.find((each) => each.y <= y && y < each.y + each.high);
-    const column = one && Math.floor((x / (this.width - LABELS)) * one.order.length);
+    const column = one && Math.floor((x / (this.width - this.left)) * one.order.length);
     const row = one && Math.floor(((y - one.y) / one.high) * one.rows);
     this.onHover(one?.order[column]?.[row] ?? null);
   }

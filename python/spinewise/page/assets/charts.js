@@ -37,20 +37,20 @@ page.axis = function (axis, values, extra = {}) {
       axisTick: { show: false, customValues: ticks.map(page.nines) },
     };
   }
+  const told = (significant) => (v) => (axis.title.endsWith('[B]') ? page.amount(v, 'B') : page.digits(v, significant));
   const finite = values.filter((v) => v !== null && isFinite(v));
   const positive = finite.filter((v) => v > 0);
   const narrow = Math.max(...positive) < 3 * Math.min(...positive);
   if ((axis.scale === 'log' && !narrow) || axis.scale === 'log2') {
-    const bytes = axis.title.endsWith('[B]');
     const [low, high] = [Math.min(...positive) * 0.85, Math.max(...positive) * 1.18];
     const ticks = page.logTicks(low, high, axis.scale === 'log2' ? 2 : 10);
     return {
       ...base, type: 'log', min: low, max: high, logBase: axis.scale === 'log2' ? 2 : 10,
-      axisLabel: { ...label, customValues: ticks, hideOverlap: true, formatter: (v) => (bytes ? page.amount(v, 'B') : page.digits(v, 3)) },
+      axisLabel: { ...label, customValues: ticks, hideOverlap: true, formatter: told(3) },
       axisTick: { show: false, customValues: ticks },
     };
   }
-  return { ...base, type: 'value', scale: axis.scale === 'near' || axis.scale === 'log', axisLabel: { ...label, hideOverlap: true, formatter: (v) => page.digits(v, 4) } };
+  return { ...base, type: 'value', scale: axis.scale === 'near' || axis.scale === 'log', axisLabel: { ...label, hideOverlap: true, formatter: told(4) } };
 };
 
 page.share = (value) => `${page.digits(100 * value, 4)} %`;

@@ -31,7 +31,8 @@ page.Heat = class {
     this.canvas.style.height = `${height}px`;
     this.canvas.width = width * scale;
     this.canvas.height = height * scale;
-    Object.assign(this, { width, height, scale, left: 84 });
+    const left = page.nameRoom(this.canvas.getContext('2d'), this.model.tiers);
+    Object.assign(this, { width, height, scale, left });
   }
 
   // The picture of a quantity, made once; the bar is drawn over it.
@@ -82,9 +83,8 @@ page.Heat = class {
       context.fillStyle = page.css('--paper');
       if (row < this.rows) context.fillRect(0, row * this.high - 0.5, this.width, 1);
       context.fillStyle = page.css('--soft');
-      const short = (name) => name.replace('aggregation', 'aggr');
       if ((row - before) * this.high > 9) {
-        context.fillText(short(this.model.tiers[tier(before)]).replace('->', ' → '), this.left - 6, ((before + row) / 2) * this.high);
+        context.fillText(page.tierName(this.model.tiers[tier(before)]), this.left - 6, ((before + row) / 2) * this.high);
       }
       before = row;
     }
