@@ -269,6 +269,20 @@ def test_without_reruns_the_page_says_what_is_missing(ran: Path, tmp_path: Path)
     assert [one["kind"] for one in found.models() if one["kind"] == "replay"] == []
 
 
+def test_a_file_of_the_spec_that_has_gone_is_named_on_the_page(tmp_path: Path) -> None:
+    sizes = tmp_path / "sizes.txt"
+    sizes.write_text("1000 0\n20000 1\n")
+    traffic = {"kind": "poisson", "cdf_file": str(sizes), "load": 0.3, "duration_us": 200}
+    spec = {"topology": {"hosts_per_leaf": 2}, "traffic": [traffic]}
+    sw.run(spec).write(tmp_path / "ran")
+    sw.write(sw.compare(spec, "ecmp,rps", seeds=1), tmp_path / "compared")
+    sizes.unlink()
+    for results in ("ran", "compared"):
+        text = page(tmp_path / results, out=tmp_path / f"{results}.html").text
+        assert "it cannot be made again: traffic[0].cdf_file" in text
+        assert str(sizes) in text
+
+
 def test_a_run_that_comes_out_otherwise_is_not_shown_as_the_same(ran: Path) -> None:
     result = sw.read(ran)
     assert isinstance(result, sw.Result)

@@ -51,7 +51,7 @@ def moving(runs: Sequence[tuple[str, Result]], making: Making) -> list[Item]:
     try:
         found = sampled(runs, making)
     except SpecError as error:
-        why = error.hint or error.one_line()
+        why = why_not(error)
         making.notes.append(f"Links over time are not shown: {why}.")
         return [Words((f"Not shown: {why}.",))]
     if not found:
@@ -83,3 +83,8 @@ def sampled(runs: Sequence[tuple[str, Result]], making: Making) -> list[Sampled]
     for label, result in runs:
         made.append(again.sampled(result, label, flows, interval, making.watching(f"{label}, again")))
     return made
+
+
+def why_not(error: SpecError) -> str:
+    """Why a run is not made again; with key and value where its spec is in the way, such as by a file that has gone."""
+    return (error.hint if error.key == "RESULTS" else None) or f"it cannot be made again: {error.one_line()}"

@@ -21,7 +21,7 @@ from spinewise.measures import units
 from spinewise.page import charts
 from spinewise.page.grids import table
 from spinewise.page.model import Answer, Answers, Chart, Charts, Item, Part, Section, Words
-from spinewise.page.moving import Making
+from spinewise.page.moving import Making, why_not
 from spinewise.runs import api
 from spinewise.runs.result import Result
 
@@ -64,7 +64,7 @@ def side_by_side(comparison: Comparison, place: str, making: Making) -> list[tup
         try:
             runs.append((label, run_of(comparison, cell, place, making)))
         except SpecError as error:
-            making.notes.append(f"{label} is not shown over time: {error.hint or error.one_line()}.")
+            making.notes.append(f"{label} is not shown over time: {why_not(error)}.")
     return runs
 
 
