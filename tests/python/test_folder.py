@@ -78,9 +78,10 @@ def test_existing_results_are_never_replaced_unasked(tmp_path: Path) -> None:
 
 
 def test_results_that_appear_while_running_are_not_replaced(tmp_path: Path) -> None:
-    with pytest.raises(SpecError), new_results(tmp_path / "out") as target:
+    with pytest.raises(SpecError, match="meanwhile") as caught, new_results(tmp_path / "out") as target:
         (target / "run.json").write_text("late")
         write(tmp_path / "out", "early")
+    assert "--force" not in str(caught.value)
     assert content(tmp_path / "out") == "early"
     assert names(tmp_path) == {"out"}
 

@@ -31,6 +31,8 @@ _ADVICE = {
     errno.ENOTDIR: "a part of the path is a file, not a folder",
 }
 
+MEANWHILE = "another command wrote it meanwhile, so nothing of this one is kept: name another folder and run it again"
+
 # What this process has put in its place so far.
 published: list[Path] = []
 
@@ -72,11 +74,11 @@ def check(place: Path, *, force: bool) -> None:
         refuse_existing(place, force=force)
 
 
-def refuse_existing(destination: Path, *, force: bool) -> None:
-    """Raise unless `destination` is free, or holds results that may be replaced."""
+def refuse_existing(destination: Path, *, force: bool, hint: str = "--force replaces the results in it") -> None:
+    """Raise unless `destination` is free, or holds results that may be replaced; `hint` says how."""
     if destination.is_symlink():
-        hint = f"this is a symbolic link to {os.readlink(destination)}: name that folder itself"
-        raise SpecError("--out", printable(destination), "the name of a folder, not of a link", hint)
+        link = f"this is a symbolic link to {os.readlink(destination)}: name that folder itself"
+        raise SpecError("--out", printable(destination), "the name of a folder, not of a link", link)
     if not os.path.lexists(destination):
         return
     here = Path.cwd()
@@ -91,7 +93,6 @@ def refuse_existing(destination: Path, *, force: bool) -> None:
         allowed = "a new folder, or with --force one that holds nothing but results of Spinewise"
         raise SpecError("--out", printable(destination), allowed, foreign)
     if not force:
-        hint = "--force replaces the results in it"
         raise SpecError("--out", printable(destination), "a folder that does not exist yet", hint)
 
 
@@ -106,12 +107,12 @@ def publish(target: Path, destination: Path, *, force: bool) -> None:
     target.chmod(0o777 & ~current_umask())
     sync_tree(target)
     with hidden.in_turn(destination.parent), hidden.signals_wait():
-        refuse_existing(destination, force=force)
+        refuse_existing(destination, force=force, hint=MEANWHILE)
         try:
             # A folder with something in it is never overwritten by this, whoever was faster.
             os.rename(target, destination)
         except OSError:
-            refuse_existing(destination, force=force)
+            refuse_existing(destination, force=force, hint=MEANWHILE)
             if not (force and destination.is_dir()):
                 raise
             replace(target, destination)
