@@ -14,6 +14,7 @@ from rich.console import Console
 
 import samples
 from spinewise import run
+from spinewise.cli import main
 from spinewise.errors import SpecError
 from spinewise.measures import summary, tables
 from spinewise.measures.plain import plain
@@ -250,3 +251,10 @@ def test_run_names_the_hottest_links_and_the_longest_queues() -> None:
     made.report["links"].append(link("leaf2->spine2", 0.9, 40, rate_bps=10**10, **sampled))
     row = next(line for line in printed(made).splitlines() if "leaf2->spine2" in line)
     assert row.split() == ["leaf2->spine2", "10.0", "Gbps", "90.0", "%", "97.0", "%", "10B", "30B", "40B", "0", "4"]
+
+
+def test_one_flow_is_no_flows(capsys: pytest.CaptureFixture[str]) -> None:
+    one = run("one_udp_flow")
+    assert "seed 1, 1 flow, simulated" in one.title()
+    assert main(["validate", "one_udp_flow"]) == 0
+    assert "\n1 flow of " in capsys.readouterr().out

@@ -47,7 +47,7 @@ def estimate_lines(estimate: Estimate) -> list[str]:
         units.count(value) for value in (estimate.flow_bytes, estimate.packet_hops, estimate.series_rows)
     )
     return [
-        f"{estimate.flows:,} flows of {flows}B in all · about {hops} packet-hops"
+        f"{units.counted(estimate.flows, 'flow')} of {flows}B in all · about {hops} packet-hops"
         f" in {units.duration(estimate.simulated_s, 3)} simulated",
         f"about {units.duration(estimate.seconds, 2)} on this machine, {units.count(estimate.memory_bytes)}B of memory"
         f" · rows: {estimate.flow_rows:,} of flows, {rows} of series",

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spinewise.measures.tables import Values
-from spinewise.measures.units import PS_PER_SECOND, duration
+from spinewise.measures.units import PS_PER_SECOND, counted, duration
 
 # Columns of flows that say why one was late.
 NEEDED = [
@@ -168,8 +168,3 @@ def reasons(row: Mapping[str, int], usual_ps: int) -> list[str]:
     if row["path_changes"]:
         found.append(counted(row["path_changes"], "path change"))
     return found
-
-
-def counted(count: int, noun: str) -> str:
-    """A number of things."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -25,7 +25,7 @@ from spinewise.measures.notices import Notice, notices
 from spinewise.measures.packets import Packets, ratio, sum_packets
 from spinewise.measures.plain import plain, without_nan
 from spinewise.measures.report import Link, Loads, Report
-from spinewise.measures.units import PS_PER_SECOND, digits, duration
+from spinewise.measures.units import PS_PER_SECOND, counted, digits, duration
 from spinewise.shapes import Spec
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ class Summary:
         every = self.of(ALL)
         lost = f", {every.unfinished:,} unfinished" if every.unfinished else ""
         of = f"; entries {', '.join(found.name for found in self.entries)}" if self.entries else ""
-        return f"<Summary: {every.flows:,} flows{lost}, mean FCT {duration(every.fct_s.mean)}{of}>"
+        return f"<Summary: {counted(every.flows, 'flow')}{lost}, mean FCT {duration(every.fct_s.mean)}{of}>"
 
     def _repr_html_(self) -> str:
         """A row for each class of each traffic entry that has flows, for notebooks."""

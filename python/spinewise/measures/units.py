@@ -52,6 +52,11 @@ def percent(fraction: float, significant: int = 3) -> str:
     return f"{digits(100.0 * fraction, significant)} %" if math.isfinite(fraction) else NOTHING
 
 
+def counted(count: int, noun: str) -> str:
+    """A number of things."""
+    return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
 def clock(seconds: float) -> str:
     """Wall time: 8 s, 2:05, 1:02:03."""
     if not math.isfinite(seconds):

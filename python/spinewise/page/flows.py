@@ -147,21 +147,16 @@ def reasons(facts: FlowFacts) -> list[str]:
         best = units.duration(ideal / 1e6)
         lines.append(f"It took {units.duration(took / 1e6)}, {took / ideal:.2f} times its ideal of {best}.")
     if facts["timeouts"]:
-        lines.append(f"It waited for {counted(facts['timeouts'], 'retransmission timeout')}.")
+        lines.append(f"It waited for {units.counted(facts['timeouts'], 'retransmission timeout')}.")
     if facts["retransmits"]:
         spare = facts["spurious_retransmits"]
         for_nothing = f", {spare:,} of them for nothing" if spare else ""
-        lines.append(f"It sent {counted(facts['retransmits'], 'packet')} again{for_nothing}.")
+        lines.append(f"It sent {units.counted(facts['retransmits'], 'packet')} again{for_nothing}.")
     if facts["marks"] > NOTABLE * packets:
         lines.append(f"{units.percent(facts['marks'] / packets)} of its packets were marked, which slows the sender.")
     if facts["out_of_order"] > NOTABLE * packets:
         lines.append(f"{units.percent(facts['out_of_order'] / packets)} of its packets arrived out of order.")
     return lines
-
-
-def counted(count: int, noun: str) -> str:
-    """A number of things."""
-    return f"{count:,} {noun}{'s' * (count != 1)}"
 
 
 def seen(said: Story, choices: Choices) -> list[str]:
@@ -175,7 +170,7 @@ def seen(said: Story, choices: Choices) -> list[str]:
         lines.append(f"It was silent for {units.duration(whole / 1e6)} before what it sent again{at}.")
     stray = sum(choices.stray(int(row)) for row in choices.chosen)
     if stray:
-        lines.append(f"{counted(stray, 'packet')} chose as no path was left: a fault had cut the way.")
+        lines.append(f"{units.counted(stray, 'packet')} chose as no path was left: a fault had cut the way.")
     waits = choices.queueing[choices.chosen]
     lines.append(
         f"As its packets chose, {units.duration(float(waits.mean()) / 1e6)} of waiting lay before them on average,"
@@ -190,7 +185,7 @@ def seen(said: Story, choices: Choices) -> list[str]:
         )
     if sums["moves"]:
         paid = f"{sums['moves_that_paid']:,} of these changes paid"
-        lines.append(f"It changed its path {counted(int(sums['moves']), 'time')}; {paid}.")
+        lines.append(f"It changed its path {units.counted(int(sums['moves']), 'time')}; {paid}.")
     else:
         lines.append("It never changed its path.")
     return lines

@@ -133,7 +133,7 @@ class Result:
         lost = report["flows"] - report.get("finished", report["flows"])
         scheme = self.spec.get("scheme", {}).get("name", "unknown scheme")
         return (
-            f"{self.spec.get('name', 'run')}: {scheme}, seed {report['seed']}, {report['flows']:,} flows"
+            f"{self.spec.get('name', 'run')}: {scheme}, seed {report['seed']}, {units.counted(report['flows'], 'flow')}"
             + (f" ({lost:,} unfinished)" if lost else "")
             + f", simulated {units.duration(report['stop_ps'] / PS_PER_SECOND)}"
         )
