@@ -201,6 +201,7 @@ def test_one_seed_says_that_there_is_no_interval() -> None:
     assert "±" not in said
     assert "not told apart" not in said
     assert "one seed, the same traffic for every scheme: no interval" in said
+    assert "facts that differ on this seed, perhaps by chance" in said
     assert "1 seeds" not in said
 
 

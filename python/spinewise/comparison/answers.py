@@ -87,8 +87,10 @@ def unexplained(found: Verdict) -> list[str]:
 def how_told(comparison: Comparison) -> str | None:
     """How verdicts are found."""
     others = len(comparison.labels) - 1
-    if others < 1 or len(comparison.seeds) < 2:
+    if others < 1:
         return None
+    if len(comparison.seeds) < 2:
+        return "'why', 'price': facts that differ on this seed, perhaps by chance; that they are causes is not tested."
     return (
         "'not told apart': paired t tests over seeds (of logarithms) against the best, 5 % with Holm's correction for"
         f" {others} comparison{'s' * (others != 1)}. 'why', 'price': facts that differ, each tested by itself at 5 %;"

@@ -316,7 +316,9 @@ def reading(folder: str | Path) -> Iterator[Ledger]:
     """
     place = Path(folder)
     if not (place / LEDGER).is_file():
-        raise SpecError(OPTION, printable(place), f"a folder with {LEDGER}, which `--store` of a sweep makes")
+        raise SpecError(
+            OPTION, printable(place), f"a folder with {LEDGER}, which `--store` of `compare`, `sweep` and others makes"
+        )
     with in_words(place):
         connection = connect(place / LEDGER, write=False)
     try:
