@@ -71,6 +71,7 @@ def conducted(wanted: Study, folder: Path, **options: Any) -> Conducted:
         (("seeds = 2", "seeds = 0"), "study.seeds", "a number from 1 to 10000"),
         (("seeds = 2", "seeds = [1, 1]"), "study.seeds", "different seeds"),
         (('spec = "tiny.toml"', ""), "study.spec", "the name of a spec file"),
+        (('spec = "tiny.toml"', 'spec = "tinny.toml"'), "study.spec", "there is no such file"),
         (('"drops"', '"dorps"'), "study.metrics", "a metric such as"),
         (('"drops"', '"fct_s.p99 of web"'), "study.metrics", "of one of all, "),
         (("[0.2, 0.4]", "[0.2, -1]"), "grid.loads", "numbers above 0"),

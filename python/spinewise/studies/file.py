@@ -27,6 +27,7 @@ flows = true
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -160,6 +161,10 @@ def spec_of(given: object, folder: Path, overrides: Sequence[str]) -> Spec:
         for override in overrides:
             apply_override(made, override)
     elif isinstance(given, str):
+        if not os.path.lexists(folder / given):
+            raise SpecError(
+                "study.spec", printable(given), "the name of a spec file beside this one", "there is no such file"
+            )
         made = load(folder / given, overrides)
     else:
         raise SpecError("study.spec", shown(given or "(nothing)"), "the name of a spec file, or a table [study.spec]")
