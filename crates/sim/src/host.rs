@@ -268,8 +268,8 @@ impl Host {
     /// Sends the control that waits first.
     fn send_control(&mut self, w: &mut World<'_>) {
         let Nic::Pulls(pull) = &mut self.nic else { return };
-        if let Some(hand) = pull.control.as_mut().and_then(|control| control.next()) {
-            pull.put_whole(w, hand);
+        if let Some(mut hand) = pull.control.as_mut().and_then(|control| control.next()) {
+            pull.put_whole(w, &mut hand);
         }
         pull.pulled_until = pull.line.free_at();
         self.wake = pull.pulled_until;
@@ -277,7 +277,7 @@ impl Host {
 
     #[cold]
     fn send_probe(&mut self, w: &mut World<'_>, probe: Packet) {
-        self.commit(w, probe.into());
+        self.commit(w, &mut probe.into());
         if let Nic::Pulls(pull) = &mut self.nic {
             pull.pulled_until = pull.line.free_at();
             self.wake = pull.pulled_until;

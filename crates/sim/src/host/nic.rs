@@ -37,18 +37,18 @@ impl Host {
     #[inline(never)]
     pub(super) fn send_tagged(&mut self, w: &mut World<'_>, mut hand: InHand) {
         self.choose(w, &mut hand.packet);
-        self.commit(w, hand);
+        self.commit(w, &mut hand);
         self.perform(w, None);
     }
 
     /// Puts a packet on the line behind what is committed.
-    pub(super) fn commit(&mut self, w: &mut World<'_>, mut hand: InHand) {
+    pub(super) fn commit(&mut self, w: &mut World<'_>, hand: &mut InHand) {
         count_created(w, &hand.packet);
         match &mut self.nic {
-            Nic::Queues(queue) => hand_over(queue, w, &mut hand),
+            Nic::Queues(queue) => hand_over(queue, w, hand),
             Nic::Pulls(pull) => match &mut pull.control {
                 Some(control) if hand.packet.is_control() => {
-                    control.join(hand);
+                    control.join(std::mem::take(hand));
                     self.set_going(w);
                 }
                 Some(_) | None => pull.put_whole(w, hand),

@@ -31,7 +31,7 @@ impl Host {
         });
         self.choose(w, &mut hand.packet);
         w.log.handshakes.add(hand.packet.wire);
-        self.commit(w, hand);
+        self.commit(w, &mut hand);
         self.perform(w, None);
     }
 

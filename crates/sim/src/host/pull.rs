@@ -52,7 +52,12 @@ impl Control {
 
     /// The first that waits.
     pub(super) fn next(&mut self) -> Option<InHand> {
-        self.waiting.pop_front()
+        let next = self.waiting.pop_front();
+        if self.waiting.is_empty() {
+            // Begins anew: that place is in the cache.
+            self.waiting.clear();
+        }
+        next
     }
 
     /// All that wait.
@@ -136,7 +141,7 @@ impl Pull {
     ///
     /// # Errors
     /// When there may be one, if there is none now.
-    #[inline]
+    #[inline(always)]
     pub(super) fn next(&mut self, w: &mut World<'_>) -> Result<FlowId, Time> {
         let pausing = self.paused.then_some(&*self.pausing);
         let held = |w: &World<'_>, flow: FlowId| pausing.map_or(Time::ZERO, |pausing| held_until(pausing, w, flow));
@@ -160,6 +165,7 @@ impl Pull {
     ///
     /// # Errors
     /// When there may be one, if there is none now.
+    #[cold]
     pub(super) fn look(&mut self, w: &mut World<'_>, started: Range<usize>) -> Result<FlowId, Time> {
         let Waiting::Turns(turns) = &mut self.waiting else { return self.next(w) };
         if self.line.free_at() > w.now {
@@ -234,10 +240,10 @@ impl Pull {
     }
 
     /// Puts a packet and its body on the line behind what is committed.
-    pub(super) fn put_whole(&mut self, w: &mut World<'_>, hand: InHand) {
+    pub(super) fn put_whole(&mut self, w: &mut World<'_>, hand: &mut InHand) {
         self.put_on_line(w, hand.packet);
         if hand.packet.is(BODY) {
-            w.wires.push_body(self.line.link, hand.body);
+            w.wires.push_body(self.line.link, hand.body.take());
         }
     }
 
@@ -276,7 +282,7 @@ impl Pull {
 ///
 /// # Errors
 /// When there may be one, if there is none now.
-#[inline]
+#[inline(always)]
 fn next_in_round(
     round: &mut VecDeque<FlowId>,
     w: &mut World<'_>,

@@ -46,8 +46,8 @@ impl Shell for Host {
         w.edge.as_ref().is_some_and(|edge| edge.hooks().has(wanted)) && !in_rack()
     }
 
-    fn set_out(&mut self, w: &mut World<'_>, hand: InHand) {
-        self.commit(w, hand);
+    fn set_out(&mut self, w: &mut World<'_>, mut hand: InHand) {
+        self.commit(w, &mut hand);
     }
 
     fn set_out_probing(&mut self, w: &mut World<'_>, probe: Packet) {
@@ -57,7 +57,7 @@ impl Shell for Host {
                 pull.parked.push_back(probe);
                 self.set_going(w);
             }
-            Nic::Pulls(_) | Nic::Queues(_) => self.commit(w, probe.into()),
+            Nic::Pulls(_) | Nic::Queues(_) => self.commit(w, &mut probe.into()),
         }
     }
 
@@ -68,7 +68,7 @@ impl Shell for Host {
             // A host's only neighbour is its leaf.
             To::Neighbours { except: None } => {
                 let message = Packet { dst: Address::switch(leaf), ..message };
-                self.commit(w, InHand::with_body(message, body.into()));
+                self.commit(w, &mut InHand::with_body(message, body.into()));
             }
             To::Neighbours { except: Some(_) } | To::Port(_) | To::Host(_) | To::Leaf(_) => {}
         }

@@ -88,8 +88,11 @@ impl Lane {
         last != way && last != Way::ANY
     }
 
-    /// Remembers the way of a segment until it is acknowledged.
+    /// Remembers the way of a segment until it is acknowledged. Most are new, and join the end.
     pub fn remember(&mut self, seq: u64, way: Way) {
+        if self.ways.back().is_none_or(|&(last, _)| last < seq) {
+            return self.ways.push_back((seq, way));
+        }
         match self.ways.binary_search_by_key(&seq, |&(first, _)| first) {
             Ok(at) => self.ways[at].1 = way,
             Err(at) => self.ways.insert(at, (seq, way)),

@@ -30,8 +30,11 @@ pub(super) struct Records {
     records: VecDeque<Record>,
     /// Those that wait to be sent again.
     queued: BTreeSet<Psn>,
-    /// In the order of sending; entries of packets that have arrived or were sent again since are out of date.
-    order: VecDeque<(Time, Psn)>,
+    /// All packets before this one have been sent again, or are not under way any more.
+    first_new: Psn,
+    /// Packets sent again, in the order of sending; entries of those that have arrived or were sent again since are out of
+    /// date.
+    again: VecDeque<(Time, Psn)>,
 }
 
 impl Records {
@@ -58,12 +61,12 @@ impl Records {
 
     /// A packet is sent: the next new one, or one that waited to be sent again.
     pub(super) fn send(&mut self, psn: Psn, now: Time) {
-        self.order.push_back((now, psn));
         if psn == self.next() {
             self.records.push_back(Record { sent: now, again: 0, state: State::Flying });
             return;
         }
         self.queued.remove(&psn);
+        self.again.push_back((now, psn));
         if let Some(record) = self.record(psn) {
             *record = Record { sent: now, again: record.again.saturating_add(1), state: State::Flying };
         }
@@ -117,11 +120,25 @@ impl Records {
     /// The packet that has been under way longest, and since when.
     #[inline]
     pub(super) fn oldest(&mut self) -> Option<(Time, Psn)> {
-        while let Some(&(sent, psn)) = self.order.front() {
+        let new = self.oldest_new();
+        while let Some(&(sent, psn)) = self.again.front() {
             if self.flying(psn) == Some(sent) {
-                return Some((sent, psn));
+                return new.into_iter().chain([(sent, psn)]).min();
             }
-            self.order.pop_front();
+            self.again.pop_front();
+        }
+        new
+    }
+
+    /// The same of packets sent once.
+    #[inline]
+    fn oldest_new(&mut self) -> Option<(Time, Psn)> {
+        self.first_new = self.first_new.max(self.base);
+        while let Some(record) = self.records.get((self.first_new - self.base) as usize) {
+            if record.state == State::Flying && record.again == 0 {
+                return Some((record.sent, self.first_new));
+            }
+            self.first_new += 1;
         }
         None
     }

@@ -113,10 +113,11 @@ impl UetSender {
     }
 
     pub(super) fn deadline(&self) -> Option<Time> {
-        let probe = self.sleek.as_ref().and_then(|sleek| sleek.deadline());
-        [self.deadline, probe].into_iter().flatten().min()
+        let Some(sleek) = &self.sleek else { return self.deadline };
+        [self.deadline, sleek.deadline()].into_iter().flatten().min()
     }
 
+    #[inline(always)]
     pub(super) fn next(&mut self, config: &UetConfig, now: Time) -> Option<Outgoing> {
         if let Some(sleek) = self.sleek.as_mut().filter(|sleek| sleek.is_due()) {
             let (seq, option) = (self.cut.seq(self.expected), put_probe(sleek.send(now)));
