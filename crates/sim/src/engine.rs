@@ -21,7 +21,6 @@ use crate::line::Line;
 use crate::net::Net;
 use crate::operations::News;
 use crate::packet::InHand;
-use crate::port::Port;
 use crate::samples::{Samples, State};
 use crate::spec::Warning;
 use crate::switch::Switch;
@@ -70,10 +69,9 @@ impl Sim<'_> {
     fn take_off(&mut self, link: LinkId, now: Time) -> InHand {
         let from = self.net.topology.links[link].from;
         if let Some(switch) = self.net.topology.as_switch(from.0)
-            && self.net.rules.marks_at_dequeue()
-            && let Port::Fifo(port) = &mut self.switches[switch].ports[usize::from(from.1)]
+            && self.net.marks_later()
         {
-            port.settle(now, self.net.rules.of(port.class()), &mut self.world.wires);
+            self.switches[switch].settle_port(from.1, now, &self.net.rules, &mut self.world.wires);
         }
         let mut hand = InHand::default();
         self.world.wires.pop(link, &mut hand);

@@ -88,6 +88,17 @@ impl Line {
         self.busy_until + self.delay
     }
 
+    /// Takes back the packet that was sent last and has not started, of a line that is [even](Self::is_even).
+    pub fn take_back(&mut self, bytes: u16) {
+        let took = self.alone(bytes);
+        self.packets -= 1;
+        self.bytes -= u64::from(bytes);
+        self.busy_until = self.busy_until - took;
+        if let Pace::Uneven(uneven) = &mut self.pace {
+            uneven.busy = uneven.busy - took;
+        }
+    }
+
     /// When it is free.
     #[inline(always)]
     pub fn free_at(&self) -> Time {

@@ -4,11 +4,14 @@ use crate::ids::{LinkId, NodeId, Table};
 use crate::packet::{BODY, Body, InHand, Packet};
 use crate::prefetch;
 use crate::ring::Ring;
-use spinewise_policy::Time;
+use spinewise_policy::{Span, Time};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Places for the next packets of a link. They lie in a row, and processors fetch the rest of a row by themselves.
 const ROOM: usize = 2;
+
+/// Places of the first bodies of a link, two lines of the cache or so.
+const BODIES_OF_LINES: usize = 6;
 
 /// A packet in flight, with when it left if its sender has noted that.
 pub(crate) type Flying = (InHand, Option<Time>);
@@ -86,7 +89,10 @@ impl Wires {
     pub fn fetch_first(&self, link: LinkId, most: usize) {
         let Flight { packets, bodies } = &self.flights[link.index()];
         packets.fetch_first(most);
-        bodies.front().into_iter().for_each(prefetch::one);
+        if !bodies.is_empty() {
+            let (first, _) = bodies.as_slices();
+            prefetch::all(&first[..first.len().min(BODIES_OF_LINES)]);
+        }
     }
 
     /// Asks memory for the bodies of packets that arrive first on a link, at most so many.
@@ -131,6 +137,34 @@ impl Wires {
             }
         }
         ring.push()
+    }
+
+    /// Puts the packet in hand on a link before the last `behind`, which must be there, to arrive at `at`. Those arrive later
+    /// by the time it `took`.
+    pub fn push_before(&mut self, link: LinkId, behind: usize, hand: &mut InHand, (at, took): (Time, Span)) {
+        self.hops += 1;
+        let Flight { packets, bodies } = &mut self.flights[link.index()];
+        let mut bodies_behind = 0;
+        let slot = packets.push_before(behind, |later| {
+            later.at += took;
+            bodies_behind += usize::from(later.is(BODY));
+        });
+        *slot = hand.packet;
+        slot.at = at;
+        if hand.packet.is(BODY) {
+            bodies.insert(bodies.len() - bodies_behind, hand.body.take().unwrap_or_default());
+        }
+    }
+
+    /// Takes back the packet that was put last on a link; another must be before it.
+    #[cold]
+    pub fn take_back(&mut self, link: LinkId) -> Option<InHand> {
+        let Flight { packets, bodies } = &mut self.flights[link.index()];
+        let packet = packets.pop_back()?;
+        debug_assert!(!packets.is_empty(), "the head of the link stays");
+        self.hops -= 1;
+        let body = if packet.is(BODY) { bodies.pop_back() } else { None };
+        Some(InHand { packet, body })
     }
 
     /// Puts the body of the packet that was put last on a link beside it.

@@ -14,8 +14,10 @@ use crate::spec::{
 use crate::timers::Class;
 use crate::topology::{Components, Topology};
 use crate::transport::Frame;
-use spinewise_policy::{FlowKey, Span, hash};
+use crate::trimming::TrimRules;
+use spinewise_policy::{FlowKey, Span, Time, hash};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Fixed facts.
 #[derive(Debug)]
@@ -47,6 +49,8 @@ pub struct Net {
     pub shared: Option<SharedBufferSpec>,
     /// How ports trim packets, if they do.
     pub trimming: Option<TrimmingSpec>,
+    /// By what rules ports trim, each once.
+    trim_rules: Vec<Arc<TrimRules>>,
     /// Bytes of the largest packet on the wire.
     pub largest_packet: u64,
     /// Do schemes' headers take bytes on the wire?
@@ -99,6 +103,15 @@ impl Net {
         };
         let rates = topology.links.iter().map(|link| link.rate);
         let rules = AllRules::new(&spec.switch, rates);
+        let trimming = match &spec.switch {
+            SwitchSpec::Trimming(trimming) => Some(trimming.clone()),
+            SwitchSpec::OutputQueued(_) | SwitchSpec::SharedBuffer(_) => None,
+        };
+        let mut trim_rules: Vec<TrimRules> = Vec::new();
+        for link in topology.links.numbered().map(|(link, _)| link) {
+            let rules = trimming.as_ref().map(|trimming| rules_of(trimming, &topology, link));
+            trim_rules.extend(rules.filter(|rules| !trim_rules.contains(rules)));
+        }
         Net {
             host_rate: topology.host_rate(),
             path_rate: path.iter().map(|&(rate, _)| rate).min().unwrap_or(topology.host_rate()),
@@ -129,10 +142,8 @@ impl Net {
                 SwitchSpec::SharedBuffer(shared) => Some(shared.clone()),
                 SwitchSpec::OutputQueued(_) | SwitchSpec::Trimming(_) => None,
             },
-            trimming: match &spec.switch {
-                SwitchSpec::Trimming(trimming) => Some(trimming.clone()),
-                SwitchSpec::OutputQueued(_) | SwitchSpec::SharedBuffer(_) => None,
-            },
+            trimming,
+            trim_rules: trim_rules.into_iter().map(Arc::new).collect(),
             largest_packet: sizing::largest_packet(spec),
             charge_headers: spec.scheme.header_bytes == HeaderBytes::Charged,
             seed: spec.seed,
@@ -168,6 +179,18 @@ impl Net {
     /// What all switches mix into hashes on which they must agree.
     pub fn fabric_salt(&self) -> u64 {
         hash::mix(self.seed ^ hash::name("fabric salt") ^ hash::mix(self.hash_salt))
+    }
+
+    /// Are there ports that commit packets as they are queued, and decide marks later?
+    #[inline]
+    pub fn marks_later(&self) -> bool {
+        self.trimming.is_some() || self.rules.marks_at_dequeue()
+    }
+
+    /// By what rules the port of a link trims, if it does. Ports with the same rules share them.
+    pub fn trim_rules(&self, link: LinkId) -> Option<Arc<TrimRules>> {
+        let rules = rules_of(self.trimming.as_ref()?, &self.topology, link);
+        self.trim_rules.iter().find(|shared| ***shared == rules).cloned()
     }
 
     /// The line of a link, on which nothing has been sent.
@@ -218,9 +241,27 @@ impl Net {
         b.number() < self.topology.hosts && self.topology.leaf(a) == self.topology.leaf(b)
     }
 
-    /// The order of arrivals at one instant: mixed afresh, so that no link always wins.
+    /// The order of arrivals at one instant.
     #[inline]
-    pub fn tie(&self, now: spinewise_policy::Time, link: LinkId) -> u64 {
-        hash::mix(hash::mix(now.0 ^ self.salt) ^ u64::from(link.number()))
+    pub fn ties(&self, now: Time) -> Ties {
+        Ties(hash::mix(now.0 ^ self.salt))
     }
+}
+
+/// The order of arrivals at one instant: mixed afresh, so that no link always wins.
+#[derive(Clone, Copy, Debug)]
+pub struct Ties(u64);
+
+impl Ties {
+    /// The place of what arrives by a link among all that does. Of two alike, the lower number goes first.
+    #[inline]
+    pub fn place(self, link: LinkId) -> u64 {
+        hash::mix(self.0 ^ u64::from(link.number()))
+    }
+}
+
+/// By what rules the port of a link trims.
+fn rules_of(trimming: &TrimmingSpec, topology: &Topology, link: LinkId) -> TrimRules {
+    let spec = &topology.links[link];
+    trimming.rules_of(spec, topology.as_host(spec.to.0).is_some())
 }

@@ -3,7 +3,8 @@
 //! A [`Fifo`] port commits a packet at once: the departure of a packet is known when it is queued, so it goes into the
 //! link's ring there and then, and one event per hop is all there is. A [`Kept`] port commits at the start of
 //! transmission: it keeps its packets in [`Lanes`] until then, which costs a transmit-done event whenever something
-//! waits. Shared buffers, priorities, pauses and held queues need it. Both give the same results where both can serve.
+//! waits. Shared buffers, priorities, pauses and held queues need it. A [`Trimmer`] commits at once where control goes before
+//! data and what finds no room is trimmed. All give the same results where they can serve.
 
 mod ahead;
 mod fifo;
@@ -13,6 +14,7 @@ mod lanes;
 mod pausing;
 mod rules;
 mod store;
+mod trimmer;
 mod trimming;
 
 use crate::line::Line;
@@ -27,7 +29,8 @@ pub(crate) use lanes::{Control, Lane, Lanes, Lost, Next};
 pub(crate) use pausing::Pausing;
 pub(crate) use rules::{AllRules, Found, Rules};
 use spinewise_policy::{Span, Time};
-pub(crate) use trimming::{Room, Trimmed};
+pub(crate) use trimmer::Trimmer;
+pub(crate) use trimming::{Instant, Room, Trimmed, Trims};
 
 /// Of a line that becomes free at this very instant: is it yet?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +80,8 @@ pub enum Port {
     Fifo(Fifo),
     /// Commits a packet as its transmission starts.
     Kept(Kept),
+    /// Trims, and commits a packet as it is queued.
+    Trims(Trimmer),
 }
 
 const _: () = assert!(size_of::<Port>() == 128);
@@ -88,6 +93,7 @@ impl Port {
         match self {
             Port::Fifo(port) => port.line(),
             Port::Kept(port) => port.line(),
+            Port::Trims(port) => port.line(),
         }
     }
 
@@ -97,6 +103,7 @@ impl Port {
         match self {
             Port::Fifo(port) => port.class(),
             Port::Kept(port) => port.class(),
+            Port::Trims(_) => 0,
         }
     }
 
@@ -104,7 +111,7 @@ impl Port {
     #[inline(always)]
     pub fn kept(&self) -> Option<&Kept> {
         match self {
-            Port::Fifo(_) => None,
+            Port::Fifo(_) | Port::Trims(_) => None,
             Port::Kept(port) => Some(port),
         }
     }
@@ -113,7 +120,7 @@ impl Port {
     #[inline(always)]
     pub fn kept_mut(&mut self) -> Option<&mut Kept> {
         match self {
-            Port::Fifo(_) => None,
+            Port::Fifo(_) | Port::Trims(_) => None,
             Port::Kept(port) => Some(port),
         }
     }
@@ -129,14 +136,16 @@ impl Port {
         match self {
             Port::Fifo(port) => port.queue(now, rules, wires),
             Port::Kept(port) => port.queue(now, freed, rules, wires),
+            Port::Trims(port) => port.queue(now, wires),
         }
     }
 
     /// How long a packet that joins the queue at `now` waits for its transmission, if nothing pauses the port.
-    pub fn queueing_delay(&self, now: Time) -> Span {
+    pub fn queueing_delay(&self, now: Time, wires: &Wires) -> Span {
         match self {
             Port::Fifo(port) => port.queueing_delay(now),
             Port::Kept(port) => port.queueing_delay(now),
+            Port::Trims(port) => port.queueing_delay(now, wires),
         }
     }
 
@@ -146,6 +155,7 @@ impl Port {
         match self {
             Port::Fifo(port) => port.rests_from(from),
             Port::Kept(port) => port.rests_from(from),
+            Port::Trims(port) => port.rests_from(from),
         }
     }
 
@@ -162,8 +172,10 @@ impl Port {
     #[inline]
     pub fn fetch_room(&self, wires: &Wires) {
         wires.fetch_room(self.line().link);
-        if let Port::Kept(port) = self {
-            port.lanes().fetch_data();
+        match self {
+            Port::Fifo(_) => {}
+            Port::Kept(port) => port.lanes().fetch_data(),
+            Port::Trims(port) => port.fetch_waiting(wires),
         }
     }
 
@@ -180,6 +192,7 @@ impl Port {
         match self {
             Port::Fifo(port) => port.counts.refuse(bytes),
             Port::Kept(port) => port.counts.refuse(bytes),
+            Port::Trims(port) => port.refuse(bytes),
         }
     }
 
@@ -188,6 +201,7 @@ impl Port {
         match self {
             Port::Fifo(port) => port.finish(stop, rules, wires),
             Port::Kept(port) => port.finish(stop, wires),
+            Port::Trims(port) => port.finish(stop, wires),
         }
     }
 
@@ -196,6 +210,7 @@ impl Port {
         match self {
             Port::Fifo(port) => port.counted(now, rules, wires),
             Port::Kept(port) => port.counted(now),
+            Port::Trims(port) => port.counted(now),
         }
     }
 }
@@ -260,6 +275,8 @@ struct Rare {
     drops: u64,
     dropped_bytes: u64,
     marks: u64,
+    /// Packets trimmed here, and headers of such that found no room.
+    trimmed: (u64, u64),
 }
 
 impl Counts {
@@ -271,8 +288,31 @@ impl Counts {
 
     /// A packet of `bytes` found no room.
     fn refuse(&mut self, bytes: u32) {
-        self.rare.drops += 1;
-        self.rare.dropped_bytes += u64::from(bytes);
+        self.rare.refuse(bytes);
+    }
+
+    /// Sets CE on an ECN-capable packet.
+    #[inline]
+    fn mark(&mut self, packet: &mut Packet) {
+        self.rare.mark(packet);
+    }
+
+    /// The account at `stop`, of a port that has sent these packets and bytes by then.
+    fn close(&self, line: &Line, stop: Time, sent: (u64, u64), paused: (u64, u64)) -> Counters {
+        Counters { longest_queue: self.longest_queue, paused, ..self.rare.close(line, stop, sent) }
+    }
+
+    /// The same so far, for series.
+    fn counted(&self, line: &Line, now: Time, paused: u64) -> Counted {
+        Counted { paused, ..self.rare.counted(line, now) }
+    }
+}
+
+impl Rare {
+    /// A packet of `bytes` found no room.
+    fn refuse(&mut self, bytes: u32) {
+        self.drops += 1;
+        self.dropped_bytes += u64::from(bytes);
     }
 
     /// Sets CE on an ECN-capable packet.
@@ -280,27 +320,36 @@ impl Counts {
     fn mark(&mut self, packet: &mut Packet) {
         if packet.is(ECT) && !packet.is(CE) {
             packet.flags |= CE;
-            self.rare.marks += 1;
+            self.marks += 1;
         }
     }
 
-    /// The account at `stop`, of a port that has sent these packets and bytes by then.
-    fn close(&self, line: &Line, stop: Time, (packets, bytes): (u64, u64), paused: (u64, u64)) -> Counters {
+    /// A packet was to be trimmed.
+    fn note_trimmed(&mut self, trimmed: Trimmed) {
+        let (trims, lost) = match trimmed {
+            Trimmed::By(_) => (1, 0),
+            Trimmed::HeaderLost => (1, 1),
+            Trimmed::Never => (0, 0),
+        };
+        self.trimmed = (self.trimmed.0 + trims, self.trimmed.1 + lost);
+    }
+
+    /// The account at `stop`, of a port that has sent these packets and bytes by then; its longest queue and its pauses apart.
+    fn close(&self, line: &Line, stop: Time, (packets, bytes): (u64, u64)) -> Counters {
         Counters {
             packets,
             bytes,
-            drops: self.rare.drops,
-            dropped_bytes: self.rare.dropped_bytes,
-            marks: self.rare.marks,
+            drops: self.drops,
+            dropped_bytes: self.dropped_bytes,
+            marks: self.marks,
             busy: line.busy_by(stop),
-            longest_queue: self.longest_queue,
-            paused,
-            trimmed: (0, 0),
+            trimmed: self.trimmed,
+            ..Counters::default()
         }
     }
 
     /// The same so far, for series.
-    fn counted(&self, line: &Line, now: Time, paused: u64) -> Counted {
-        Counted { busy: line.busy_by(now), marks: self.rare.marks, drops: self.rare.drops, paused }
+    fn counted(&self, line: &Line, now: Time) -> Counted {
+        Counted { busy: line.busy_by(now), marks: self.marks, drops: self.drops, paused: 0 }
     }
 }

@@ -65,11 +65,38 @@ impl<T: Copy + Default> Ring<T> {
         prefetch::all(&self.slots[self.head as usize..end]);
     }
 
+    /// Asks memory for the last `of` ones, the first of these if they are more than so many, up to where the ring comes round.
+    #[inline]
+    pub fn fetch_last(&self, of: usize, most: usize) {
+        let of = of.min(self.len());
+        let first = self.slot(self.len() - of);
+        prefetch::all(&self.slots[first..self.slots.len().min(first + of.min(most))]);
+    }
+
     /// Asks memory for where the next ones go, at most so many, up to where the ring comes round.
     #[inline]
     pub fn fetch_room(&self, most: usize) {
         let first = self.slot(self.len());
         prefetch::all(&self.slots[first..self.slots.len().min(first + most)]);
+    }
+
+    /// Makes room for one more before the last `behind`, which move back and are changed, to be written.
+    #[inline]
+    pub fn push_before(&mut self, behind: usize, mut change: impl FnMut(&mut T)) -> &mut T {
+        self.push();
+        let first = self.slot(self.len() - 1 - behind);
+        if first + behind < self.slots.len() {
+            self.slots.copy_within(first..first + behind, first + 1);
+            self.slots[first + 1..=first + behind].iter_mut().for_each(change);
+        } else {
+            for n in 0..behind {
+                let moved = *self.nth_back_mut(n + 1);
+                let slot = self.nth_back_mut(n);
+                *slot = moved;
+                change(slot);
+            }
+        }
+        &mut self.slots[first]
     }
 
     /// All, from the front, in two pieces.
@@ -170,5 +197,26 @@ mod tests {
             }
         }
         assert!(ring.slots.len() < 8192, "{}", ring.slots.len());
+    }
+
+    #[test]
+    fn one_goes_before_the_last_wherever_the_ring_comes_round() {
+        for popped in 0..12 {
+            let (mut ring, mut queue) = (Ring::<u32>::default(), VecDeque::new());
+            for n in 0..6 + popped {
+                *ring.push() = n;
+                queue.push_back(n);
+            }
+            for _ in 0..popped {
+                ring.pop();
+                queue.pop_front();
+            }
+            for behind in [0, 3, 6, 2] {
+                *ring.push_before(behind, |later| *later += 100) = 7;
+                queue.iter_mut().rev().take(behind).for_each(|later| *later += 100);
+                queue.insert(queue.len() - behind, 7);
+                assert!(ring.iter().eq(queue.iter()), "{ring:?}");
+            }
+        }
     }
 }

@@ -14,10 +14,11 @@ use crate::bank::Bank;
 use crate::control::plan_ticks;
 use crate::faults::{Frail, Step};
 use crate::ids::{NodeId, SwitchId};
+use crate::link::Wires;
 use crate::log;
 use crate::net::Net;
 use crate::packet::{InHand, Packet, Tags};
-use crate::port::{Control, Fifo, Freed, Kept, Lane, Lanes, Port};
+use crate::port::{AllRules, Control, Fifo, Freed, Kept, Lane, Lanes, Port, Trimmer};
 use crate::prefetch;
 use crate::series::Counted;
 use crate::shell::{Probes, Shell, take_asked};
@@ -31,7 +32,7 @@ use kept::{Admitted, takes_at_once};
 pub(crate) use looks::{Looks, Seen, State};
 use own_ports::OwnPorts;
 use scheme::discards;
-use spinewise_policy::{Change, Hooks, Kind, Peers, Port as PortId, Rng, Tier, Time, Verdict, Way};
+use spinewise_policy::{Change, Hooks, Kind, Peers, Port as PortId, Rng, Span, Tier, Time, Verdict, Way};
 use std::collections::BTreeSet;
 
 /// "It did not come in: it was made here."
@@ -367,6 +368,30 @@ impl Switch {
         self.perform_later(w, asked);
     }
 
+    /// Looks at what has happened before `end` at ports that commit packets as they are queued: what they mark is marked.
+    /// Returns when somebody must look next.
+    #[inline]
+    pub(crate) fn settle(&mut self, end: Time, rules: &AllRules, wires: &mut Wires) -> Time {
+        let ports = 0..self.ports.len() as u16;
+        ports.map(|out| self.settle_port(out, end - Span(1), rules, wires)).min().unwrap_or(Time::NEVER)
+    }
+
+    /// The same of one port, with what happens at `now`.
+    #[inline]
+    pub(crate) fn settle_port(&mut self, out: u16, now: Time, rules: &AllRules, wires: &mut Wires) -> Time {
+        match &mut self.ports[usize::from(out)] {
+            Port::Fifo(port) => {
+                port.settle(now, rules.of(port.class()), wires);
+                port.next_start()
+            }
+            Port::Kept(_) => Time::NEVER,
+            Port::Trims(port) => {
+                port.settle(now, wires, || self.dice.roll(out));
+                port.due()
+            }
+        }
+    }
+
     /// Is there room for a packet?
     #[inline(always)]
     fn admit(&mut self, w: &mut World<'_>, (in_port, out): (u16, u16), hand: &mut InHand) -> Option<Admitted> {
@@ -377,6 +402,10 @@ impl Switch {
                 Some(Admitted { lane: Lane::Data(0), in_port, found })
             }
             Port::Kept(_) => self.admit_kept(w, (in_port, out), None, hand),
+            Port::Trims(port) => {
+                port.settle(w.now, &mut w.wires, || self.dice.roll(out));
+                self.admit_or_trim(w, (in_port, out), hand)
+            }
         }
     }
 
@@ -385,7 +414,7 @@ impl Switch {
     fn enqueue(&mut self, w: &mut World<'_>, out: u16, hand: &mut InHand, admitted: Admitted) {
         match &mut self.ports[usize::from(out)] {
             Port::Fifo(port) => port.enqueue(w.now, hand, admitted.found, w.net.rules.of(port.class()), &mut w.wires),
-            Port::Kept(_) => self.keep(w, out, hand, admitted),
+            Port::Kept(_) | Port::Trims(_) => self.keep(w, out, hand, admitted),
         }
     }
 
@@ -413,6 +442,12 @@ impl Switch {
                 let from = (in_port, Freed::up_to(self.freed, out));
                 if !takes_at_once(w, port, self.buffer.as_deref_mut(), from, hand) {
                     self.queue_up(w, (in_port, out), hand);
+                }
+            }
+            Port::Trims(port) => {
+                port.settle(w.now, &mut w.wires, || self.dice.roll(out));
+                if !port.takes(w.now, hand, w.net.largest_packet, &mut w.wires) {
+                    self.queue_or_trim(w, (in_port, out), hand);
                 }
             }
         }
@@ -492,6 +527,7 @@ impl Switch {
 
     fn sample(&mut self, w: &mut World<'_>) {
         let Some(interval) = w.net.series_interval else { return };
+        self.settle(w.now + Span(1), &w.net.rules, &mut w.wires);
         for (port, before) in self.ports.iter_mut().zip(&mut self.before) {
             if w.net.series_links.has(&w.net.topology, port.line().link) {
                 let counted = port.counted(w.now, w.net.rules.of(port.class()), &mut w.wires);
@@ -507,11 +543,7 @@ impl Switch {
 fn ports_of(id: SwitchId, net: &Net, queues: u16) -> Vec<Port> {
     let topology = &net.topology;
     let node = topology.switch_node(id);
-    let keeps = net.commit_at_start
-        || net.shared.is_some()
-        || net.trimming.is_some()
-        || queues > 0
-        || net.faults.keeps(id, topology);
+    let keeps = net.commit_at_start || net.shared.is_some() || queues > 0 || net.faults.keeps(id, topology);
     let priorities = net.shared.as_ref().map_or(1, |shared| shared.priorities as usize);
     let control = if net.shared.is_some() || net.trimming.is_some() { Control::Apart } else { Control::WithData };
     // Of a switch that dies, control that waits is lost.
@@ -521,13 +553,17 @@ fn ports_of(id: SwitchId, net: &Net, queues: u16) -> Vec<Port> {
             let link = topology.out_number(node, port);
             let spec = &topology.links[link];
             let (line, class) = (net.line(link), net.rules.class(spec.rate));
-            if !keeps {
+            if !keeps && net.trimming.is_none() {
                 return Port::Fifo(Fifo::new(line, class));
+            }
+            let trims = net.trim_rules(link);
+            if let Some(rules) = trims.as_ref().filter(|rules| !keeps && ahead && Trimmer::can_serve(&line, rules)) {
+                return Port::Trims(Trimmer::new(line, rules.clone()));
             }
             let port = Kept::new(line, Lanes::new(priorities, control, queues), class);
             let port = if net.collects_telemetry { port.with_stamps() } else { port };
-            let port = match &net.trimming {
-                Some(trimming) => port.with_trimming(trimming.rules_of(spec, topology.as_switch(spec.to.0).is_none())),
+            let port = match trims {
+                Some(rules) => port.with_trimming(*rules),
                 None => port,
             };
             Port::Kept(if ahead { port.with_control_ahead() } else { port })

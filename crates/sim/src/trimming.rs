@@ -12,7 +12,7 @@ pub enum Cut {
 }
 
 /// The rules of a port that trims.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TrimRules {
     /// Room for data, bytes, the packet in transmission included.
     pub room: u64,

@@ -74,7 +74,7 @@ pub fn run(sim: &mut Sim<'_>, mut watch: Watch<'_>) -> Result<Time, Interrupted>
 /// The next arrival on a link that is not empty.
 fn arrival(sim: &Sim<'_>, link: LinkId) -> Event {
     let at = sim.world.wires.heads[link.index()];
-    Reverse((at, Class::Arrival, sim.net.tie(at, link), link.number()))
+    Reverse((at, Class::Arrival, sim.net.ties(at).place(link), link.number()))
 }
 
 /// Takes the first packet off `link` and lets it arrive; its successor takes its place in the heap.

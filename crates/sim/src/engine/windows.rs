@@ -14,10 +14,9 @@ use crate::ids::{HostId, LinkId, NodeId};
 use crate::link::Wires;
 use crate::net::Net;
 use crate::packet::InHand;
-use crate::port::Port;
 use crate::warden::{Interrupted, Watch};
 use blocks::{Blocks, Stretch};
-use fetch::fetch_ahead;
+use fetch::{AHEAD, fetch_ahead, fetch_news};
 use sorter::{PORT_BITS, PORT_MASK, Sorter};
 use spinewise_policy::{Span, Time};
 
@@ -25,6 +24,8 @@ use spinewise_policy::{Span, Time};
 const LARGE: usize = 1024;
 /// Blocks run where at least one node in so many has something to do.
 const BUSY: usize = 16;
+/// Memory is asked ahead where at least one node in so many has: a node with little to do needs little of what is fetched.
+const DENSE: usize = 2;
 /// Windows of a stretch at most.
 const MOST_WINDOWS: u64 = 64;
 
@@ -58,14 +59,15 @@ pub fn run(sim: &mut Sim<'_>, window: Span, watch: Watch<'_>) -> Result<Time, In
         let end = (start + window).min(barrier);
         todo.clear();
         todo.extend(sim.net.topology.node_ids().filter(|&node| sim.world.wires.due[node] < end));
+        let fetches = is_large && todo.len() * DENSE >= nodes as usize;
         match &mut blocks {
             Some(blocks) if end < barrier && todo.len() * BUSY >= nodes as usize => {
                 let stretch = Stretch { start, window, end: barrier.min(start + window * MOST_WINDOWS) };
-                run_blocks(sim, blocks, &stretch, is_large, &mut worker)?;
+                run_blocks(sim, blocks, &stretch, (fetches, &mut todo), &mut worker)?;
             }
             _ => {
                 for (i, &node) in todo.iter().enumerate() {
-                    if is_large {
+                    if fetches {
                         fetch_ahead(sim, &todo[i..], end);
                     }
                     worker.run(sim, node, (start, end))?;
@@ -81,7 +83,7 @@ fn run_blocks(
     sim: &mut Sim<'_>,
     blocks: &mut Blocks,
     stretch: &Stretch,
-    is_large: bool,
+    (fetches, todo): (bool, &mut Vec<NodeId>),
     worker: &mut Worker<'_>,
 ) -> Result<(), Interrupted> {
     let windows = stretch.windows();
@@ -91,14 +93,22 @@ fn run_blocks(
             let may_run = blocks.may_run(block, windows);
             for n in may_run.clone() {
                 let (start, end) = stretch.window(n);
-                for place in blocks.places(block) {
-                    let todo = blocks.nodes_from(place);
-                    if is_large && n == may_run.start {
-                        fetch_ahead(sim, todo, end);
+                // Nothing that a node of the block sends arrives in this window.
+                let is_due = |&node: &NodeId| sim.world.wires.due[node] < end;
+                todo.clear();
+                todo.extend(blocks.nodes(block).iter().filter(|node| is_due(node)));
+                let due = todo.len();
+                if fetches && n == may_run.start {
+                    // Those of the next block as it is now: what comes to them later is not fetched.
+                    todo.extend(blocks.nodes(block + 1).iter().filter(|node| is_due(node)).take(AHEAD));
+                }
+                for i in 0..due {
+                    if fetches && n == may_run.start {
+                        fetch_ahead(sim, &todo[i..], end);
+                    } else if fetches {
+                        fetch_news(sim, &todo[i..], end);
                     }
-                    if sim.world.wires.due[todo[0]] < end {
-                        worker.run(sim, todo[0], (start, end))?;
-                    }
+                    worker.run(sim, todo[i], (start, end))?;
                 }
             }
             blocks.has_run(block, may_run.end);
@@ -209,15 +219,10 @@ fn work_switch(sim: &mut Sim<'_>, node: NodeId, (start, end): (Time, Time), room
     }
     world.log.events += events;
     let mut due = switch.timers.next_at();
-    if net.rules.marks_at_dequeue() {
-        // Marks of packets that start before the window's end become final: after it, their receivers may read them.
-        // When the next one starts the switch is visited, even if nothing happens there.
-        for port in &mut switch.ports {
-            if let Port::Fifo(port) = port {
-                port.settle(end - Span(1), net.rules.of(port.class()), &mut world.wires);
-                due = due.min(port.next_start());
-            }
-        }
+    if net.marks_later() {
+        // Marks decided before the window's end become final: after it, receivers may read them. When the next one may be
+        // the switch is visited, even if nothing happens there.
+        due = due.min(switch.settle(end, &net.rules, &mut world.wires));
     }
     due = due.min(world.wires.refresh_heads(links, end));
     world.wires.due[node] = due;
@@ -259,37 +264,9 @@ fn gather(
         }
     }
     if sorter.sort(keys, end.since(start)) {
-        break_ties(net, links.start, start, keys);
-    }
-}
-
-/// Arrivals at the same instant go in an order mixed afresh for each instant.
-#[cold]
-fn break_ties(net: &Net, first: LinkId, start: Time, keys: &mut [u64]) {
-    let mut i = 1;
-    while i < keys.len() {
-        if keys[i] >> PORT_BITS != keys[i - 1] >> PORT_BITS {
-            i += 1;
-            continue;
-        }
-        let from = i - 1;
-        let offset = keys[from] >> PORT_BITS;
-        while i < keys.len() && keys[i] >> PORT_BITS == offset {
-            i += 1;
-        }
-        let place = |key: &u64| {
-            let link = first.plus((key & PORT_MASK) as u16);
-            (net.tie(Time(start.0 + offset), link), link)
-        };
-        match &mut keys[from..i] {
-            // As good as all of them.
-            [one, other] => {
-                if place(one) > place(other) {
-                    std::mem::swap(one, other);
-                }
-            }
-            many => many.sort_unstable_by_key(place),
-        }
-        i += 1;
+        sorter.break_ties(keys, |offset| {
+            let ties = net.ties(Time(start.0 + offset));
+            move |port| ties.place(links.start.plus(port))
+        });
     }
 }

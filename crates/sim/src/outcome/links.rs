@@ -25,6 +25,7 @@ pub(super) fn close(sim: &mut Sim<'_>, stop: Time) -> Vec<LinkAccount> {
         links.push(LinkAccount { number: sim.net.topology.host_link(id), counters, lost: 0 });
     }
     for switch in &mut sim.switches {
+        switch.settle(stop, &sim.net.rules, &mut sim.world.wires);
         for port in &mut switch.ports {
             let counters = port.finish(stop, sim.net.rules.of(port.class()), &mut sim.world.wires);
             links.push(LinkAccount { number: port.line().link, counters, lost: 0 });

@@ -302,8 +302,7 @@ impl Kept {
         let (ahead, ahead_bytes) = self.ahead(stop - Span(1), Freed::Already, wires);
         let (packets, bytes) = self.line.sent();
         let sent = (packets - ahead as u64, bytes - ahead_bytes);
-        let counted = self.counts.close(&self.line, stop, sent, self.lanes.paused_by(stop));
-        Counters { trimmed: self.trimmed(), ..counted }
+        self.counts.close(&self.line, stop, sent, self.lanes.paused_by(stop))
     }
 
     /// See [`Port::counted`](super::Port::counted).

@@ -1,4 +1,5 @@
-//! Trimming: data that finds its queue full loses its payload, and its header goes on before all data.
+//! Trimming: data that finds its queue full loses its payload, and its header goes on before all data. What ports that commit
+//! at start do for it, and what they share with a [`Trimmer`](super::Trimmer).
 //!
 //! The discipline is that of uet-htsim's composite queue (`compositequeue.cpp`), as a description of it has it. A port has a
 //! data queue, whose room counts the packet in transmission, and a control queue with room of its own, which is served first.
@@ -7,7 +8,7 @@
 
 use super::{Found, Freed, Kept, Lane};
 use crate::link::Wires;
-use crate::packet::{BARE, ECT, InHand, LAST_HOP};
+use crate::packet::{BARE, ECT, InHand, LAST_HOP, Packet};
 use crate::trimming::{Cut, TrimRules};
 use spinewise_policy::{Kind, Span, Time};
 
@@ -22,37 +23,82 @@ pub(super) struct Trimming {
     control: u32,
     /// The mark of that data packet is still to be decided.
     unsettled: bool,
-    /// Packets trimmed here, and headers that found no room.
-    pub trimmed: u64,
-    /// See above.
-    pub headers_lost: u64,
 }
 
 /// A moment at a port, and whether its line, if it becomes free then, has.
-pub(super) type Instant = (Time, Freed);
+pub(crate) type Instant = (Time, Freed);
 
 /// Where a packet that arrives belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Room {
+pub(crate) enum Room {
     /// There is room for it.
     Fits,
     /// There is none.
     Full,
 }
 
+impl Room {
+    /// That of a packet that fits or does not.
+    #[inline]
+    pub(super) fn where_it(fits: bool) -> Room {
+        if fits { Room::Fits } else { Room::Full }
+    }
+}
+
 /// A packet that has lost its payload, or all of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trimmed {
+pub(crate) enum Trimmed {
     /// Its header waits; it has lost these bytes.
     By(u16),
-    /// It is dropped.
-    Dropped,
+    /// Its header finds no room either.
+    HeaderLost,
+    /// It cannot be trimmed.
+    Never,
+}
+
+/// What a port does for which a coin decides who is trimmed.
+pub(crate) trait Trims {
+    /// Is there room for a packet of `wire` bytes in this lane?
+    fn room(&self, at: Instant, lane: Lane, wire: u32, wires: &Wires) -> Room;
+
+    /// Takes the data packet that was queued last, if one waits, and the port it came by.
+    fn take_last(&mut self, wires: &mut Wires) -> Option<(InHand, u16)>;
+
+    /// Trims the packet in hand, which then is control and is still to be queued.
+    fn trim(&mut self, at: Instant, hand: &mut InHand, wires: &Wires) -> Trimmed;
+
+    /// Queues control for which there is room, which came by this port.
+    fn queue_control(&mut self, now: Time, hand: &mut InHand, came_by: u16, wires: &mut Wires);
+
+    /// Counts a packet of `bytes` that found no room.
+    fn refuse(&mut self, bytes: u32);
+}
+
+impl TrimRules {
+    /// Trims a packet, whose header is lost if it finds no `room`.
+    pub(super) fn trim(&self, packet: &mut Packet, room: impl FnOnce(u32) -> Room) -> Trimmed {
+        let Cut::To(bytes) = self.cut else { return Trimmed::Never };
+        // UDP flows beside a transport do not say that they may be trimmed.
+        if packet.kind != Kind::Data || !packet.is(ECT) {
+            return Trimmed::Never;
+        }
+        // A scheme's header goes with the payload.
+        let whole = packet.wire - u16::from(packet.fabric_header);
+        let bytes = whole.min(bytes);
+        if room(u32::from(bytes)) == Room::Full {
+            return Trimmed::HeaderLost;
+        }
+        packet.wire = bytes;
+        packet.fabric_header = 0;
+        packet.flags |= if self.last_hop { BARE | LAST_HOP } else { BARE };
+        Trimmed::By(whole - bytes)
+    }
 }
 
 impl Trimming {
     /// By these rules.
     pub(super) fn new(rules: TrimRules) -> Trimming {
-        Trimming { rules, data: 0, data_until: Time::ZERO, control: 0, unsettled: false, trimmed: 0, headers_lost: 0 }
+        Trimming { rules, data: 0, data_until: Time::ZERO, control: 0, unsettled: false }
     }
 
     /// A packet of `wire` bytes starts, which has been sent at `until`.
@@ -79,21 +125,6 @@ impl Kept {
     #[inline]
     pub fn trims(&self) -> bool {
         self.trims
-    }
-
-    /// Is there room for a packet of `wire` bytes in this lane?
-    pub fn room(&self, at: Instant, lane: Lane, wire: u32, wires: &Wires) -> Room {
-        let Some(trimming) = &self.lanes.trimming else { return Room::Fits };
-        let (held, room) = match lane {
-            Lane::Data(_) => (self.data(trimming, at.0), trimming.rules.room),
-            Lane::Pause | Lane::Control => {
-                let (waiting, sending) = self.control(trimming, at, wires);
-                (waiting + sending, trimming.rules.control_room)
-            }
-        };
-        // A free line takes any packet.
-        let free = self.line.free_at() <= at.0 && self.waiting.packets == 0 && held == 0;
-        if !free && held + u64::from(wire) > room { Room::Full } else { Room::Fits }
     }
 
     /// Bytes of data, what is held and what is on the line included.
@@ -186,39 +217,6 @@ impl Kept {
         joins
     }
 
-    /// Trims the packet in hand, which then waits as control if there is room.
-    pub fn trim(&mut self, at: Instant, hand: &mut InHand, wires: &Wires) -> Trimmed {
-        let Some(Trimming { rules, .. }) = &self.lanes.trimming else { return Trimmed::Dropped };
-        let (Cut::To(bytes), last_hop) = (rules.cut, rules.last_hop) else { return Trimmed::Dropped };
-        let packet = &mut hand.packet;
-        // UDP flows beside a transport do not say that they may be trimmed.
-        if packet.kind != Kind::Data || !packet.is(ECT) {
-            return Trimmed::Dropped;
-        }
-        // A scheme's header goes with the payload.
-        let whole = packet.wire - u16::from(packet.fabric_header);
-        let bytes = whole.min(bytes);
-        let lost = self.room(at, Lane::Control, u32::from(bytes), wires) == Room::Full;
-        let Some(trimming) = &mut self.lanes.trimming else { return Trimmed::Dropped };
-        trimming.trimmed += 1;
-        if lost {
-            trimming.headers_lost += 1;
-            return Trimmed::Dropped;
-        }
-        let cut = whole - bytes;
-        packet.wire = bytes;
-        packet.fabric_header = 0;
-        packet.flags |= if last_hop { BARE | LAST_HOP } else { BARE };
-        Trimmed::By(cut)
-    }
-
-    /// Takes the data packet that was queued last, if one waits.
-    pub fn take_last(&mut self) -> Option<(InHand, u16)> {
-        let (hand, in_port) = self.lanes.take_last()?;
-        self.waiting.leave(u64::from(hand.packet.wire));
-        Some((hand, in_port))
-    }
-
     /// Decides whether the data packet that has just been sent is marked, by the data that waits.
     #[inline]
     pub fn settle(&mut self, now: Time, wires: &mut Wires, roll: impl FnOnce() -> f64) {
@@ -249,10 +247,46 @@ impl Kept {
             trimming.starts(lane, wire, self.line.free_at());
         }
     }
+}
 
-    /// Packets trimmed here, and headers that found no room.
-    pub fn trimmed(&self) -> (u64, u64) {
-        self.lanes.trimming.as_ref().map_or((0, 0), |trimming| (trimming.trimmed, trimming.headers_lost))
+impl Trims for Kept {
+    fn room(&self, at: Instant, lane: Lane, wire: u32, wires: &Wires) -> Room {
+        let Some(trimming) = &self.lanes.trimming else { return Room::Fits };
+        let (held, room) = match lane {
+            Lane::Data(_) => (self.data(trimming, at.0), trimming.rules.room),
+            Lane::Pause | Lane::Control => {
+                let (waiting, sending) = self.control(trimming, at, wires);
+                (waiting + sending, trimming.rules.control_room)
+            }
+        };
+        // A free line takes any packet.
+        let free = self.line.free_at() <= at.0 && self.waiting.packets == 0 && held == 0;
+        Room::where_it(free || held + u64::from(wire) <= room)
+    }
+
+    fn take_last(&mut self, _: &mut Wires) -> Option<(InHand, u16)> {
+        let (hand, in_port) = self.lanes.take_last()?;
+        self.waiting.leave(u64::from(hand.packet.wire));
+        Some((hand, in_port))
+    }
+
+    fn trim(&mut self, at: Instant, hand: &mut InHand, wires: &Wires) -> Trimmed {
+        let Some(Trimming { rules, .. }) = &self.lanes.trimming else { return Trimmed::Never };
+        let trimmed = rules.trim(&mut hand.packet, |wire| self.room(at, Lane::Control, wire, wires));
+        self.counts.rare.note_trimmed(trimmed);
+        trimmed
+    }
+
+    fn queue_control(&mut self, now: Time, hand: &mut InHand, came_by: u16, wires: &mut Wires) {
+        if self.commits_control {
+            self.commit_control(now, hand, wires);
+        } else {
+            self.keep(Lane::Control, hand, came_by, Found::default());
+        }
+    }
+
+    fn refuse(&mut self, bytes: u32) {
+        self.counts.refuse(bytes);
     }
 }
 
@@ -374,7 +408,7 @@ mod tests {
         assert_eq!((port.waiting.packets, port.counts.longest_queue), (4, 12_000));
         answer(&mut port, 10, &mut wires);
         port.arm(at(4064).0);
-        port.take_last();
+        port.take_last(&mut wires);
         assert!(!port.joins(at(20), &mut data(), 0), "a mark is decided before what is planned");
     }
 

@@ -59,7 +59,7 @@ impl Looks {
             let paused = port.lanes().is_some_and(|lanes| lanes.any_paused(now));
             self.seen.push(Seen {
                 queue: port.queue(now, freed, net.rules.of(port.class()), wires).0,
-                wait: port.queueing_delay(now),
+                wait: port.queueing_delay(now, wires),
                 state: if paused { State::Paused } else { State::Up },
             });
         }

@@ -4,7 +4,7 @@ use super::Switch;
 use crate::ids::SwitchId;
 use crate::link::Wires;
 use crate::net::Net;
-use crate::port::{Kept, Lanes};
+use crate::port::{Lanes, Port};
 use spinewise_policy::site::Ports;
 use spinewise_policy::{Port as PortId, Queue, Span, Time, Tree, Way};
 
@@ -35,7 +35,12 @@ impl Ports for OwnPorts<'_> {
         let own = &self.owner.ports[port.index()];
         let at = (self.now, self.owner.freed(port.0));
         // Headers of trimmed packets are data that did not fit.
-        if let Some(bytes) = own.kept().and_then(|kept| kept.occupancy(at, self.wires)) {
+        let occupancy = match own {
+            Port::Fifo(_) => None,
+            Port::Kept(kept) => kept.occupancy(at, self.wires),
+            Port::Trims(port) => Some(port.occupancy(self.now, self.wires)),
+        };
+        if let Some(bytes) = occupancy {
             return bytes;
         }
         let apart = own.lanes().and_then(Lanes::data_apart);
@@ -43,7 +48,12 @@ impl Ports for OwnPorts<'_> {
     }
     fn queue_room(&self, port: PortId) -> u64 {
         let own = &self.owner.ports[port.index()];
-        if let Some(room) = own.kept().and_then(Kept::room_for_data) {
+        let room = match own {
+            Port::Fifo(_) => None,
+            Port::Kept(kept) => kept.room_for_data(),
+            Port::Trims(port) => Some(port.room_for_data()),
+        };
+        if let Some(room) = room {
             return room;
         }
         match &self.owner.buffer {
@@ -64,7 +74,7 @@ impl Ports for OwnPorts<'_> {
         self.owner.ports[port.index()].lanes()?.free_queue()
     }
     fn queueing_delay(&self, port: PortId) -> Span {
-        self.owner.ports[port.index()].queueing_delay(self.now)
+        self.owner.ports[port.index()].queueing_delay(self.now, self.wires)
     }
     fn leaf_of(&self, host: u32) -> u32 {
         self.net.topology.leaf_of[host as usize]

@@ -87,14 +87,10 @@ impl Blocks {
         0..self.done.len()
     }
 
-    /// Places of a block's nodes among all nodes.
-    pub(super) fn places(&self, block: usize) -> Range<usize> {
-        self.first[block]..self.first[block + 1]
-    }
-
-    /// All nodes from this place on.
-    pub(super) fn nodes_from(&self, place: usize) -> &[NodeId] {
-        &self.nodes[place..]
+    /// The nodes of a block, none of one past the last.
+    pub(super) fn nodes(&self, block: usize) -> &[NodeId] {
+        let ends = self.first.get(block).zip(self.first.get(block + 1));
+        ends.map_or(&[], |(&first, &end)| &self.nodes[first..end])
     }
 
     /// The windows that a block may run now, where a stretch has `windows`.
@@ -169,7 +165,8 @@ mod tests {
         let mut nodes = blocks.nodes.clone();
         nodes.sort_unstable();
         assert!(nodes.into_iter().eq(topology.node_ids()), "each node is in one block");
-        assert_eq!(blocks.places(0).len(), 3, "an edge and its two hosts");
+        assert_eq!(blocks.nodes(0).len(), 3, "an edge and its two hosts");
+        assert!(blocks.nodes(20).is_empty(), "past the last");
     }
 
     #[test]
@@ -184,8 +181,7 @@ mod tests {
             while !blocks.have_run(windows) {
                 for block in blocks.all() {
                     let run = blocks.may_run(block, windows);
-                    let node = blocks.nodes[blocks.places(block).end - 1];
-                    let switch = topology.switch_number(node);
+                    let switch = topology.switch_number(blocks.nodes(block)[blocks.nodes(block).len() - 1]);
                     for n in run.clone() {
                         assert_eq!(n, done[switch.index()], "in order");
                         let behind = around[switch.index()].iter().any(|other| done[other.index()] < n);

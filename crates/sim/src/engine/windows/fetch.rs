@@ -14,13 +14,26 @@ const PACKETS: usize = 3;
 /// Bodies of packets, which lie anywhere.
 const BODIES: usize = 6;
 
+/// For so many nodes behind the one at work something is asked.
+pub(super) const AHEAD: usize = 4;
+
 /// Asks for what the nodes of `todo` need until `end`. The first is at work.
 #[inline]
 pub(super) fn fetch_ahead(sim: &Sim<'_>, todo: &[NodeId], end: Time) {
-    let steps: [fn(&Sim<'_>, NodeId, Time); 5] =
+    let steps: [fn(&Sim<'_>, NodeId, Time); 1 + AHEAD] =
         [fetch_waiting, fetch_room, fetch_ends, fetch_arrivals, |sim, node, _| fetch_node(sim, node)];
     for (&node, step) in todo.iter().zip(steps) {
         step(sim, node, end);
+    }
+}
+
+/// Asks for what has come to the nodes of `todo` since they were at work, and comes from afar.
+#[inline]
+pub(super) fn fetch_news(sim: &Sim<'_>, todo: &[NodeId], end: Time) {
+    if let Some(&node) = todo.get(2)
+        && sim.net.topology.as_host(node).is_some()
+    {
+        due_links(sim, node, end).for_each(|link| sim.world.wires.fetch_bodies(link, BODIES));
     }
 }
 

@@ -11,6 +11,8 @@ pub(super) const PORT_MASK: u64 = (1 << PORT_BITS) - 1;
 #[derive(Default)]
 pub(super) struct Sorter {
     spare: Vec<u64>,
+    /// What arrives at one instant: its place, and its key.
+    tied: Vec<(u64, u64)>,
 }
 
 impl Sorter {
@@ -35,6 +37,39 @@ impl Sorter {
             ties |= at < i && (keys[at + 1] ^ key) >> PORT_BITS == 0;
         }
         ties
+    }
+
+    /// Puts arrivals of one instant into the order that `places` gives to ports at an offset in the window; of two with one
+    /// place, the lower port goes first.
+    #[cold]
+    pub(super) fn break_ties<P: Fn(u16) -> u64>(&mut self, keys: &mut [u64], places: impl Fn(u64) -> P) {
+        let mut next = 1;
+        while next < keys.len() {
+            let first = next - 1;
+            let is_tied = |key: u64| (keys[first] ^ key) >> PORT_BITS == 0;
+            if !is_tied(keys[next]) {
+                next += 1;
+                continue;
+            }
+            next += 1 + keys[next + 1..].iter().take_while(|&&key| is_tied(key)).count();
+            let place = places(keys[first] >> PORT_BITS);
+            let place = |key: u64| place((key & PORT_MASK) as u16);
+            match &mut keys[first..next] {
+                // As good as all of them.
+                [one, other] => {
+                    if place(*one) > place(*other) {
+                        std::mem::swap(one, other);
+                    }
+                }
+                many => {
+                    self.tied.clear();
+                    self.tied.extend(many.iter().map(|&key| (place(key), key)));
+                    self.tied.sort_unstable();
+                    many.iter_mut().zip(&self.tied).for_each(|(key, &(_, sorted))| *key = sorted);
+                }
+            }
+            next += 1;
+        }
     }
 
     /// Puts keys into the order of their buckets, about one bucket a key.

@@ -1,0 +1,521 @@
+//! A port that trims and commits: what it queues goes on the link there and then, control before data that waits.
+//!
+//! It does what a [`Kept`](super::Kept) port that trims does, without an event of its own. Data that waits is the tail of the
+//! link's ring, as in a [`Fifo`](super::Fifo) port. Control that comes goes before it, and what waits moves back by the time
+//! that takes. Starts of data and marks are found when somebody looks: as a packet comes, and at the end of a window, before
+//! a receiver may read the mark.
+
+use super::trimming::{Instant, Room, Trimmed, Trims};
+use super::{Counters, Lane, Rare};
+use crate::line::Line;
+use crate::link::Wires;
+use crate::packet::{InHand, Packet};
+use crate::ring::Ring;
+use crate::series::Counted;
+use crate::trimming::TrimRules;
+use spinewise_policy::{Span, Time};
+use std::sync::Arc;
+
+/// So many packets are asked of memory ahead.
+const MOST_FETCHED: usize = 4;
+
+/// A port that trims and commits a packet as it is queued.
+#[derive(Debug)]
+#[repr(C)] // The line lies in one line of the cache, at the same place in all kinds of ports.
+pub struct Trimmer {
+    line: Line,
+    data: Data,
+    rare: Box<Rare>,
+    rules: Arc<TrimRules>,
+}
+
+/// Data as last looked at, and what has joined since. What waits is the last packets of the link's ring, back to back.
+#[derive(Clone, Copy, Debug)]
+struct Data {
+    /// When the first of it starts, [`Time::NEVER`] if nothing waits.
+    next_start: Time,
+    /// When what started last has been sent, [`Time::NEVER`] if that has been seen.
+    sent_at: Time,
+    /// Bytes and packets that wait.
+    bytes: u32,
+    packets: u32,
+    /// Bytes of the packet that started last.
+    serving: u32,
+    /// Longest queue found at an arrival, of data or control, in bytes.
+    longest: u32,
+}
+
+/// What has happened to data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    /// The first that waited has started.
+    Started,
+    /// A packet has been sent, and its mark is to be decided by what waits.
+    Sent,
+}
+
+impl Data {
+    const NONE: Data =
+        Data { next_start: Time::NEVER, sent_at: Time::NEVER, bytes: 0, packets: 0, serving: 0, longest: 0 };
+
+    /// Does anything happen by `now`?
+    #[inline(always)]
+    fn is_due(&self, now: Time) -> bool {
+        self.next_start.min(self.sent_at) <= now
+    }
+
+    /// The next thing that happens by `now`. A packet has been sent before another starts.
+    #[inline]
+    fn step(&mut self, now: Time, flying: &Ring<Packet>, delay: Span) -> Option<Step> {
+        if self.sent_at <= now {
+            self.sent_at = Time::NEVER;
+            return Some(Step::Sent);
+        }
+        if self.next_start > now {
+            return None;
+        }
+        let first = flying.get(flying.len() - self.packets as usize);
+        self.leave(u32::from(first.wire));
+        self.serving = u32::from(first.wire);
+        self.sent_at = first.at - delay;
+        // What is next in the ring starts as this has been sent.
+        self.next_start = if self.packets > 0 { self.sent_at } else { Time::NEVER };
+        Some(Step::Started)
+    }
+
+    /// Forgets packets that have left the link too: of those still there, the first has started. Too little waited to mark
+    /// any of them, or somebody would have looked.
+    #[inline]
+    fn forget_arrived(&mut self, flying: &Ring<Packet>) {
+        if self.packets as usize <= flying.len() {
+            return;
+        }
+        self.packets = flying.len() as u32;
+        self.bytes = flying.iter().map(|packet| u32::from(packet.wire)).sum();
+        self.next_start = if flying.is_empty() { Time::NEVER } else { Time::ZERO };
+        self.sent_at = Time::NEVER;
+    }
+
+    /// The same as of `now`.
+    #[inline]
+    fn as_of(mut self, now: Time, flying: &Ring<Packet>, delay: Span) -> Data {
+        if self.is_due(now) {
+            self.forget_arrived(flying);
+            while self.step(now, flying, delay).is_some() {}
+        }
+        self
+    }
+
+    /// A packet of `bytes` does not wait any more.
+    #[inline]
+    fn leave(&mut self, bytes: u32) {
+        self.bytes -= bytes;
+        self.packets -= 1;
+    }
+
+    /// Bytes that wait or are on the line.
+    #[inline]
+    fn bytes_with_sending(&self) -> u64 {
+        let sending = if self.sent_at == Time::NEVER { 0 } else { self.serving };
+        u64::from(self.bytes) + u64::from(sending)
+    }
+
+    /// An arrival found `bytes` queued.
+    #[inline]
+    fn found(&mut self, bytes: u32) {
+        self.longest = self.longest.max(bytes);
+    }
+
+    /// When a line, which is free of all from `free` on, is free of all but data that waits.
+    #[inline]
+    fn free_before(&self, free: Time) -> Time {
+        if self.packets > 0 { self.next_start } else { free }
+    }
+}
+
+/// Control as a moment finds it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Control {
+    /// Packets and bytes that wait.
+    packets: u32,
+    bytes: u32,
+    /// Bytes on the line.
+    sending: u32,
+}
+
+impl Trimmer {
+    /// On a line that it [can serve](Self::can_serve).
+    pub fn new(line: Line, rules: Arc<TrimRules>) -> Trimmer {
+        debug_assert!(Trimmer::can_serve(&line, &rules));
+        Trimmer { line, data: Data::NONE, rare: Box::default(), rules }
+    }
+
+    /// Can such a port send on this line? A packet must always take the same time and not arrive as it is sent. Bytes are
+    /// counted up to 4 GB.
+    pub fn can_serve(line: &Line, rules: &TrimRules) -> bool {
+        let most = rules.room.max(rules.control_room).saturating_add(u64::from(u16::MAX));
+        line.is_even() && line.delay() > Span::ZERO && most <= u64::from(u32::MAX)
+    }
+
+    /// What it sends on.
+    #[inline(always)]
+    pub fn line(&self) -> &Line {
+        &self.line
+    }
+
+    /// Asks memory for data that waits, the first of it alone if it is much.
+    #[inline]
+    pub fn fetch_waiting(&self, wires: &Wires) {
+        wires.ring(self.line.link).fetch_last(self.data.packets as usize, MOST_FETCHED);
+    }
+
+    /// Looks at what has started and has been sent by `now`, and marks what is to be marked.
+    #[inline(always)]
+    pub fn settle(&mut self, now: Time, wires: &mut Wires, roll: impl FnMut() -> f64) {
+        if self.data.is_due(now) {
+            self.settle_due(now, wires, roll);
+        }
+    }
+
+    fn settle_due(&mut self, now: Time, wires: &mut Wires, mut roll: impl FnMut() -> f64) {
+        self.data.forget_arrived(wires.ring(self.line.link));
+        while let Some(step) = self.data.step(now, wires.ring(self.line.link), self.line.delay()) {
+            if step == Step::Sent
+                && self.rules.ramp.is_some_and(|ramp| ramp.marks(u64::from(self.data.bytes), &mut roll))
+            {
+                self.mark_last_data(wires);
+            }
+        }
+    }
+
+    /// Marks the data packet that was sent last: control may be behind it.
+    #[cold]
+    fn mark_last_data(&mut self, wires: &mut Wires) {
+        let ring = wires.ring_mut(self.line.link);
+        let mut sent = self.data.packets as usize..ring.len();
+        if let Some(behind) = sent.find(|&n| !ring.nth_back_mut(n).is_control()) {
+            self.rare.mark(ring.nth_back_mut(behind));
+        }
+    }
+
+    /// When somebody must look, nothing else happening: too little may wait to mark anything.
+    #[inline]
+    pub fn due(&self) -> Time {
+        match &self.rules.ramp {
+            Some(ramp) if u64::from(self.data.bytes) > ramp.min => self.data.sent_at.min(self.data.next_start),
+            Some(_) | None => Time::NEVER,
+        }
+    }
+
+    /// Queues a packet that finds room beyond doubt, where no packet has more than `largest` bytes. Has it been queued? What
+    /// has happened by `now` has been [settled](Self::settle).
+    #[inline(always)]
+    pub fn takes(&mut self, now: Time, hand: &mut InHand, largest: u64, wires: &mut Wires) -> bool {
+        if hand.packet.is_control() {
+            let ample = self.has_ample_room(now, largest);
+            if ample {
+                self.commit_control(now, hand, wires);
+            }
+            return ample;
+        }
+        if self.line.free_at() > now {
+            if self.data.bytes_with_sending() + u64::from(hand.packet.wire) > self.rules.room {
+                return false;
+            }
+            self.data.found(self.data.bytes);
+        }
+        self.commit_data(now, hand, wires);
+        true
+    }
+
+    /// Is there room for control, and is what waits no longer a queue than one found before? Both are so if the line is free
+    /// of all but data soon enough.
+    #[inline]
+    fn has_ample_room(&self, now: Time, largest: u64) -> bool {
+        let ahead = self.data.free_before(self.line.free_at()).since(now);
+        // The packet on the line and the one that comes.
+        let room = self.rules.control_room.saturating_sub(2 * largest);
+        ahead == Span::ZERO || ahead <= self.line.takes_at_least(room.min(u64::from(self.data.longest)))
+    }
+
+    /// Queues an admitted packet.
+    #[inline]
+    pub fn commit(&mut self, now: Time, hand: &mut InHand, wires: &mut Wires) {
+        if hand.packet.is_control() {
+            self.commit_control(now, hand, wires)
+        } else {
+            self.commit_data(now, hand, wires)
+        }
+    }
+
+    #[inline]
+    fn commit_data(&mut self, now: Time, hand: &mut InHand, wires: &mut Wires) {
+        let (free, wire) = (self.line.free_at(), u32::from(hand.packet.wire));
+        let arrives = self.line.send(free.max(now), wire, wires);
+        if free > now {
+            if self.data.packets == 0 {
+                self.data.next_start = free;
+            }
+            self.data.bytes += wire;
+            self.data.packets += 1;
+        } else {
+            self.data.serving = wire;
+            self.data.sent_at = self.line.free_at();
+        }
+        wires.push(self.line.link, hand, arrives);
+    }
+
+    /// Puts control on the link, before data that waits.
+    #[inline]
+    fn commit_control(&mut self, now: Time, hand: &mut InHand, wires: &mut Wires) {
+        let free = self.line.free_at();
+        let arrives = self.line.send(free.max(now), u32::from(hand.packet.wire), wires);
+        if self.data.packets == 0 {
+            wires.push(self.line.link, hand, arrives);
+            return;
+        }
+        let took = self.line.free_at().since(free);
+        let behind = self.data.packets as usize;
+        self.data.next_start += took;
+        wires.push_before(self.line.link, behind, hand, (self.data.next_start + self.line.delay(), took));
+    }
+
+    /// Control as found at `now`, where data is `data` then.
+    fn control(&self, now: Time, data: &Data, wires: &Wires) -> Control {
+        let mut found = Control::default();
+        if data.free_before(self.line.free_at()) <= now {
+            return found;
+        }
+        let ring = wires.ring(self.line.link);
+        for packet in (0..ring.len() - data.packets as usize).rev().map(|n| ring.get(n)) {
+            if self.line.left_at(packet) <= now {
+                let sends = packet.is_control() && packet.at - self.line.delay() > now;
+                found.sending = if sends { u32::from(packet.wire) } else { 0 };
+                break;
+            }
+            found.packets += 1;
+            found.bytes += u32::from(packet.wire);
+        }
+        found
+    }
+
+    /// Data as of `now`.
+    fn data(&self, now: Time, wires: &Wires) -> Data {
+        self.data.as_of(now, wires.ring(self.line.link), self.line.delay())
+    }
+
+    /// Notes what a packet for this lane finds queued.
+    pub fn note_found(&mut self, now: Time, lane: Lane, wires: &Wires) {
+        let data = self.data(now, wires);
+        self.data.found(match lane {
+            Lane::Data(_) => data.bytes,
+            Lane::Pause | Lane::Control => self.control(now, &data, wires).bytes,
+        });
+    }
+
+    /// Bytes of data and of control, what is on the line included.
+    pub fn occupancy(&self, now: Time, wires: &Wires) -> u64 {
+        let data = self.data(now, wires);
+        let control = self.control(now, &data, wires);
+        data.bytes_with_sending() + u64::from(control.bytes + control.sending)
+    }
+
+    /// The room for data.
+    pub fn room_for_data(&self) -> u64 {
+        self.rules.room
+    }
+
+    /// See [`Port::queue`](super::Port::queue).
+    pub fn queue(&self, now: Time, wires: &Wires) -> (u64, u32) {
+        let data = self.data(now, wires);
+        let control = self.control(now, &data, wires);
+        (u64::from(data.bytes + control.bytes), data.packets + control.packets)
+    }
+
+    /// See [`Port::queueing_delay`](super::Port::queueing_delay).
+    pub fn queueing_delay(&self, now: Time, wires: &Wires) -> Span {
+        let data = self.data(now, wires);
+        let rest = data.free_before(self.line.free_at()).since(now);
+        // As one packet, as ports do that keep theirs.
+        rest + if data.packets == 0 { Span::ZERO } else { self.line.would_take(now, data.bytes.into()) }
+    }
+
+    /// See [`Port::rests_from`](super::Port::rests_from).
+    #[inline]
+    pub fn rests_from(&self, from: Time) -> bool {
+        self.line.free_at() <= from
+    }
+
+    /// See [`Port::finish`](super::Port::finish). What has happened before `stop` has been [settled](Self::settle).
+    pub fn finish(&self, stop: Time, wires: &Wires) -> Counters {
+        let (bytes, packets) = self.queue(stop - Span(1), wires);
+        let sent = self.line.sent();
+        let account = self.rare.close(&self.line, stop, (sent.0 - u64::from(packets), sent.1 - bytes));
+        Counters { longest_queue: self.data.longest.into(), ..account }
+    }
+
+    /// See [`Port::counted`](super::Port::counted). What has happened by `now` has been [settled](Self::settle).
+    pub fn counted(&self, now: Time) -> Counted {
+        self.rare.counted(&self.line, now)
+    }
+}
+
+impl Trims for Trimmer {
+    fn room(&self, (now, _): Instant, lane: Lane, wire: u32, wires: &Wires) -> Room {
+        let data = self.data(now, wires);
+        let (held, room) = match lane {
+            Lane::Data(_) => (data.bytes_with_sending(), self.rules.room),
+            Lane::Pause | Lane::Control => {
+                let control = self.control(now, &data, wires);
+                (u64::from(control.bytes + control.sending), self.rules.control_room)
+            }
+        };
+        let free = self.line.free_at() <= now && held == 0;
+        Room::where_it(free || held + u64::from(wire) <= room)
+    }
+
+    fn take_last(&mut self, wires: &mut Wires) -> Option<(InHand, u16)> {
+        if self.data.packets == 0 {
+            return None;
+        }
+        let last = wires.take_back(self.line.link)?;
+        self.line.take_back(last.packet.wire);
+        self.data.leave(last.packet.wire.into());
+        if self.data.packets == 0 {
+            self.data.next_start = Time::NEVER;
+        }
+        Some((last, 0))
+    }
+
+    fn trim(&mut self, at: Instant, hand: &mut InHand, wires: &Wires) -> Trimmed {
+        let trimmed = self.rules.trim(&mut hand.packet, |wire| self.room(at, Lane::Control, wire, wires));
+        self.rare.note_trimmed(trimmed);
+        trimmed
+    }
+
+    fn queue_control(&mut self, now: Time, hand: &mut InHand, _: u16, wires: &mut Wires) {
+        self.commit_control(now, hand, wires);
+    }
+
+    fn refuse(&mut self, bytes: u32) {
+        self.rare.refuse(bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::{LinkId, NodeId, Table};
+    use crate::packet::{CE, Clock, ECT};
+    use crate::port::Freed;
+    use crate::ramp::Ramp;
+    use crate::trimming::Cut;
+    use spinewise_policy::Kind;
+
+    const DATA: u16 = 4000;
+
+    /// A port of a byte a nanosecond, with room for five packets of data, whose marks begin above 3,000 bytes or never.
+    fn port(marks: bool) -> (Trimmer, Wires) {
+        let line = Line::new(Clock::Exact, (8_000_000_000, Span::from_ns(100_000)), LinkId::new(0), None);
+        let ramp = marks.then_some(Ramp { min: 3000, max: 3000, probability: 1.0 });
+        let rules = TrimRules { room: 20_000, control_room: 200, ramp, cut: Cut::To(64), last_hop: false };
+        (Trimmer::new(line, Arc::new(rules)), Wires::new(Table::filled(NodeId::new(0), 1), 1))
+    }
+
+    fn at(ns: u64) -> Time {
+        Time::ZERO + Span::from_ns(ns)
+    }
+
+    /// A packet comes. Does it find room beyond doubt?
+    fn comes(port: &mut Trimmer, ns: u64, (kind, wire): (Kind, u16), wires: &mut Wires) -> bool {
+        let mut hand = InHand::from(Packet { kind, wire, flags: ECT, ..Packet::default() });
+        port.settle(at(ns), wires, || 0.5);
+        port.takes(at(ns), &mut hand, u64::from(DATA), wires)
+    }
+
+    /// What is on the link: bytes, when the last of them leaves in ns, and whether it is marked.
+    fn on_link(wires: &Wires) -> Vec<(u16, u64, bool)> {
+        let packets = wires.ring(LinkId::new(0)).iter();
+        packets.map(|packet| (packet.wire, packet.at.0 / 1000 - 100_000, packet.is(CE))).collect()
+    }
+
+    #[test]
+    fn control_goes_before_data_that_waits_and_what_was_sent_is_marked_by_what_waits_then() {
+        let (mut port, mut wires) = port(true);
+        let (data, answer) = ((Kind::Data, DATA), (Kind::Ack, 64));
+        for (ns, packet) in [(0, data), (10, data), (20, data)] {
+            assert!(comes(&mut port, ns, packet, &mut wires));
+        }
+        assert_eq!(port.due(), at(4000), "a mark is to be decided");
+        let mut hand = InHand::from(Packet { kind: Kind::Ack, wire: 64, ..Packet::default() });
+        port.commit(at(30), &mut hand, &mut wires);
+        assert_eq!(
+            on_link(&wires),
+            [(4000, 4000, false), (64, 4064, false), (4000, 8064, false), (4000, 12_064, false)]
+        );
+        assert_eq!(port.queue(at(4000), &wires), (8000, 2), "the answer has started");
+        assert_eq!(port.occupancy(at(4000), &wires), 8064);
+        // The second goes on while the third waits; with the third, nothing does.
+        port.settle(at(20_000), &mut wires, || 0.5);
+        assert_eq!(on_link(&wires).iter().map(|packet| packet.2).collect::<Vec<_>>(), [true, false, true, false]);
+        assert_eq!((port.due(), port.queue(at(20_000), &wires)), (Time::NEVER, (0, 0)));
+        assert!(comes(&mut port, 20_000, answer, &mut wires), "the line is free");
+        let counters = port.finish(at(20_064), &wires);
+        assert_eq!((counters.packets, counters.bytes, counters.marks, counters.longest_queue), (5, 12_128, 2, 4000));
+    }
+
+    #[test]
+    fn what_waits_longest_stays_and_the_last_may_give_its_place() {
+        let (mut port, mut wires) = port(false);
+        for ns in 0..5 {
+            assert!(comes(&mut port, ns, (Kind::Data, DATA), &mut wires));
+        }
+        assert!(!comes(&mut port, 5, (Kind::Data, DATA), &mut wires), "room for five, the one on the line included");
+        let now = (at(5), Freed::Already);
+        assert_eq!(port.room(now, Lane::Data(0), DATA.into(), &wires), Room::Full);
+        let (mut last, _) = port.take_last(&mut wires).expect("four wait");
+        assert_eq!(port.room(now, Lane::Data(0), DATA.into(), &wires), Room::Fits);
+        assert_eq!(port.trim(now, &mut last, &wires), Trimmed::By(DATA - 64));
+        port.queue_control(at(5), &mut last, 0, &mut wires);
+        let sizes: Vec<_> = on_link(&wires).iter().map(|packet| (packet.0, packet.1)).collect();
+        assert_eq!(sizes, [(4000, 4000), (64, 4064), (4000, 8064), (4000, 12_064), (4000, 16_064)]);
+        assert_eq!(port.queueing_delay(at(5), &wires), Span::from_ns(16_059));
+        // Room for three headers of 64 bytes.
+        let mut others: Vec<Trimmed> = Vec::new();
+        for _ in 0..3 {
+            let (mut last, _) = port.take_last(&mut wires).expect("three wait");
+            others.push(port.trim(now, &mut last, &wires));
+            if others.last() != Some(&Trimmed::HeaderLost) {
+                port.queue_control(at(5), &mut last, 0, &mut wires);
+            }
+        }
+        assert_eq!(others, [Trimmed::By(3936), Trimmed::By(3936), Trimmed::HeaderLost]);
+        assert!(port.take_last(&mut wires).is_none(), "the one on the line is not taken");
+        assert_eq!(port.finish(at(100_000), &wires).trimmed, (4, 1));
+    }
+
+    #[test]
+    fn what_has_arrived_before_anybody_looked_waits_no_more() {
+        let (mut port, mut wires) = port(false);
+        for ns in 0..4 {
+            comes(&mut port, ns, (Kind::Data, DATA), &mut wires);
+        }
+        assert_eq!(port.due(), Time::NEVER, "nothing is marked");
+        let mut hand = InHand::default();
+        (0..3).for_each(|_| wires.pop(LinkId::new(0), &mut hand));
+        assert_eq!(port.queue(at(112_000), &wires), (0, 0));
+        assert!(comes(&mut port, 112_000, (Kind::Data, DATA), &mut wires));
+        assert_eq!(on_link(&wires), [(4000, 16_000, false), (4000, 116_000, false)]);
+    }
+
+    #[test]
+    fn it_serves_lines_on_which_a_packet_takes_its_own_time() {
+        let rules = *port(true).0.rules;
+        let on = |rate, delay| Line::new(Clock::Exact, (rate, delay), LinkId::new(0), None);
+        assert!(Trimmer::can_serve(&on(8_000_000_000, Span::from_ns(1)), &rules));
+        assert!(!Trimmer::can_serve(&on(3_000_000_000, Span::from_ns(1)), &rules), "a division leaves a remainder");
+        assert!(!Trimmer::can_serve(&on(8_000_000_000, Span::ZERO), &rules), "it arrives as it is sent");
+        let vast = TrimRules { control_room: 1 << 32, ..rules };
+        assert!(!Trimmer::can_serve(&on(8_000_000_000, Span::from_ns(1)), &vast));
+    }
+}
