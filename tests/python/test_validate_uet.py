@@ -14,6 +14,7 @@ from spinewise.cli import main as spinewise
 from spinewise.errors import SpecError
 from spinewise.runs.jobs import Silent
 from spinewise.shapes import Spec
+from spinewise.specs.spec import resolve
 
 TOPO = """Nodes 8
 Tiers 2
@@ -162,6 +163,21 @@ def spec_with(folder: Path, options: str) -> Spec:
 def test_what_adaptive_switches_compare_is_what_differs_there(folder: Path, method: str, compare: str) -> None:
     spec = spec_with(folder, f"-strat ecmp_ar -ar_method {method} -ar_granularity flow")
     assert spec["scheme"] == {"name": "adaptive", "params": {"compare": compare, "unit": "flowlet"}}
+
+
+def test_leaves_that_take_turns_under_hashed_values_mark_above_half_of_their_room(folder: Path) -> None:
+    spec = spec_with(folder, "-strat rr_ecmp -load_balancing_algo oblivious -paths 16 -sender_cc_only")
+    turns = {"tiers": "leaf", "reshuffle_rounds": 5, "least_bytes": 0}
+    assert spec["scheme"] == {
+        "name": "oblivious", "params": {"values": 16}, "fabric": "round_robin", "fabric_params": turns,
+    }  # fmt: skip
+    switch = resolve(spec)["switch"]
+    assert (switch["buffer_bytes"], switch["ecn_min_bytes"], switch["ecn_max_bytes"]) == (120_350, 60_175, 60_175)
+
+
+@pytest.mark.parametrize(("strategy", "scheme"), [("ecmp_host_ar", "host_ar"), ("rr_ecmp", "round_robin")])
+def test_hosts_with_one_value_leave_the_choice_to_switches(folder: Path, strategy: str, scheme: str) -> None:
+    assert spec_with(folder, f"-strat {strategy} -paths 1 -sender_cc_only")["scheme"]["name"] == scheme
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@
 //! | the list is shuffled before the first packet, and after so many rounds | [`shuffle`] |
 //! | with `tiers = "leaf"` other switches hash | `pick` |
 //! | `ecmp_rr` hashes packets below 128 bytes, headers and answers (`_size < 128`) | `least_bytes` |
+//! | above the leaves each flow has a list of its own, and all have their turns by one counter | `lists = "flow"`, [`Own`] |
 //!
 //! | our word | htsim's |
 //! |---|---|
@@ -18,8 +19,12 @@
 //! The list has a switch's ports towards other switches. A port that does not lead to a packet's destination is passed
 //! over, and its turn is gone.
 //!
-//! Departures: none in fabrics where all uplinks lead to all destinations. In others htsim has a list for each set of
-//! ports.
+//! With one list a switch loads its uplinks evenly. In htsim leaves have one, and aggregation switches one for each destination,
+//! with a counter for all of them: packets to different hosts then meet on an uplink by chance. So it is here with
+//! `lists = "flow"`, which preset uet-htsim has, up to 16 uplinks.
+//!
+//! Departures: none in fabrics where all uplinks lead to all destinations, but that flows to one host do not share a list
+//! above the leaves. In others htsim has a list for each set of ports.
 
 use crate::{
     AtSwitch, Aware, Compared, Cx, Listed, Needs, Packet, Policy, Rng, Rule, Sees, Sheet, Sight, SwitchView, Tier, Way,
@@ -35,6 +40,16 @@ crate::choice! {
     }
 }
 
+crate::choice! {
+    /// Who has a list of uplinks.
+    Lists {
+        /// Each switch one.
+        Switch = "switch",
+        /// Above the leaves each flow one.
+        Flow = "flow",
+    }
+}
+
 crate::params! {
     /// Its parameters.
     Config {
@@ -44,6 +59,32 @@ crate::params! {
         reshuffle_rounds: u32 = 1, Allowed::Integer { min: 0.0, max: 60_000.0 };
         /// Smaller packets are hashed and take no turn (htsim: 128 for ecmp_rr, 0 for rr_ecmp).
         least_bytes: u32 = 128, Allowed::Integer { min: 0.0, max: 65_535.0 };
+        /// Who has a list: each switch one for all packets, or above the leaves each flow one, of up to 16 uplinks, with one
+        /// counter for all (htsim: each destination one).
+        lists: Lists = Lists::Switch, Allowed::Words(Lists::WORDS);
+    }
+}
+
+/// Row per flow: its list where each has one, four bits a place; 0: there is none yet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Own(u64);
+
+/// Most uplinks of such a list.
+const MOST: usize = 16;
+
+impl Own {
+    /// A list of `n` uplinks, in any order.
+    fn shuffled(n: usize, rng: &mut Rng) -> Own {
+        let mut order: [u8; MOST] = core::array::from_fn(|at| at as u8);
+        for last in (1..n).rev() {
+            order.swap(last, rng.below(last as u32 + 1) as usize);
+        }
+        Own(order[..n].iter().rev().fold(0, |packed, &way| packed << 4 | u64::from(way)))
+    }
+
+    /// The uplink at a place.
+    const fn at(self, place: u16) -> u16 {
+        (self.0 >> (4 * place) & 15) as u16
     }
 }
 
@@ -70,6 +111,7 @@ pub struct RoundRobin {
     tiers: Tiers,
     reshuffle: u16,
     least: u32,
+    lists: Lists,
 }
 
 crate::listed! {
@@ -99,15 +141,22 @@ impl Policy for RoundRobin {
         sees: Sees { rules: Why::ALL, ..Sees::NOTHING },
         ..Sheet::AT_SWITCH
     };
+    // With turns at leaves alone.
+    const HASHES: bool = true;
     type Site = AtSwitch;
     type Config = Config;
-    crate::rows! { port: Place, node: Turn }
+    crate::rows! { flow: Own, port: Place, node: Turn }
 
     fn new(config: &Config) -> Self {
-        RoundRobin { tiers: config.tiers, reshuffle: config.reshuffle_rounds as u16, least: config.least_bytes }
+        RoundRobin {
+            tiers: config.tiers,
+            reshuffle: config.reshuffle_rounds as u16,
+            least: config.least_bytes,
+            lists: config.lists,
+        }
     }
 
-    fn sees(&self, cx: &Cx<'_, Self>, _: &(), packet: &Packet, sight: &mut Sight<'_>) {
+    fn sees(&self, cx: &Cx<'_, Self>, _: &Own, packet: &Packet, sight: &mut Sight<'_>) {
         sight.rule(match (self.has_turns(&cx.view), packet.wire >= self.least) {
             (true, true) => Why::Turn,
             (true, false) => Why::Small,
@@ -116,13 +165,16 @@ impl Policy for RoundRobin {
     }
 
     #[inline]
-    fn pick(&self, cx: &mut Cx<'_, Self>, _: &mut (), packet: &Packet, _: &mut ()) -> Way {
+    fn pick(&self, cx: &mut Cx<'_, Self>, own: &mut Own, packet: &Packet, _: &mut ()) -> Way {
         let candidates = cx.view.candidates;
         if candidates.len() == 1 {
             return Way(0);
         }
         if packet.wire < self.least || !self.has_turns(&cx.view) {
             return Way(packet.spread(cx.view.salt, candidates.len() as u32) as u16);
+        }
+        if self.lists == Lists::Flow && cx.view.tier != Tier::Leaf && candidates.len() <= MOST {
+            return Way(self.next_of(own, cx.node, candidates.len(), cx.rng));
         }
         if cx.node.len == 0 {
             begin(cx.node, cx.ports, cx.view.host_ports, cx.rng);
@@ -142,6 +194,21 @@ impl RoundRobin {
     #[inline]
     fn has_turns(&self, view: &SwitchView<'_>) -> bool {
         self.tiers == Tiers::All || view.tier == Tier::Leaf
+    }
+
+    /// The next of `n` uplinks of a flow's own list. The flow whose packet begins a round shuffles its list.
+    #[inline]
+    fn next_of(&self, own: &mut Own, turn: &mut Turn, n: usize, rng: &mut Rng) -> u16 {
+        let ends = usize::from(turn.at) >= n * usize::from(self.reshuffle.max(1));
+        if ends {
+            turn.at = 0;
+        }
+        if own.0 == 0 || ends && self.reshuffle > 0 {
+            *own = Own::shuffled(n, rng);
+        }
+        let way = own.at(turn.at % n as u16);
+        turn.at += 1;
+        way
     }
 
     /// The next port of the list.
@@ -173,5 +240,35 @@ fn begin(turn: &mut Turn, list: &mut [Place], host_ports: u16, rng: &mut Rng) {
 fn shuffle(list: &mut [Place], rng: &mut Rng) {
     for last in (1..list.len()).rev() {
         list.swap(last, rng.below(last as u32 + 1) as usize);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_of_a_flow_has_each_uplink_once() {
+        let mut rng = Rng::stream(1, "test", 0);
+        for n in [2, 3, 16] {
+            let own = Own::shuffled(n, &mut rng);
+            let seen = (0..n as u16).fold(0u32, |seen, place| seen | 1 << own.at(place));
+            assert_eq!(seen, (1 << n) - 1, "{n} uplinks");
+        }
+    }
+
+    #[test]
+    fn flows_have_turns_by_one_counter() {
+        let (mut rng, mut turn) = (Rng::stream(1, "test", 0), Turn::default());
+        let rule = RoundRobin { tiers: Tiers::All, reshuffle: 1, least: 128, lists: Lists::Flow };
+        let mut flows = [Own::default(); 2];
+        // Two in turn have every other place each, of the list that each has then.
+        for packet in 0..40 {
+            let flow = &mut flows[packet % 2];
+            let before = *flow;
+            let way = rule.next_of(flow, &mut turn, 4, &mut rng);
+            assert_eq!((turn.at, way), ((packet % 4 + 1) as u16, flow.at((packet % 4) as u16)));
+            assert!(packet % 4 == 0 || before.0 == 0 || before == *flow, "shuffled as a round begins");
+        }
     }
 }

@@ -1,12 +1,12 @@
 //! Round robin at a switch: each round has every port once, in an order that changes.
 
 use crate::common::{Shell, data};
-use spinewise_policy::schemes::round_robin::{Config, RoundRobin, Tiers};
+use spinewise_policy::schemes::round_robin::{Config, Lists, RoundRobin, Tiers};
 use spinewise_policy::*;
 use std::collections::BTreeSet;
 
 fn switch(tier: Tier, tiers: Tiers, reshuffle_rounds: u32) -> Shell<RoundRobin> {
-    Shell::new(&Config { tiers, reshuffle_rounds, least_bytes: 128 }, tier, 0, 8)
+    Shell::new(&Config { tiers, reshuffle_rounds, least_bytes: 128, lists: Lists::Switch }, tier, 0, 8)
 }
 
 /// The uplinks of one round.

@@ -36,6 +36,14 @@ TIES = "pause"
 COMPARED = {
     "queue": "queue", "pqb": "queue", "pq": "queue", "qb": "queue", "bandwidth": TIES, "pause": TIES, "pb": TIES,
 }  # fmt: skip
+# Turns at leaves, hashes above.
+ROUND_AND_HASH = "rr_ecmp"
+ROUND: dict[str, str | float | bool] = {"tiers": "leaf", "reshuffle_rounds": 5, "least_bytes": 0}
+# What switches do whose hosts have one value.
+UNDER: dict[str, Scheme] = {
+    "ecmp_host_ar": {"name": "host_ar"},
+    ROUND_AND_HASH: {"name": "round_robin", "params": ROUND},
+}
 USUAL_PATHS = "64"
 USUAL_MBPS = "100000"
 
@@ -140,7 +148,10 @@ def switch_of(case: UetCase, topology: Topology) -> Switch:
         "trim": "disable_trim" not in case.options,
         "mark_last_hop": not case.receiver_paces,
     }
-    if "ecn" in case.options:
+    if case.option("strat", "") == ROUND_AND_HASH:
+        # Its ports mark above half of their room, whatever the option for marks says.
+        switch["ecn_min_bytes"] = switch["ecn_max_bytes"] = queue * MTU_BYTES // 2
+    elif "ecn" in case.options:
         low, high = (int(packets) * MTU_BYTES for packets in case.options["ecn"])
         switch["ecn_min_bytes"], switch["ecn_max_bytes"] = low, high
     return switch
@@ -164,14 +175,15 @@ def scheme_of(case: UetCase) -> Scheme:
         return {"name": "adaptive", "params": adaptive(case)}
     if strategy == "ecmp_rr":
         return {"name": "round_robin"}
-    if strategy == "rr_ecmp":
-        return {"name": "round_robin", "params": {"tiers": "leaf", "reshuffle_rounds": 5, "least_bytes": 0}}
-    if strategy not in ("", "ecmp", "ecmp_host", "ecmp_host_ar"):
+    if strategy not in ("", "ecmp", "ecmp_host", "ecmp_host_ar", ROUND_AND_HASH):
         allowed = "ecmp, ecmp_host, ecmp_host_ar, ecmp_ar, ecmp_rr, rr_ecmp"
         raise SpecError("-strat", strategy, allowed, file=case.name)
     fabric: Scheme = {"fabric": "host_ar"} if strategy == "ecmp_host_ar" else {}
+    if strategy == ROUND_AND_HASH:
+        # Leaves take turns, whichever value a packet has; switches above them hash it.
+        fabric = {"fabric": "round_robin", "fabric_params": ROUND}
     if paths == "1":
-        return {"name": "ecmp"}
+        return UNDER.get(strategy, {"name": "ecmp"})
     balancer = case.option("load_balancing_algo", "mixed")
     if balancer not in LOAD_BALANCERS:
         raise SpecError("-load_balancing_algo", balancer, ", ".join(LOAD_BALANCERS), file=case.name)

@@ -6,6 +6,7 @@
 //! | `transport.nscc_base_rtt_from_trims` | headers that overtake queues shorten the base round trip, and the largest window with it | round trips of data alone |
 //! | `transport.pull_heeds` | receivers without windows at the senders heed the fabric only where the core is oversubscribed | wherever it marks or trims |
 //! | `transport.pull_after_end` | receivers go on granting a flow credit after its last byte | not so |
+//! | `lists` of `round_robin` | above the leaves each flow has a list of uplinks, all with one counter | each switch has one |
 //! | `timeout_blames` of `bitmap` and `uet_mixed` | a timeout blames value 0 | the value of the packet that was waited for |
 //!
 //! REPS with a timeout where nothing is trimmed, which aborts that program, is refused under every preset.
@@ -16,7 +17,7 @@ use crate::transport::UetConfig;
 pub(super) const PRESET: Preset = Preset {
     name: "uet",
     doc: "Ultra Ethernet: uet-htsim without the artefacts of that program",
-    source: "as uet-htsim, four rules turned: docs/model.md, Ultra Ethernet",
+    source: "as uet-htsim, five rules turned: docs/model.md, Ultra Ethernet",
     switch: Switch::Trimming(trimming),
     transport: TransportPreset::Uet(UetConfig::uet),
     ..Preset::TCP

@@ -11,7 +11,12 @@ pub(super) const PRESET: Preset = Preset {
     source: "ultraethernet/uet-htsim 40ccb05: main_uec.cpp, uec.cpp, compositequeue.cpp, as a description of them has it",
     switch: Switch::Trimming(trimming),
     transport: TransportPreset::Uet(UetConfig::uet_htsim),
-    // Its senders do not keep the values of packets: a timeout blames value 0, whichever was lost.
-    params: &[("bitmap", &[("timeout_blames", Word("first"))]), ("uet_mixed", &[("timeout_blames", Word("first"))])],
+    // Its senders do not keep the values of packets: a timeout blames value 0, whichever was lost. Its aggregation switches
+    // have a list of uplinks for each destination.
+    params: &[
+        ("bitmap", &[("timeout_blames", Word("first"))]),
+        ("uet_mixed", &[("timeout_blames", Word("first"))]),
+        ("round_robin", &[("lists", Word("flow"))]),
+    ],
     ..Preset::TCP
 };

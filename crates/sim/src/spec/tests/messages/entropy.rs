@@ -15,7 +15,7 @@ fn entropy_values() {
     let there = "transport.kind = \"uet\" and switch.model = \"trimming\", its default; no other transport knows trimmed packets";
     let [dropping, off, tcp] = [(told("timeout"), here), (told("off"), here), (told("timeout"), there)]
         .map(|(told, how)| format!("{told} {how}"));
-    let hashing = "\"ecmp\", \"hedera\", \"wcmp\", \"host_ar\", \"resilient\" or \"loopback_switch\"";
+    let hashing = "\"ecmp\", \"hedera\", \"wcmp\", \"round_robin\", \"host_ar\", \"resilient\" or \"loopback_switch\"";
     let drill = format!(
         "scheme.fabric = \"drill\": expected {hashing}; drill sends data by no hash of its header: what oblivious writes \
          there would choose no path"
