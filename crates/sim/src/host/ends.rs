@@ -48,6 +48,9 @@ impl Host {
         data: &Arrival,
         option: impl FnOnce() -> &'a [u8],
     ) {
+        if let Some(pacer) = &mut self.pacer {
+            pacer.note(data);
+        }
         let flow = w.flows.flow_of(subflow);
         let spec = w.flows.specs[flow];
         let record = &mut w.flows.records[flow];
@@ -61,9 +64,6 @@ impl Host {
             record.out_of_order += u32::from(got.out_of_order);
             self.answer_all(w, subflow, (spec.sender(), &got.answers), got.told);
             return;
-        }
-        if let Some(pacer) = &mut self.pacer {
-            pacer.note(data);
         }
         let (got, timer) = w.flows.ends.on_data(w.now, (subflow, spec.size), data, option);
         record.out_of_order += u32::from(got.out_of_order);

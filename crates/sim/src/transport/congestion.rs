@@ -177,6 +177,11 @@ pub trait Controller: Clone + std::fmt::Debug {
     /// The window grows as one of `window` bytes would, if that is larger (RFC 6356).
     fn couple(&mut self, _window: u64) {}
 
+    /// The average queueing delay, of those that keep one.
+    fn delay(&self) -> Span {
+        Span::ZERO
+    }
+
     /// The least time between two packets of a window, asked of those that pace.
     fn gap(&self, _: &Self::Config) -> Span {
         Span::ZERO
@@ -349,6 +354,11 @@ macro_rules! controllers {
                 /// See [`Controller::couple`].
                 pub(crate) fn couple(&mut self, window: u64) {
                     match self { $( Control::$variant(control) => control.couple(window), )+ }
+                }
+
+                /// See [`Controller::delay`].
+                pub(crate) fn delay(&self) -> Span {
+                    match self { $( Control::$variant(control) => control.delay(), )+ }
                 }
 
                 /// See [`Controller::gap`].

@@ -98,6 +98,21 @@ fn an_incast_is_trimmed_at_the_last_hop_and_nothing_is_lost() {
     }
 }
 
+/// A full packet is on the line and a short one waits: then there is no room for another full one. Whichever the coin says
+/// is trimmed, and it alone, even if the short one makes less place than the other takes.
+#[test]
+fn one_packet_is_trimmed_for_one_that_has_no_room() {
+    let flows = [flow(0, 3, 4_086, 0), flow(1, 3, 4_086, 200), flow(2, 3, 100, 400)];
+    let more = json!({"switch": {"buffer_bytes": 4_500}, "traffic": [{"kind": "flows", "list": flows}]});
+    let mut short_trimmed = 0;
+    for seed in 1..20 {
+        let outcome = run(&spec(leaf_spine(100), "ecmp", &[], merged(&more, &json!({"seed": seed}))));
+        assert_eq!(counter(&outcome, "trimmed", "packets"), 1, "seed {seed}");
+        short_trimmed += flow_column(&outcome, "nacks")[2];
+    }
+    assert!((1..19).contains(&short_trimmed), "{short_trimmed} of 19: by a coin");
+}
+
 #[test]
 fn what_has_no_room_for_its_header_is_lost_and_sent_again() {
     let more = json!({"switch": {"buffer_bytes": 8_300, "control_bytes": 128}});

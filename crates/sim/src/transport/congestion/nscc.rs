@@ -152,6 +152,10 @@ impl Controller for Nscc {
         self.bound(window);
     }
 
+    fn delay(&self) -> Span {
+        Span(self.average)
+    }
+
     fn on_trim(&mut self, config: &Config, window: &mut Window, trim: &Trimmed) {
         if config.trims_tell_rtt {
             self.learn(trim.rtt);

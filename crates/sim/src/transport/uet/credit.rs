@@ -53,6 +53,11 @@ impl Allowance {
         self.bytes > 0
     }
 
+    /// May another packet be sent when these bytes have been?
+    pub(super) fn covers(&self, wire: u32) -> bool {
+        self.bytes > i64::from(wire)
+    }
+
     pub(super) fn spend(&mut self, wire: u32) {
         self.bytes -= i64::from(wire);
     }

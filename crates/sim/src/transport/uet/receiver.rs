@@ -1,7 +1,7 @@
 //! The receiving end of a connection of Ultra Ethernet: it takes packets in any order.
 
 use super::credit::Account;
-use super::told::{Sack, get_probe, get_quanta, put_quanta};
+use super::told::{REQUEST, Sack, get_probe, get_quanta, put_quanta};
 use super::{Cut, Psn, UetConfig};
 use crate::transport::contract::{Answer, Arrival, Asks, Grant, Received, Told, TrimmedAt};
 
@@ -110,6 +110,8 @@ impl UetReceiver {
     fn take_in(&mut self, config: &UetConfig, data: &Arrival, (psn, probe): (Psn, u32)) -> Received {
         match data.trimmed {
             Some(at) => self.on_trimmed(data, psn, at),
+            // A request stands for a packet behind all that were sent: its bits tell of none.
+            None if data.len == 0 && probe == 0 => self.tell(data, self.sack(REQUEST, self.highest)),
             None if data.len == 0 => self.tell(data, Sack { probe, ..self.sack(self.expected, self.base(psn)) }),
             None => self.on_payload(config, data, psn),
         }

@@ -30,7 +30,7 @@ pub(super) struct Records {
     records: VecDeque<Record>,
     /// Those that wait to be sent again.
     queued: BTreeSet<Psn>,
-    /// All packets before this one have been sent again, or are not under way any more.
+    /// All packets before this one have been sent again, are not under way any more, or are watched over by no timer.
     first_new: Psn,
     /// Packets sent again, in the order of sending; entries of those that have arrived or were sent again since are out of
     /// date.
@@ -117,7 +117,20 @@ impl Records {
         }
     }
 
-    /// The packet that has been under way longest, and since when.
+    /// Was a packet that has not arrived sent again?
+    pub(super) fn was_sent_again(&mut self, psn: Psn) -> bool {
+        self.record(psn).is_some_and(|record| record.again > 0)
+    }
+
+    /// No timer is to watch over the [oldest](Self::oldest) packet, which was sent at `sent`, until it is sent again.
+    pub(super) fn untimed(&mut self, sent: Time, psn: Psn) {
+        if self.first_new == psn {
+            self.first_new += 1;
+        }
+        self.again.retain(|&entry| entry != (sent, psn));
+    }
+
+    /// The packet that has been under way longest, of those that a timer watches over, and since when.
     #[inline]
     pub(super) fn oldest(&mut self) -> Option<(Time, Psn)> {
         let new = self.oldest_new();

@@ -4,7 +4,7 @@ use super::config::Recovery;
 use super::credit::{Allowance, Backlog};
 use super::records::Records;
 use super::sleek::{Known, Sleek};
-use super::told::{Sack, get_quanta, put_probe, put_quanta};
+use super::told::{REQUEST, Sack, get_quanta, put_probe, put_quanta};
 use super::{Cut, Psn, UetConfig};
 use crate::packet::{ECT, RETRANSMIT, URGENT};
 use crate::transport::congestion::delivery::{self, Control};
@@ -18,25 +18,33 @@ pub struct UetSender {
     cut: Cut,
     packets: Psn,
     network_rtt: Span,
-    window: Window,
+    /// The least round trip so far.
+    pub(super) base_rtt: Span,
+    pub(super) window: Window,
     control: Control,
     records: Records,
     /// Bytes on the wire under way, by what the receiver has counted. Less than none while it is put right.
-    flight: i64,
+    pub(super) flight: i64,
     /// Bytes on the wire that the receiver has counted.
     received: u64,
     /// The first packet that the receiver has not, as far as it has said.
-    expected: Psn,
-    /// When the timer of the oldest packet expires.
-    deadline: Option<Time>,
+    pub(super) expected: Psn,
+    /// When the timer expires: that of the oldest packet, or of the one that it is held for.
+    pub(super) deadline: Option<Time>,
+    /// The packet that the timer is for, or was for last, while it need not be the oldest: since when that is under way, and
+    /// which it is.
+    pub(super) held: Option<(Time, Psn)>,
     /// Where receivers pace: what it may send; and flows that share the NIC with it.
     credit: Option<Allowance>,
     sharing: i64,
     /// A request is to be sent; and when the last one was.
-    asks: bool,
+    pub(super) asks: bool,
     asked: Option<Time>,
     /// Where losses are found without trimming.
-    sleek: Option<Box<Sleek>>,
+    pub(super) sleek: Option<Box<Sleek>>,
+    /// When the NIC is free, as far as this flow knows; and the time of a byte there, ps.
+    sent_until: Time,
+    byte_time: u64,
     counts: Counts,
 }
 
@@ -58,11 +66,15 @@ impl UetSender {
             received: 0,
             expected: 0,
             deadline: None,
+            held: None,
+            base_rtt: start.base_rtt,
             credit: config.receiver_credit.then(|| Allowance::new(config.most_window)),
             sharing: 0,
             asks: false,
             asked: None,
             sleek: (config.recovery == Recovery::Sleek).then(sleek),
+            sent_until: Time::ZERO,
+            byte_time: 8_000_000_000_000 / start.rate.max(1),
             counts: Counts::default(),
         }
     }
@@ -143,7 +155,9 @@ impl UetSender {
         self.counts.retransmits += u32::from(again);
         if self.deadline.is_none() {
             self.deadline = Some(now + config.rto);
+            self.held = self.held.map(|_| (now, psn));
         }
+        self.sent_until = now + Span(self.byte_time * u64::from(wire));
         // The last packet, or the last for now: nothing after it would call for an answer.
         let last = self.records.next() == self.packets;
         let urgent = again || last || broke || self.flight + i64::from(wire) >= self.window.cwnd as i64;
@@ -194,37 +208,45 @@ impl UetSender {
             srtt: rtt,
         };
         self.control.on_ack(&config.control, &mut self.window, &delivered);
-        self.recover(config, (now, rtt), sack);
-        self.watch(config);
+        let starts = self.records.first_queued().is_none() && now >= self.sent_until;
+        self.recover((now, rtt), self.cut.packets_by(answer.cumulative), sack);
+        if !(starts && self.restarts()) {
+            self.watch(config, now);
+        }
         Answered::Acked(Acked { newly_acked, dupack3: false, done: self.expected == self.packets })
     }
 
     /// The round trip of what made an answer, if that tells one.
     fn round_trip(&mut self, now: Time, answer: &Answer, sack: &Sack) -> Option<Span> {
         if sack.probe != 0 {
-            return self.sleek.as_ref()?.round_trip(sack.probe, now);
+            return self.sleek.as_ref()?.round_trip(sack.probe, now).map(|rtt| rtt.max(self.base_rtt));
+        }
+        if sack.psn == REQUEST {
+            // A request overtakes all data: it says nothing of an empty path.
+            return Some(now.since(self.asked?)).filter(|&rtt| rtt >= self.base_rtt);
         }
         let rtt = now.since(self.records.timed(sack.psn, answer.echo_retransmit)?);
-        if let Some(sleek) = &mut self.sleek {
-            sleek.learn(rtt);
-        }
+        self.base_rtt = self.base_rtt.min(rtt);
         Some(rtt)
     }
 
-    /// What SLEEK takes for lost waits to be sent again.
-    fn recover(&mut self, config: &UetConfig, (now, rtt): (Time, Span), sack: &Sack) {
+    /// What SLEEK takes for lost waits to be sent again. The answer has all before `expected`, which may be less than an
+    /// earlier one had.
+    fn recover(&mut self, (now, rtt): (Time, Span), expected: Psn, sack: &Sack) {
         let Some(sleek) = &mut self.sleek else { return };
         let known = Known {
             waiting: sack.waiting,
-            expected: self.expected,
+            expected,
             next: self.records.next(),
             cwnd: self.window.cwnd,
-            mss: u64::from(config.mss),
+            mss: u64::from(self.cut.mss),
+            base_rtt: self.base_rtt,
             queued: self.records.first_queued().is_some(),
         };
         sleek.hear(now, &known, known.next < self.packets);
-        if sack.probe != 0 && rtt != Span::ZERO {
-            sleek.judge(rtt, &known);
+        if sack.probe != 0 {
+            let delay = if rtt == Span::ZERO { self.control.delay() } else { Span(rtt.0 - self.base_rtt.0) };
+            sleek.judge(delay, &known);
         }
         for psn in sleek.lost(&known) {
             if self.records.flying(psn).is_some() {
@@ -274,11 +296,14 @@ impl UetSender {
             rtt: now.since(sent),
             excused: self.credit.is_some() && at == TrimmedAt::LastHop,
         };
+        if config.control.nscc.trims_tell_rtt {
+            self.base_rtt = self.base_rtt.min(trimmed.rtt);
+        }
         self.control.on_trim(&config.control, &mut self.window, &trimmed);
         self.hear();
         self.records.queue(psn);
         self.flight -= i64::from(wire);
-        self.watch(config);
+        self.watch(config, now);
         Answered::Trimmed(at)
     }
 
@@ -291,8 +316,13 @@ impl UetSender {
         if self.deadline.is_none_or(|at| at > now) {
             return None;
         }
-        let (_, psn) = self.records.oldest()?;
+        let (sent, psn) = self.records.oldest()?;
         self.counts.timeouts += 1;
+        if self.sleek.as_ref().is_some_and(|sleek| sleek.recovers()) {
+            self.leave_to_sleek(config, now, (sent, psn));
+            return Some(self.cut.seq(psn));
+        }
+        self.held = None;
         let wire = self.cut.wire(psn);
         let others_wait = self.records.first_queued().is_some();
         if others_wait {
@@ -302,17 +332,52 @@ impl UetSender {
         self.flight -= i64::from(wire);
         let mtu = u64::from(config.mss + config.header);
         self.window.cwnd = self.window.cwnd.saturating_sub(u64::from(wire)).max(mtu);
-        self.watch(config);
-        // What cannot be sent now is at least asked for, once a round trip.
+        self.watch(config, now);
+        // Where receivers pace, a request says that more waits. Else one asks for what cannot be sent now, or, if it can, for
+        // one more: the reference looks whether there is room as it has sent that packet. With a window, once a round trip.
+        let asks = if others_wait { self.credit.is_some() } else { !self.has_room_for(wire, now) };
         let recently = self.asked.is_some_and(|asked| now.since(asked) < self.network_rtt);
-        let must_wait = !self.may_send() || others_wait && self.credit.is_some();
-        self.asks = !recently && must_wait;
+        self.asks |= asks && !(recently && config.kind != delivery::Kind::None);
         Some(self.cut.seq(psn))
     }
 
-    /// Sets the timer of the oldest packet.
-    fn watch(&mut self, config: &UetConfig) {
-        self.deadline = self.records.oldest().map(|(sent, _)| sent + config.rto);
+    /// Can a packet of `wire` bytes be sent, and if the NIC takes it at once, one more?
+    fn has_room_for(&self, wire: u32, now: Time) -> bool {
+        let all = if now >= self.sent_until { 2 * wire } else { wire };
+        self.has_room(all) && self.credit.as_ref().is_none_or(|credit| credit.covers(all - wire))
+    }
+
+    /// The timer has expired while SLEEK recovers, which is to see to the oldest packet: nothing is sent. A packet that was
+    /// sent again already is so once more, with all behind it, and there is no timer until another packet goes.
+    fn leave_to_sleek(&mut self, config: &UetConfig, now: Time, (sent, psn): (Time, Psn)) {
+        self.records.untimed(sent, psn);
+        if self.records.was_sent_again(psn) {
+            if let Some(sleek) = &mut self.sleek {
+                sleek.goes_back(psn);
+            }
+            self.held = self.held.or(Some((sent, psn)));
+            self.deadline = None;
+        } else {
+            self.held = None;
+            self.watch(config, now);
+        }
+    }
+
+    /// There is no timer, and SLEEK has just queued the packet that it was for last. Where the NIC takes it at once, the timer
+    /// becomes its own.
+    fn restarts(&self) -> bool {
+        self.deadline.is_none() && self.held.is_some_and(|(_, psn)| self.records.queued().any(|queued| queued == psn))
+    }
+
+    /// Sets the timer: of the oldest packet, unless the one that it is held for is still under way.
+    fn watch(&mut self, config: &UetConfig, now: Time) {
+        if let Some((sent, psn)) = self.held {
+            if self.records.flying(psn) == Some(sent) {
+                return;
+            }
+            self.held = None;
+        }
+        self.deadline = self.records.oldest().map(|(sent, _)| (sent + config.rto).max(now));
     }
 
     pub(super) fn account(&self, counts: &mut Counts) {

@@ -8,8 +8,11 @@
 //! Then all that is not acknowledged, within a window of the first that is missing, is sent again once, whatever is
 //! under way. Recovery ends when all that had been sent at its begin has arrived.
 //!
-//! The rules and numbers are those of the reference simulator (`runSleek`, `sendProbe` and `processAck` in `uec.cpp`). One
-//! departure: the answer to a probe that is not the latest says nothing here; there it stands for the average delay.
+//! A timeout during recovery sends nothing by itself: [`Sleek::goes_back`].
+//!
+//! The rules and numbers are those of the reference simulator (`runSleek`, `sendProbe`, `rtxTimerExpired` and `processAck` in
+//! `uec.cpp`). One departure: where a probe is back before a full packet would be, the average delay takes it for none; there
+//! the average stays.
 
 use super::Psn;
 use crate::transport::congestion::nscc::{bdp, window_of};
@@ -28,7 +31,7 @@ const NEXT: u64 = 5;
 pub(super) struct Known {
     /// Packets at the receiver that wait for one before them.
     pub waiting: u32,
-    /// The first packet that the receiver has not, and the next new one.
+    /// The first packet that the receiver had not when it answered, and the next new one.
     pub expected: Psn,
     /// See `expected`.
     pub next: Psn,
@@ -36,6 +39,8 @@ pub(super) struct Known {
     pub cwnd: u64,
     /// See `cwnd`.
     pub mss: u64,
+    /// The least round trip so far.
+    pub base_rtt: Span,
     /// Some wait to be sent again.
     pub queued: bool,
 }
@@ -45,7 +50,7 @@ pub(super) struct Known {
 pub(super) struct Sleek {
     /// Bits per second.
     rate: u64,
-    /// The least round trip so far, and the queueing delay below which nothing is held up.
+    /// The least round trip when something was heard last, and the queueing delay below which nothing is held up.
     base_rtt: Span,
     target: Span,
     /// It is under way, until all before `until` have arrived. All before `again` have been sent again.
@@ -112,19 +117,15 @@ impl Sleek {
         self.probe
     }
 
-    /// The round trip of a probe, no less than that of a full packet; none of one that is not the latest.
+    /// The round trip of a probe; none of one that is not the latest.
     pub(super) fn round_trip(&self, probe: u32, now: Time) -> Option<Span> {
-        (probe == self.probe).then(|| now.since(self.probed).max(self.base_rtt))
-    }
-
-    /// A packet took this long to be answered.
-    pub(super) fn learn(&mut self, rtt: Span) {
-        self.base_rtt = self.base_rtt.min(rtt);
+        (probe == self.probe).then(|| now.since(self.probed))
     }
 
     /// Something has been heard. The next probe is that long from now, as data waits that was never sent, or only for its
     /// answer.
     pub(super) fn hear(&mut self, now: Time, known: &Known, has_new: bool) {
+        self.base_rtt = known.base_rtt;
         self.probe_at = match (has_new, known.expected < known.next) {
             (true, _) => Some(now + self.base_rtt * FIRST),
             (false, true) => Some(now + self.base_rtt + self.target),
@@ -132,9 +133,9 @@ impl Sleek {
         };
     }
 
-    /// The latest probe has been answered after a round trip of `rtt`.
-    pub(super) fn judge(&mut self, rtt: Span, known: &Known) {
-        if rtt < self.base_rtt + self.target {
+    /// A probe has been answered, which says that packets are held up for so long.
+    pub(super) fn judge(&mut self, delay: Span, known: &Known) {
+        if delay < self.target {
             (self.recovering, self.until, self.again) = (true, known.next, known.expected);
         }
     }
@@ -157,5 +158,10 @@ impl Sleek {
     /// A packet is sent again for it.
     pub(super) fn takes(&mut self, psn: Psn) {
         self.again = psn + 1;
+    }
+
+    /// A packet that was sent again for it is taken for lost once more, and so are those behind it.
+    pub(super) fn goes_back(&mut self, psn: Psn) {
+        self.again = psn;
     }
 }

@@ -210,3 +210,103 @@ fn a_probe_that_finds_no_queue_tells_of_a_loss() {
     let again: Vec<_> = std::iter::from_fn(|| send(&mut sender, &config, fast)).map(|(psn, _)| psn).collect();
     assert_eq!(again, [1, 2]);
 }
+
+/// The answer to a request or a probe.
+fn answered(receiver: &mut UetReceiver, config: &UetConfig, asks: &Outgoing) -> (Answer, Box<[u8]>) {
+    let Outgoing::Request { seq, option, .. } = asks else { panic!("no request: {asks:?}") };
+    let bare = Arrival { seq: *seq, urgent: true, ..Arrival::default() };
+    let got = Receiver::on_data(receiver, config, Time::ZERO, 0, &bare, || option);
+    (got.answers[0].expect("it is answered"), got.told.expect("with what is here").body)
+}
+
+#[test]
+fn a_timeout_while_sleek_recovers_sends_nothing_by_itself() {
+    let config = sleek();
+    let (mut sender, mut receiver) = (sender(&config, 100), receiver(&config, 100));
+    // Packets 0 and 1 are lost; with 42 packets out of order, SLEEK sends them again, and they are lost once more.
+    while send(&mut sender, &config, us(0)).is_some() {}
+    for psn in 2..44 {
+        answer(&mut sender, &mut receiver, &config, (psn, us(10)));
+        while send(&mut sender, &config, us(10)).is_some() {}
+    }
+    let wanted = us(10) + config.rto;
+    // All packets behind them arrive, so that the timer is theirs.
+    for psn in 44..84 {
+        answer(&mut sender, &mut receiver, &config, (psn, us(20)));
+        while send(&mut sender, &config, us(20)).is_some() {}
+    }
+    let before = sender.clone();
+    assert_eq!(Sender::on_timeout(&mut sender, &config, wanted, 0), Some(0), "the scheme hears of it");
+    // A probe has fallen due meanwhile.
+    assert!(matches!(Sender::next(&mut sender, &config, wanted), Some(Outgoing::Request { .. })));
+    assert_eq!(send(&mut sender, &config, wanted).filter(|&(_, flags)| flags & RETRANSMIT != 0), None);
+    assert_eq!((sender.window, sender.flight), (before.window, before.flight));
+    // There is no timer now but that of probes; the next answer has both sent again.
+    assert_eq!(sender.deadline, None);
+    answer(&mut sender, &mut receiver, &config, (84, wanted));
+    let again: Vec<_> = std::iter::from_fn(|| send(&mut sender, &config, wanted))
+        .filter(|&(_, flags)| flags & RETRANSMIT != 0)
+        .map(|(psn, _)| psn)
+        .collect();
+    assert_eq!(again[..2], [0, 1]);
+    // The timer is that of the first packet since, until that is here; then that of the oldest.
+    assert_eq!((sender.deadline, sender.held), (Some(wanted + config.rto), Some((wanted, 0))));
+    answer(&mut sender, &mut receiver, &config, (0, wanted + Span::from_us(10)));
+    assert_eq!((sender.deadline, sender.held), (Some(us(20) + config.rto), None));
+}
+
+#[test]
+fn a_sender_that_waits_asks_as_often_as_its_control_has_it() {
+    let windowed = UetConfig { kind: delivery::Kind::Constant, ..UetConfig::uet_htsim() };
+    let paced = UetConfig { kind: delivery::Kind::None, receiver_credit: true, ..UetConfig::uet_htsim() };
+    for (config, asked) in [(windowed, [true, false]), (paced, [true, true])] {
+        let mut sender = sender(&config, 100);
+        while send(&mut sender, &config, us(0)).is_some() {}
+        let asks = |sender: &mut UetSender, at| {
+            Sender::on_timeout(sender, &config, at, 0);
+            let asks = sender.asks;
+            if asks {
+                assert!(matches!(Sender::next(sender, &config, at), Some(Outgoing::Request { .. })));
+            }
+            asks
+        };
+        // The second packet expires, too: the first waits already. Only a receiver that paces is told of more.
+        let at = us(0) + config.rto;
+        assert_eq!([asks(&mut sender, at), asks(&mut sender, at)], asked);
+    }
+}
+
+#[test]
+fn the_answer_to_a_request_tells_of_no_packet_under_way() {
+    let config = UetConfig { ack_every_bytes: 1, ..UetConfig::uet_htsim() };
+    let (mut sender, mut receiver) = (sender(&config, 100), receiver(&config, 100));
+    while send(&mut sender, &config, us(0)).is_some() {}
+    let at = us(0) + config.rto;
+    Sender::on_timeout(&mut sender, &config, at, 0);
+    let asks = Sender::next(&mut sender, &config, at).expect("a request");
+    // Of those that were sent at first, packet 1 is next to be acknowledged: it is not what was answered.
+    answer(&mut sender, &mut receiver, &config, (0, at));
+    let base = sender.base_rtt;
+    let (answer, told) = answered(&mut receiver, &config, &asks);
+    Sender::on_answer(&mut sender, &config, at + Span::from_us(8), 0, &answer, || &told);
+    assert_eq!((sender.base_rtt, sender.expected), (base, 1));
+}
+
+#[test]
+fn an_early_probe_is_judged_by_the_average_delay() {
+    let config = UetConfig { kind: delivery::Kind::Nscc, ..sleek() };
+    let (mut sender, mut receiver) = (sender(&config, 3), receiver(&config, 3));
+    while send(&mut sender, &config, us(0)).is_some() {}
+    answer(&mut sender, &mut receiver, &config, (0, us(10)));
+    let mut probe = || {
+        let at = sender.sleek.as_ref().and_then(|sleek| sleek.deadline()).expect("a probe is planned");
+        Sender::on_timeout(&mut sender, &config, at, 0);
+        (at, Sender::next(&mut sender, &config, at).expect("a probe"))
+    };
+    let (_, first) = probe();
+    let (at, _) = probe();
+    // The answer to the first comes late, after the second has gone: it tells no delay, and the average is none.
+    let (reply, told) = answered(&mut receiver, &config, &first);
+    Sender::on_answer(&mut sender, &config, at, 0, &reply, || &told);
+    assert_eq!(send(&mut sender, &config, at).map(|(psn, _)| psn), Some(1));
+}

@@ -2,6 +2,9 @@
 
 use super::Psn;
 
+/// In the place of the packet that made an answer: a request did.
+pub(super) const REQUEST: Psn = Psn::MAX;
+
 /// A selective acknowledgement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sack {
