@@ -50,14 +50,16 @@ def healthy_fabric(numbers: Numbers) -> Finding:
     return Finding(
         "Where packets may come in any order and nothing is broken, spread them; how matters much less.",
         "Every scheme that gives each packet its own path leaves hashed flows far behind, for hashed flows meet on "
-        "uplinks and are trimmed there. Switches that take turns or look at their queues are a little better than "
-        "entropy values, which still meet by chance.",
+        "uplinks and are trimmed there. Switches that look at their queues are a little better than entropy values, "
+        "which still meet by chance. So do turns as uet-htsim's switches take them in three tiers: the lists of "
+        "uplinks differ by destination, and one counter goes through them all.",
         [
             within(shuffle, 1.05, *SPRAYED),
-            less(permutation, VALUE, "round_robin", "bitmap", "reps", "oblivious", "ecmp"),
-            less(reduce, VALUE, "round_robin", "bitmap", "reps", "oblivious", "ecmp"),
+            less(permutation, VALUE, "adaptive", "bitmap", "reps", "oblivious", "ecmp"),
+            less(reduce, VALUE, "adaptive", "bitmap", "reps", "oblivious", "ecmp"),
             less(permutation, VALUE, "oblivious", "ecmp", share=0.5),
-            less(permutation, "imbalance", "round_robin", "bitmap", "ecmp"),
+            less(permutation, "imbalance", "adaptive", "bitmap", "ecmp"),
+            more(reduce, VALUE, "round_robin", "adaptive", "bitmap"),
             less(permutation, TRIMS, "bitmap", "oblivious", "ecmp"),
         ],
     )
