@@ -97,7 +97,7 @@ impl Port {
         }
     }
 
-    /// Which of [`AllRules`] are its own.
+    /// Which of [`AllRules`] are its own; where switches trim all ports have the first, which ask nothing.
     #[inline(always)]
     pub fn class(&self) -> u16 {
         match self {

@@ -371,7 +371,7 @@ impl Trims for Trimmer {
             }
         };
         let free = self.line.free_at() <= now && held == 0;
-        Room::where_it(free || held + u64::from(wire) <= room)
+        Room::if_it(free || held + u64::from(wire) <= room)
     }
 
     fn take_last(&mut self, wires: &mut Wires) -> Option<(InHand, u16)> {

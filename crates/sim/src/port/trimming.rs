@@ -38,9 +38,9 @@ pub(crate) enum Room {
 }
 
 impl Room {
-    /// That of a packet that fits or does not.
+    /// There is some if a packet fits.
     #[inline]
-    pub(super) fn where_it(fits: bool) -> Room {
+    pub(super) fn if_it(fits: bool) -> Room {
         if fits { Room::Fits } else { Room::Full }
     }
 }
@@ -261,7 +261,7 @@ impl Trims for Kept {
         };
         // A free line takes any packet.
         let free = self.line.free_at() <= at.0 && self.waiting.packets == 0 && held == 0;
-        Room::where_it(free || held + u64::from(wire) <= room)
+        Room::if_it(free || held + u64::from(wire) <= room)
     }
 
     fn take_last(&mut self, _: &mut Wires) -> Option<(InHand, u16)> {
