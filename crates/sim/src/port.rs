@@ -271,7 +271,7 @@ struct Counts {
 
 /// What a port seldom counts.
 #[derive(Debug, Default)]
-struct Rare {
+pub(crate) struct Rare {
     drops: u64,
     dropped_bytes: u64,
     marks: u64,

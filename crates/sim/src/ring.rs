@@ -65,7 +65,7 @@ impl<T: Copy + Default> Ring<T> {
         prefetch::all(&self.slots[self.head as usize..end]);
     }
 
-    /// Asks memory for the last `of` ones, the first of these if they are more than so many, up to where the ring comes round.
+    /// Prefetches the last `of`, at most the first `most` of those, up to where the ring wraps.
     #[inline]
     pub fn fetch_last(&self, of: usize, most: usize) {
         let of = of.min(self.len());

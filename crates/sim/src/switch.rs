@@ -7,6 +7,7 @@ mod kept;
 mod looks;
 mod own_ports;
 mod scheme;
+mod trimming;
 mod watched;
 
 use crate::address::Address;
@@ -14,11 +15,10 @@ use crate::bank::Bank;
 use crate::control::plan_ticks;
 use crate::faults::{Frail, Step};
 use crate::ids::{NodeId, SwitchId};
-use crate::link::Wires;
 use crate::log;
 use crate::net::Net;
 use crate::packet::{InHand, Packet, Tags};
-use crate::port::{AllRules, Control, Fifo, Freed, Kept, Lane, Lanes, Port, Trimmer};
+use crate::port::{Control, Fifo, Freed, Kept, Lane, Lanes, Port, Trimmer};
 use crate::prefetch;
 use crate::series::Counted;
 use crate::shell::{Probes, Shell, take_asked};
@@ -366,30 +366,6 @@ impl Switch {
             self.enqueue(w, out, hand, admitted);
         }
         self.perform_later(w, asked);
-    }
-
-    /// Looks at what has happened before `end` at ports that commit packets as they are queued: what they mark is marked.
-    /// Returns when somebody must look next.
-    #[inline]
-    pub(crate) fn settle(&mut self, end: Time, rules: &AllRules, wires: &mut Wires) -> Time {
-        let ports = 0..self.ports.len() as u16;
-        ports.map(|out| self.settle_port(out, end - Span(1), rules, wires)).min().unwrap_or(Time::NEVER)
-    }
-
-    /// The same of one port, with what happens at `now`.
-    #[inline]
-    pub(crate) fn settle_port(&mut self, out: u16, now: Time, rules: &AllRules, wires: &mut Wires) -> Time {
-        match &mut self.ports[usize::from(out)] {
-            Port::Fifo(port) => {
-                port.settle(now, rules.of(port.class()), wires);
-                port.next_start()
-            }
-            Port::Kept(_) => Time::NEVER,
-            Port::Trims(port) => {
-                port.settle(now, wires, || self.dice.roll(out));
-                port.due()
-            }
-        }
     }
 
     /// Is there room for a packet?

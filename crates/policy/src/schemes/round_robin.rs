@@ -76,9 +76,7 @@ impl Own {
     /// A list of `n` uplinks, in any order.
     fn shuffled(n: usize, rng: &mut Rng) -> Own {
         let mut order: [u8; MOST] = core::array::from_fn(|at| at as u8);
-        for last in (1..n).rev() {
-            order.swap(last, rng.below(last as u32 + 1) as usize);
-        }
+        shuffle(&mut order[..n], rng);
         Own(order[..n].iter().rev().fold(0, |packed, &way| packed << 4 | u64::from(way)))
     }
 
@@ -237,7 +235,7 @@ fn begin(turn: &mut Turn, list: &mut [Place], host_ports: u16, rng: &mut Rng) {
 }
 
 /// Fisher and Yates: every order is as likely.
-fn shuffle(list: &mut [Place], rng: &mut Rng) {
+fn shuffle<T>(list: &mut [T], rng: &mut Rng) {
     for last in (1..list.len()).rev() {
         list.swap(last, rng.below(last as u32 + 1) as usize);
     }

@@ -24,7 +24,7 @@ use spinewise_policy::{Span, Time};
 const LARGE: usize = 1024;
 /// Blocks run where at least one node in so many has something to do.
 const BUSY: usize = 16;
-/// Memory is asked ahead where at least one node in so many has: a node with little to do needs little of what is fetched.
+/// The engine prefetches where at least one node in so many has something to do: the others need little of it.
 const DENSE: usize = 2;
 /// Windows of a stretch at most.
 const MOST_WINDOWS: u64 = 64;

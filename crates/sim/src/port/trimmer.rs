@@ -5,7 +5,7 @@
 //! that takes. Starts of data and marks are found when somebody looks: as a packet comes, and at the end of a window, before
 //! a receiver may read the mark.
 
-use super::trimming::{Instant, Room, Trimmed, Trims};
+use super::trimming::{Instant, Trims};
 use super::{Counters, Lane, Rare};
 use crate::line::Line;
 use crate::link::Wires;
@@ -361,17 +361,27 @@ impl Trimmer {
 }
 
 impl Trims for Trimmer {
-    fn room(&self, (now, _): Instant, lane: Lane, wire: u32, wires: &Wires) -> Room {
+    fn rules(&self) -> Option<&TrimRules> {
+        Some(&self.rules)
+    }
+
+    fn held(&self, (now, _): Instant, lane: Lane, wires: &Wires) -> u64 {
         let data = self.data(now, wires);
-        let (held, room) = match lane {
-            Lane::Data(_) => (data.bytes_with_sending(), self.rules.room),
+        match lane {
+            Lane::Data(_) => data.bytes_with_sending(),
             Lane::Pause | Lane::Control => {
                 let control = self.control(now, &data, wires);
-                (u64::from(control.bytes + control.sending), self.rules.control_room)
+                u64::from(control.bytes + control.sending)
             }
-        };
-        let free = self.line.free_at() <= now && held == 0;
-        Room::if_it(free || held + u64::from(wire) <= room)
+        }
+    }
+
+    fn is_idle(&self, now: Time) -> bool {
+        self.line.free_at() <= now
+    }
+
+    fn rare(&mut self) -> &mut Rare {
+        &mut self.rare
     }
 
     fn take_last(&mut self, wires: &mut Wires) -> Option<(InHand, u16)> {
@@ -387,18 +397,8 @@ impl Trims for Trimmer {
         Some((last, 0))
     }
 
-    fn trim(&mut self, at: Instant, hand: &mut InHand, wires: &Wires) -> Trimmed {
-        let trimmed = self.rules.trim(&mut hand.packet, |wire| self.room(at, Lane::Control, wire, wires));
-        self.rare.note_trimmed(trimmed);
-        trimmed
-    }
-
     fn queue_control(&mut self, now: Time, hand: &mut InHand, _: u16, wires: &mut Wires) {
         self.commit_control(now, hand, wires);
-    }
-
-    fn refuse(&mut self, bytes: u32) {
-        self.rare.refuse(bytes);
     }
 }
 
@@ -407,7 +407,7 @@ mod tests {
     use super::*;
     use crate::ids::{LinkId, NodeId, Table};
     use crate::packet::{CE, Clock, ECT};
-    use crate::port::Freed;
+    use crate::port::{Freed, Room, Trimmed};
     use crate::ramp::Ramp;
     use crate::trimming::Cut;
     use spinewise_policy::Kind;

@@ -6,7 +6,7 @@
 //! Which of two is trimmed, the packet that arrives or the last that waits, a fair coin says. A packet is marked when it has
 //! been sent, by the data that waits then.
 
-use super::{Found, Freed, Kept, Lane};
+use super::{Found, Freed, Kept, Lane, Rare};
 use crate::link::Wires;
 use crate::packet::{BARE, ECT, InHand, LAST_HOP, Packet};
 use crate::trimming::{Cut, TrimRules};
@@ -37,14 +37,6 @@ pub(crate) enum Room {
     Full,
 }
 
-impl Room {
-    /// There is some if a packet fits.
-    #[inline]
-    pub(super) fn if_it(fits: bool) -> Room {
-        if fits { Room::Fits } else { Room::Full }
-    }
-}
-
 /// A packet that has lost its payload, or all of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trimmed {
@@ -58,20 +50,49 @@ pub(crate) enum Trimmed {
 
 /// What a port does for which a coin decides who is trimmed.
 pub(crate) trait Trims {
-    /// Is there room for a packet of `wire` bytes in this lane?
-    fn room(&self, at: Instant, lane: Lane, wire: u32, wires: &Wires) -> Room;
+    /// By what rules, if it trims.
+    fn rules(&self) -> Option<&TrimRules>;
+
+    /// Bytes that a packet for this lane finds, what is on the line included.
+    fn held(&self, at: Instant, lane: Lane, wires: &Wires) -> u64;
+
+    /// Is the line free, and does nothing wait for it?
+    fn is_idle(&self, now: Time) -> bool;
+
+    /// What it counts of packets without room.
+    fn rare(&mut self) -> &mut Rare;
 
     /// Takes the data packet that was queued last, if one waits, and the port it came by.
     fn take_last(&mut self, wires: &mut Wires) -> Option<(InHand, u16)>;
 
-    /// Trims the packet in hand, which then is control and is still to be queued.
-    fn trim(&mut self, at: Instant, hand: &mut InHand, wires: &Wires) -> Trimmed;
-
     /// Queues control for which there is room, which came by this port.
     fn queue_control(&mut self, now: Time, hand: &mut InHand, came_by: u16, wires: &mut Wires);
 
+    /// Is there room for a packet of `wire` bytes in this lane?
+    fn room(&self, at: Instant, lane: Lane, wire: u32, wires: &Wires) -> Room {
+        let Some(rules) = self.rules() else { return Room::Fits };
+        let room = match lane {
+            Lane::Data(_) => rules.room,
+            Lane::Pause | Lane::Control => rules.control_room,
+        };
+        let held = self.held(at, lane, wires);
+        // A free line takes any packet.
+        let fits = held + u64::from(wire) <= room || (held == 0 && self.is_idle(at.0));
+        if fits { Room::Fits } else { Room::Full }
+    }
+
+    /// Trims the packet in hand, which then is control and is still to be queued.
+    fn trim(&mut self, at: Instant, hand: &mut InHand, wires: &Wires) -> Trimmed {
+        let room = |wire| self.room(at, Lane::Control, wire, wires);
+        let trimmed = self.rules().map_or(Trimmed::Never, |rules| rules.trim(&mut hand.packet, room));
+        self.rare().note_trimmed(trimmed);
+        trimmed
+    }
+
     /// Counts a packet of `bytes` that found no room.
-    fn refuse(&mut self, bytes: u32);
+    fn refuse(&mut self, bytes: u32) {
+        self.rare().refuse(bytes);
+    }
 }
 
 impl TrimRules {
@@ -250,18 +271,27 @@ impl Kept {
 }
 
 impl Trims for Kept {
-    fn room(&self, at: Instant, lane: Lane, wire: u32, wires: &Wires) -> Room {
-        let Some(trimming) = &self.lanes.trimming else { return Room::Fits };
-        let (held, room) = match lane {
-            Lane::Data(_) => (self.data(trimming, at.0), trimming.rules.room),
+    fn rules(&self) -> Option<&TrimRules> {
+        self.lanes.trimming.as_ref().map(|trimming| &trimming.rules)
+    }
+
+    fn held(&self, at: Instant, lane: Lane, wires: &Wires) -> u64 {
+        let Some(trimming) = &self.lanes.trimming else { return 0 };
+        match lane {
+            Lane::Data(_) => self.data(trimming, at.0),
             Lane::Pause | Lane::Control => {
                 let (waiting, sending) = self.control(trimming, at, wires);
-                (waiting + sending, trimming.rules.control_room)
+                waiting + sending
             }
-        };
-        // A free line takes any packet.
-        let free = self.line.free_at() <= at.0 && self.waiting.packets == 0 && held == 0;
-        Room::if_it(free || held + u64::from(wire) <= room)
+        }
+    }
+
+    fn is_idle(&self, now: Time) -> bool {
+        self.line.free_at() <= now && self.waiting.packets == 0
+    }
+
+    fn rare(&mut self) -> &mut Rare {
+        &mut self.counts.rare
     }
 
     fn take_last(&mut self, _: &mut Wires) -> Option<(InHand, u16)> {
@@ -270,23 +300,12 @@ impl Trims for Kept {
         Some((hand, in_port))
     }
 
-    fn trim(&mut self, at: Instant, hand: &mut InHand, wires: &Wires) -> Trimmed {
-        let Some(Trimming { rules, .. }) = &self.lanes.trimming else { return Trimmed::Never };
-        let trimmed = rules.trim(&mut hand.packet, |wire| self.room(at, Lane::Control, wire, wires));
-        self.counts.rare.note_trimmed(trimmed);
-        trimmed
-    }
-
     fn queue_control(&mut self, now: Time, hand: &mut InHand, came_by: u16, wires: &mut Wires) {
         if self.commits_control {
             self.commit_control(now, hand, wires);
         } else {
             self.keep(Lane::Control, hand, came_by, Found::default());
         }
-    }
-
-    fn refuse(&mut self, bytes: u32) {
-        self.counts.refuse(bytes);
     }
 }
 

@@ -14,7 +14,7 @@ const PACKETS: usize = 3;
 /// Bodies of packets, which lie anywhere.
 const BODIES: usize = 6;
 
-/// For so many nodes behind the one at work something is asked.
+/// How many nodes behind the one at work are prefetched for.
 pub(super) const AHEAD: usize = 4;
 
 /// Asks for what the nodes of `todo` need until `end`. The first is at work.
@@ -30,6 +30,7 @@ pub(super) fn fetch_ahead(sim: &Sim<'_>, todo: &[NodeId], end: Time) {
 /// Asks for what has come to the nodes of `todo` since they were at work, and comes from afar.
 #[inline]
 pub(super) fn fetch_news(sim: &Sim<'_>, todo: &[NodeId], end: Time) {
+    // As far ahead as `fetch_ahead` asks for bodies.
     if let Some(&node) = todo.get(2)
         && sim.net.topology.as_host(node).is_some()
     {

@@ -133,7 +133,7 @@ impl Sleek {
         };
     }
 
-    /// A probe has been answered, which says that packets are held up for so long.
+    /// A probe has been answered: packets are delayed by this much.
     pub(super) fn judge(&mut self, delay: Span, known: &Known) {
         if delay < self.target {
             (self.recovering, self.until, self.again) = (true, known.next, known.expected);

@@ -1,0 +1,116 @@
+//! What finds no room at ports that trim, and marks that are decided when a packet is on the link already.
+
+use super::kept::Admitted;
+use super::{Switch, drop_packet};
+use crate::link::Wires;
+use crate::packet::InHand;
+use crate::port::{AllRules, Found, Instant, Lane, Port, Room, Trimmed, Trims};
+use crate::world::World;
+use spinewise_policy::{Span, Time};
+
+/// Trims a packet and notes it. Is its header to be queued?
+fn trim(w: &mut World<'_>, port: &mut impl Trims, at: Instant, hand: &mut InHand) -> bool {
+    match port.trim(at, hand, &w.wires) {
+        Trimmed::By(cut) => {
+            w.log.trimmed.add(cut);
+            true
+        }
+        Trimmed::HeaderLost | Trimmed::Never => {
+            port.refuse(u32::from(hand.packet.wire));
+            false
+        }
+    }
+}
+
+/// Is there room for a packet of this lane at a port that trims? If not, a coin says whether it loses its payload, or the one
+/// that was queued last does. Where it is queued, if it is.
+fn admit_or_trim(
+    w: &mut World<'_>,
+    port: &mut impl Trims,
+    at: Instant,
+    (lane, hand): (Lane, &mut InHand),
+    roll: impl FnOnce() -> f64,
+) -> Option<Lane> {
+    let wire = u32::from(hand.packet.wire);
+    if port.room(at, lane, wire, &w.wires) == Room::Fits {
+        return Some(lane);
+    }
+    if lane == Lane::Control {
+        port.refuse(wire);
+        return None;
+    }
+    let last = if roll() < 0.5 { port.take_last(&mut w.wires) } else { None };
+    if let Some((mut last, came_by)) = last {
+        if trim(w, port, at, &mut last) {
+            port.queue_control(w.now, &mut last, came_by, &mut w.wires);
+        } else {
+            drop_packet(w, &last.packet);
+        }
+        // It has made place, even if it was shorter: the room is exceeded then.
+        return Some(lane);
+    }
+    trim(w, port, at, hand).then_some(Lane::Control)
+}
+
+impl Switch {
+    /// Queues a packet for which there is no room beyond doubt, at a port that trims; or drops it.
+    #[cold]
+    pub(super) fn queue_or_trim(&mut self, w: &mut World<'_>, (in_port, out): (u16, u16), hand: &mut InHand) {
+        match self.admit_or_trim(w, (in_port, out), hand) {
+            Some(admitted) => self.keep(w, out, hand, admitted),
+            None => drop_packet(w, &hand.packet),
+        }
+    }
+
+    /// Is there room for a packet at a port that trims what finds none?
+    pub(super) fn admit_or_trim(
+        &mut self,
+        w: &mut World<'_>,
+        (in_port, out): (u16, u16),
+        hand: &mut InHand,
+    ) -> Option<Admitted> {
+        let at = (w.now, self.freed(out));
+        let roll = || self.dice.roll(out);
+        let lane = match &mut self.ports[usize::from(out)] {
+            Port::Fifo(_) => return None,
+            Port::Kept(port) => {
+                let lane = port.lanes().lane_of(&hand.packet);
+                port.note_queue(match lane {
+                    Lane::Data(_) => port.lanes().bytes(lane),
+                    Lane::Pause | Lane::Control => port.control_waiting(at, &w.wires),
+                });
+                admit_or_trim(w, port, at, (lane, hand), roll)?
+            }
+            Port::Trims(port) => {
+                let lane = if hand.packet.is_control() { Lane::Control } else { Lane::Data(0) };
+                port.note_found(w.now, lane, &w.wires);
+                admit_or_trim(w, port, at, (lane, hand), roll)?
+            }
+        };
+        Some(Admitted { lane, in_port, found: Found::default() })
+    }
+
+    /// Looks at what has happened before `end` at ports that commit packets as they are queued: what they mark is marked.
+    /// Returns when somebody must look next.
+    #[inline]
+    pub(crate) fn settle(&mut self, end: Time, rules: &AllRules, wires: &mut Wires) -> Time {
+        let ports = 0..self.ports.len() as u16;
+        ports.map(|out| self.settle_port(out, end - Span(1), rules, wires)).min().unwrap_or(Time::NEVER)
+    }
+
+    /// The same of one port, with what happens at `now`.
+    #[inline]
+    pub(crate) fn settle_port(&mut self, out: u16, now: Time, rules: &AllRules, wires: &mut Wires) -> Time {
+        match &mut self.ports[usize::from(out)] {
+            Port::Fifo(port) => {
+                port.settle(now, rules.of(port.class()), wires);
+                port.next_start()
+            }
+            Port::Kept(_) => Time::NEVER,
+            Port::Trims(port) => {
+                port.settle(now, wires, || self.dice.roll(out));
+                port.due()
+            }
+        }
+    }
+}
