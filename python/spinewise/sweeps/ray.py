@@ -108,7 +108,7 @@ class Ray:
                         submit(islice(work, max(0, room(ray) - len(self.pending))))
                         yield done
             finally:
-                self.cancel(ray)
+                self.stop(ray, head)
 
     def ended(self, ray: ModuleType, head: Head) -> Iterator[tuple[Work, Done]]:
         """What has ended, after a second at the most."""
@@ -143,12 +143,22 @@ class Ray:
         died = Failure.of(error)
         return Done(piece.number, failure=Failure(f"{type(error).__name__}: {first_line(text)}", died.trace))
 
-    def cancel(self, ray: ModuleType) -> None:
-        """Stop what is under way."""
-        for ref in self.pending:
+    def stop(self, ray: ModuleType, head: Head) -> None:
+        """End what is under way, where it does not end with our connection.
+
+        Ray 2.60 aborts this process if a task is cancelled just as it ends: between the release of its lock on a reply
+        and the note that the task is complete, a cancel notes it as failed (`NormalTaskSubmitter::PushNormalTask`). So
+        nothing is cancelled without need, and what ends by itself has time to.
+        """
+        under_way = list(self.pending)
+        self.pending.clear()
+        if not head.borrowed or not under_way:
+            return
+        with suppress(ray.exceptions.RayError):
+            _, under_way = ray.wait(under_way, num_returns=len(under_way), timeout=LOOK_SECONDS)
+        for ref in under_way:
             with suppress(Exception):
                 ray.cancel(ref, force=True)
-        self.pending.clear()
 
 
 def remote(content: bytes, asker: Identity, folder: str) -> Done:
@@ -167,11 +177,13 @@ class Head:
     Attributes:
         name: what it is called in messages.
         place: host and port.
+        borrowed: this process was connected with it before, and stays so.
         seen: when it last answered.
     """
 
     name: str
     place: tuple[str, int]
+    borrowed: bool
     looked: float = 0.0
     seen: float = field(default_factory=time.monotonic)
 
@@ -225,7 +237,7 @@ def connected(ray: ModuleType, address: str | None, jobs: int | None) -> Iterato
         SpecError: there is none, or it is of another version of Ray or Python.
     """
     if ray.is_initialized():
-        yield head_of(ray, address)
+        yield head_of(ray, address, borrowed=True)
         return
     wanted = address or os.environ.get("RAY_ADDRESS") or None
     if wanted is not None and wanted != "auto":
@@ -246,7 +258,7 @@ def connected(ray: ModuleType, address: str | None, jobs: int | None) -> Iterato
         finally:
             keep()
         try:
-            yield head_of(ray, wanted)
+            yield head_of(ray, wanted, borrowed=False)
         finally:
             ray.shutdown()
 
@@ -298,11 +310,11 @@ def check_address(wanted: str) -> None:
         raise SpecError(ADDRESS, wanted, ALLOWED, "nothing answers there")
 
 
-def head_of(ray: ModuleType, wanted: str | None) -> Head:
+def head_of(ray: ModuleType, wanted: str | None, *, borrowed: bool) -> Head:
     """The head of the cluster that this process is connected with."""
     found = str(ray.get_runtime_context().gcs_address)
     host, _, port = found.rpartition(":")
-    return Head(found if wanted in (None, "auto") else str(wanted), (host, int(port)))
+    return Head(found if wanted in (None, "auto") else str(wanted), (host, int(port)), borrowed)
 
 
 def room(ray: ModuleType) -> int:
