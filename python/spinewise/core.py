@@ -145,8 +145,12 @@ def topology(spec: Mapping[str, object]) -> Fabric:
         raise translated(error) from None
 
 
-def run(resolved: Spec, progress: ProgressHook | None = None, trace: Sequence[int] | None = None) -> RawOutcome:
+def run(
+    resolved: Spec, progress: ProgressHook | None = None, trace: Sequence[int] | None = None, threads: int = 1
+) -> RawOutcome:
     """Simulate a resolved spec with the interpreter detached; with `trace`, choices of these flows are traced.
+
+    So many threads work at it; a run that is traced, or cannot be parted, is one thread's.
 
     Under a scheme written in Python the interpreter stays: such runs take turns, however many threads there are.
 
@@ -155,7 +159,7 @@ def run(resolved: Spec, progress: ProgressHook | None = None, trace: Sequence[in
     core = engine()
     try:
         watch = watcher(resolved, progress)
-        return cast("RawOutcome", core.run(encode(resolved), watch, means(), trace, own_schemes(resolved)))
+        return cast("RawOutcome", core.run(encode(resolved), watch, means(threads), trace, own_schemes(resolved)))
     except core.SpecError as error:
         raise translated(error) from None
     except core.SchemeError as error:
@@ -175,10 +179,10 @@ def validate(resolved: Spec, progress: ProgressHook | None = None) -> Checked:
     return cast(Checked, json.loads(told))
 
 
-def means() -> str:
+def means(threads: int = 1) -> str:
     """What a run may take of this machine, as the engine wants it."""
     memory = free_memory()
-    return encode({} if memory is None else {"memory": memory})
+    return encode({"threads": threads} if memory is None else {"threads": threads, "memory": memory})
 
 
 def watcher(resolved: Spec, progress: ProgressHook | None) -> Callable[[int, int, int], object] | None:

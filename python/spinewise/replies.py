@@ -234,6 +234,7 @@ class Timed(TypedDict):
     name: str
     reference_ns: float
     hosts: NotRequired[int]
+    threads: NotRequired[int]
     packet_hops: NotRequired[int]
     seconds: NotRequired[float]
     packet_hops_per_s: NotRequired[float]

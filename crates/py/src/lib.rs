@@ -243,6 +243,7 @@ fn read_tuning(text: Option<&str>) -> PyResult<Tuning> {
         commit_at_start: value["commit_at_start"].as_bool().unwrap_or(false),
         all_hooks: value["all_hooks"].as_bool().unwrap_or(false),
         memory: value["memory"].as_u64(),
+        threads: value["threads"].as_u64().map_or(1, |threads| usize::try_from(threads).unwrap_or(usize::MAX)),
     })
 }
 

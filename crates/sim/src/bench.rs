@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use spinewise_policy::Rng;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::num::NonZero;
 use std::time::Instant;
 
 /// A case: its name and the spec it runs.
@@ -128,7 +129,7 @@ struct Measured {
 
 /// Runs the cases whose name contains `only` (and, if asked for by name, `packet_size` or `decisions`), `rounds` times
 /// each, at `share` of their full length (1 takes at least 3 s a round on a fast core). Returns the list that `spinewise
-/// bench --json` prints; the best round counts. `reference` runs nothing but the reference loop, once.
+/// bench --json` prints; the best round counts. Large cases are run by all processors too. `reference` runs nothing but the reference loop, once.
 ///
 /// # Panics
 /// If a case retransmits: then it measured something else.
@@ -139,8 +140,8 @@ pub fn run(only: &str, rounds: u32, share: f64) -> Value {
     let chosen: Vec<&Case> = CASES.iter().filter(|case| case.name.contains(only)).collect();
     // Before anything else has run, so that no freed memory hides what they take.
     let idle: Vec<u64> = chosen.iter().map(|case| idle_host_bytes(case)).collect();
-    let mut list: Vec<Value> =
-        chosen.iter().zip(idle).map(|(case, idle)| run_case(case, idle, rounds.max(1), share)).collect();
+    let by_threads = chosen.iter().zip(idle).flat_map(|(case, idle)| threads_for(case).map(move |n| (case, (n, idle))));
+    let mut list: Vec<Value> = by_threads.map(|(case, by)| run_case(case, by, rounds.max(1), share)).collect();
     if only.contains("decisions") {
         list.extend(decisions::run(rounds.max(1), share, || reference_ns(0.01 * share)));
     }
@@ -149,6 +150,16 @@ pub fn run(only: &str, rounds: u32, share: f64) -> Value {
         list.push(packet_size::<Packet>(rounds.max(1), share));
     }
     Value::Array(list)
+}
+
+/// Hosts of a case that is worth more than one thread.
+const LARGE: u32 = 1000;
+
+/// By how many threads a case is run.
+fn threads_for(case: &Case) -> impl Iterator<Item = usize> {
+    let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let all = (case.fabric.hosts() >= LARGE && processors > 1).then_some(processors);
+    std::iter::once(1).chain(all)
 }
 
 /// A packet of half a cache line.
@@ -201,19 +212,20 @@ fn packet_size<P: Copy + Default>(rounds: u32, share: f64) -> Value {
     })
 }
 
-fn run_case(case: &Case, idle: u64, rounds: u32, share: f64) -> Value {
+fn run_case(case: &Case, (threads, idle): (usize, u64), rounds: u32, share: f64) -> Value {
     let hosts = case.fabric.hosts();
     let (mut best, mut reference) = (f64::INFINITY, f64::INFINITY);
     let mut last = Measured { seconds: 0.0, hops: 0, events: 0 };
     reset_peak_memory();
     for _ in 0..rounds {
         reference = reference.min(reference_ns(3.0 * share));
-        last = measure(case, share);
+        last = measure(case, threads, share);
         best = best.min(last.seconds);
     }
     json!({
         "name": case.name,
         "hosts": hosts,
+        "threads": threads,
         "packet_hops": last.hops,
         "seconds": best,
         "packet_hops_per_s": last.hops as f64 / best,
@@ -227,10 +239,11 @@ fn run_case(case: &Case, idle: u64, rounds: u32, share: f64) -> Value {
 }
 
 #[allow(clippy::disallowed_methods)] // this module measures wall time; it decides no result
-fn measure(case: &Case, share: f64) -> Measured {
+fn measure(case: &Case, threads: usize, share: f64) -> Measured {
     let spec = resolve(&case.spec(share)).unwrap_or_else(|error| panic!("the bench's own spec is refused: {error}"));
     let began = Instant::now();
-    let outcome = simulate(&spec, Tuning::default(), &mut |_| true).unwrap_or_else(|failure| panic!("{failure:?}"));
+    let tuning = Tuning { threads, ..Tuning::default() };
+    let outcome = simulate(&spec, tuning, &mut |_| true).unwrap_or_else(|failure| panic!("{failure:?}"));
     let seconds = began.elapsed().as_secs_f64();
     let retransmits: u32 = outcome.records.iter().map(|record| record.retransmits).sum();
     assert_eq!(retransmits, 0, "a case that retransmits measures something else");

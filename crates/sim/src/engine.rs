@@ -4,12 +4,13 @@
 //! * [`events`]: one global heap of the next arrival of each link and the next plan of each node. Slower and simpler;
 //!   the oracle of the other, and the engine for links without delay.
 //!
-//! Two more follow a program in the order of events too, and so have other results: [`planned`] ns-3, [`htsim`] htsim.
+//! [`parts`] has several threads run the first. Two more follow a program in the order of events too, and so have other results: [`planned`] ns-3, [`htsim`] htsim.
 //!
 //! All stop on a time grid that stands in the spec, never at an engine's own boundary.
 
 pub mod events;
 pub mod htsim;
+pub mod parts;
 pub mod planned;
 mod plans;
 pub mod windows;
@@ -224,6 +225,35 @@ impl Sim<'_> {
 /// When no data has arrived anywhere for this long, the engine checks whether any still can.
 const PATIENCE: Span = Span::from_ms(1);
 
+/// All of a run, as the grid asks about it.
+trait Whole {
+    /// Nothing more will happen to any flow that ends by itself.
+    fn all_done(&self) -> bool;
+
+    /// Data packets that have arrived.
+    fn arrived(&self) -> u64;
+
+    /// Do pauses wait for each other at this instant?
+    ///
+    /// # Errors
+    /// [`Interrupted`]: a thread is gone whose part would have to be looked at.
+    fn is_locked(&mut self, at: Time) -> Result<bool, Interrupted>;
+}
+
+impl Whole for Sim<'_> {
+    fn all_done(&self) -> bool {
+        self.world.flows.all_done()
+    }
+
+    fn arrived(&self) -> u64 {
+        self.world.log.arrived
+    }
+
+    fn is_locked(&mut self, at: Time) -> Result<bool, Interrupted> {
+        Ok(deadlock::find(&self.switches, &self.net.topology, at).is_some())
+    }
+}
+
 /// The grid: where a run may end.
 #[derive(Clone, Copy, Debug)]
 struct Grid {
@@ -251,19 +281,22 @@ impl Grid {
     }
 
     /// Everything before `now` has been done, and nothing is planned between. Did the run end, and when?
-    fn over(&mut self, now: Time, sim: &Sim) -> Option<Time> {
+    ///
+    /// # Errors
+    /// As [`Whole::is_locked`].
+    fn over(&mut self, now: Time, whole: &mut impl Whole) -> Result<Option<Time>, Interrupted> {
         if now >= self.next {
-            if self.limits.flows_done && sim.world.flows.all_done() {
-                return Some(self.next.min(self.limits.until));
+            if self.limits.flows_done && whole.all_done() {
+                return Ok(Some(self.next.min(self.limits.until)));
             }
             if self.may_lock
-                && let Some(at) = self.locked(now, sim)
+                && let Some(at) = self.locked(now, whole)?
             {
-                return Some(at);
+                return Ok(Some(at));
             }
             self.next = self.after(now);
         }
-        (now >= self.limits.until).then_some(self.limits.until)
+        Ok((now >= self.limits.until).then_some(self.limits.until))
     }
 
     /// The first instant of the grid after `now`.
@@ -275,15 +308,16 @@ impl Grid {
     /// The first instant of the grid up to `now` at which no data has arrived for long, and none can, as pauses wait
     /// for each other. What does not change between two events is looked at as of the grid's instants between them: so
     /// it makes no difference how often an engine asks.
-    fn locked(&mut self, now: Time, sim: &Sim) -> Option<Time> {
-        if sim.world.log.arrived != self.arrived {
-            self.arrived = sim.world.log.arrived;
+    fn locked(&mut self, now: Time, whole: &mut impl Whole) -> Result<Option<Time>, Interrupted> {
+        let arrived = whole.arrived();
+        if arrived != self.arrived {
+            self.arrived = arrived;
             self.quiet_since = self.next;
         }
         let patient = self.after(self.quiet_since + PATIENCE - Span(1));
         let at = self.next.max(patient);
-        (at <= now && at < self.limits.until && deadlock::find(&sim.switches, &sim.net.topology, at).is_some())
-            .then_some(at)
+        let looks = at <= now && at < self.limits.until;
+        Ok((looks && whole.is_locked(at)?).then_some(at))
     }
 
     /// A window must not reach beyond this.

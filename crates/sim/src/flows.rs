@@ -53,6 +53,64 @@ pub struct Record {
     pub received: u64,
 }
 
+impl Record {
+    /// Adds what another thread has noted of the same flow: of each field, at most one of them has noted anything.
+    pub fn add(&mut self, other: &Record) {
+        let Record {
+            fct,
+            sender_fct,
+            close_fct,
+            packets,
+            retransmits,
+            timeouts,
+            fast_retransmits,
+            dupack3_events,
+            nacks,
+            cnps,
+            out_of_order,
+            marks,
+            spurious_retransmits,
+            path_changes,
+            reroutes,
+            arrived,
+            received,
+        } = self;
+        for (own, more) in
+            [(fct, other.fct), (sender_fct, other.sender_fct), (close_fct, other.close_fct), (received, other.received)]
+        {
+            *own += more;
+        }
+        for (own, more) in [
+            (packets, other.packets),
+            (retransmits, other.retransmits),
+            (timeouts, other.timeouts),
+            (fast_retransmits, other.fast_retransmits),
+            (dupack3_events, other.dupack3_events),
+            (nacks, other.nacks),
+            (cnps, other.cnps),
+            (out_of_order, other.out_of_order),
+            (marks, other.marks),
+            (spurious_retransmits, other.spurious_retransmits),
+            (path_changes, other.path_changes),
+            (reroutes, other.reroutes),
+            (arrived, other.arrived),
+        ] {
+            *own += more;
+        }
+    }
+}
+
+impl Record {
+    /// Lets its times count from another instant; those that have not come yet stay 0.
+    pub fn shift(&mut self, to: impl Fn(u64) -> u64) {
+        for time in [&mut self.fct, &mut self.sender_fct, &mut self.close_fct] {
+            if *time > 0 {
+                *time = to(*time);
+            }
+        }
+    }
+}
+
 /// All flows of a run.
 #[derive(Debug)]
 pub struct Flows {

@@ -16,6 +16,14 @@ const BODIES_OF_LINES: usize = 6;
 /// A packet in flight, with when it left if its sender has noted that.
 pub(crate) type Flying = (InHand, Option<Time>);
 
+/// A packet on its way from one part of a run to another: on which link, itself, and when it left if that is noted.
+#[derive(Debug)]
+pub struct Carried {
+    link: LinkId,
+    hand: InHand,
+    left: Option<Time>,
+}
+
 /// What is in flight on one link: where it lies fits into one line of the cache.
 #[derive(Debug, Default)]
 #[repr(align(64))]
@@ -225,6 +233,34 @@ impl Wires {
             earliest = earliest.min(*head);
         }
         earliest
+    }
+
+    /// Takes off a link what arrives before `end`, to be [brought](Self::bring) to where its receiver is worked at.
+    pub fn carry_off(&mut self, link: LinkId, end: Time, into: &mut Vec<Carried>) {
+        while self.heads[link.index()] < end {
+            let mut hand = InHand::default();
+            self.pop(link, &mut hand);
+            let left = self.starts.get_mut(&link).and_then(VecDeque::pop_front);
+            into.push(Carried { link, hand, left });
+        }
+    }
+
+    /// Puts on a link what was [carried off](Self::carry_off) it elsewhere, where it was counted.
+    pub fn bring(&mut self, Carried { link, mut hand, left }: Carried) {
+        let at = hand.packet.at;
+        self.push(link, &mut hand, at);
+        self.hops -= 1;
+        if let Some(left) = left {
+            self.note_start(link, left);
+        }
+    }
+
+    /// Makes what is in flight on a link what it is in `other`.
+    pub fn take_up(&mut self, link: LinkId, other: &mut Wires) {
+        std::mem::swap(&mut self.flights[link.index()], &mut other.flights[link.index()]);
+        self.heads[link.index()] = other.heads[link.index()];
+        self.starts.remove(&link);
+        self.starts.extend(other.starts.remove_entry(&link));
     }
 
     /// Everything still in flight.

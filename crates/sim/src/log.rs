@@ -127,6 +127,42 @@ pub struct Log {
 }
 
 impl Log {
+    /// Adds what another thread has written of the same run.
+    pub fn add(&mut self, other: Log) {
+        let accounts = [
+            (&mut self.created, other.created),
+            (&mut self.delivered, other.delivered),
+            (&mut self.dropped, other.dropped),
+            (&mut self.lost, other.lost),
+            (&mut self.trimmed, other.trimmed),
+            (&mut self.consumed, other.consumed),
+            (&mut self.probes, other.probes),
+            (&mut self.messages, other.messages),
+            (&mut self.pauses, other.pauses),
+            (&mut self.acks, other.acks),
+            (&mut self.handshakes, other.handshakes),
+        ];
+        for (own, more) in accounts {
+            own.packets += more.packets;
+            own.bytes += more.bytes;
+        }
+        let numbers = [
+            (&mut self.lost_in_switches, other.lost_in_switches),
+            (&mut self.header_bytes, other.header_bytes),
+            (&mut self.arrived, other.arrived),
+            (&mut self.resequenced.held, other.resequenced.held),
+            (&mut self.resequenced.timeouts, other.resequenced.timeouts),
+            (&mut self.resequenced.overflows, other.resequenced.overflows),
+            (&mut self.unroutable, other.unroutable),
+            (&mut self.events, other.events),
+        ];
+        for (own, more) in numbers {
+            *own += more;
+        }
+        self.points.extend(other.points);
+        self.full |= other.full;
+    }
+
     /// Notes a point.
     pub fn point(&mut self, time: Time, series: u16, entity: u32, value: f64) {
         if self.points.len() < self.points.capacity() || self.finds_room() {

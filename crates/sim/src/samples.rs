@@ -110,6 +110,19 @@ impl Samples {
         self.active[node] = true;
     }
 
+    /// Makes what has been seen at these nodes what another thread has seen there, which took its samples of them.
+    pub fn take_up(&mut self, net: &Net, nodes: impl Iterator<Item = NodeId>, mut other: Samples) {
+        for node in nodes {
+            for port in 0..net.topology.ports(node) {
+                let place = net.topology.in_link(node, port).index();
+                std::mem::swap(&mut self.seen[place], &mut other.seen[place]);
+            }
+            if let Some(switch) = net.topology.as_switch(node) {
+                self.balance.take_up(switch, &mut other.balance);
+            }
+        }
+    }
+
     /// Takes all samples up to `until`, before which everything has been done.
     pub fn catch_up(&mut self, until: Time, of: &State<'_>) {
         while self.next <= until {

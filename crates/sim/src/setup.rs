@@ -28,6 +28,7 @@ use spinewise_policy::{Shape, Span, Tier, Time};
 
 pub(crate) mod memory;
 mod paths;
+mod threads;
 
 /// Choices that must not change any result; tests turn them.
 #[derive(Clone, Copy, Debug, Default)]
@@ -42,6 +43,8 @@ pub struct Tuning {
     pub all_hooks: bool,
     /// Memory that a run may take, bytes: what does not fit is refused.
     pub memory: Option<u64>,
+    /// Threads that work at the run, if it can be parted; one if 0.
+    pub threads: usize,
 }
 
 /// Everything a spec describes, at time zero: fixed facts, and what a run changes.
@@ -162,17 +165,23 @@ impl<'n> Sim<'n> {
         if spec.run.engine == EngineKind::Htsim {
             return htsim::run(self, watch);
         }
+        match self.window(spec, tuning) {
+            Some(window) => windows::run(self, window, watch),
+            None => events::run(self, watch),
+        }
+    }
+
+    /// How long windows may be; none where the engine of events runs.
+    fn window(&self, spec: &Spec, tuning: Tuning) -> Option<Span> {
         let lookahead = self.net.topology.shortest_delay();
         let window = Span(spec.run.window.map_or(lookahead, |window| window.min(lookahead)).0.min(MOST_WINDOW));
         let window = Span((window.0 / tuning.window_divisor.max(1)).max(1));
-        let events = match tuning.engine.unwrap_or(spec.run.engine) {
-            EngineKind::Events => true,
-            EngineKind::Windows | EngineKind::Auto | EngineKind::Htsim => lookahead == Span::ZERO,
-        };
+        if tuning.engine.unwrap_or(spec.run.engine) == EngineKind::Events || lookahead == Span::ZERO {
+            return None;
+        }
         let window = self.world.flows.operations.least_delay().map_or(window, |least| window.min(least));
         // A window must be short enough for what happens by the clock not to fill it for ever.
-        let window = window.min(self.shortest_period().map_or(window, |period| period * MOST_PERIODS));
-        if events { events::run(self, watch) } else { windows::run(self, window, watch) }
+        Some(window.min(self.shortest_period().map_or(window, |period| period * MOST_PERIODS)))
     }
 
     /// Runs to the end, as [`Sim::run`].
@@ -180,13 +189,12 @@ impl<'n> Sim<'n> {
     /// # Errors
     /// [`Failure`]: the caller stopped the run, or its series outgrew the memory.
     pub fn finish(&mut self, spec: &Spec, tuning: Tuning, watch: Watch<'_>) -> Result<Time, Failure> {
-        self.run(spec, tuning, watch).map_err(|Interrupted| {
-            if self.world.log.full {
-                memory::too_many_points(spec, &self.world.log).into()
-            } else {
-                Failure::Interrupted
-            }
-        })
+        self.run(spec, tuning, watch).map_err(|Interrupted| self.why_interrupted(spec))
+    }
+
+    /// Why a run that was interrupted was.
+    fn why_interrupted(&self, spec: &Spec) -> Failure {
+        if self.world.log.full { memory::too_many_points(spec, &self.world.log).into() } else { Failure::Interrupted }
     }
 
     /// The shortest of the periods at which nodes do something by themselves.
@@ -211,7 +219,7 @@ const MOST_WINDOW: u64 = (1 << 40) - 1;
 pub fn simulate(spec: &Spec, tuning: Tuning, watch: Watch<'_>) -> Result<Outcome, Failure> {
     let Setup { net, start, loads } = Setup::build(spec, tuning, &Warden::new(watch))?;
     let mut sim = Sim::new(&net, start);
-    let stop = sim.finish(spec, tuning, watch)?;
+    let stop = threads::finish(&mut sim, spec, tuning, watch)?;
     closed(spec, sim, (stop, loads), watch)
 }
 

@@ -40,13 +40,14 @@ def print_cases(records: Sequence[Timed], rounds: int) -> None:
     table = terminal.new_table(
         f"Engine speed, best of {rounds}",
         ["case"],
-        ["hosts", "packet-hops", "hops/s", "ns/hop", "reference ns", "ratio", "events/hop", "peak MB"],
+        ["hosts", "threads", "packet-hops", "hops/s", "ns/hop", "reference ns", "ratio", "events/hop", "peak MB"],
     )
     for record in records:
         own, reference = float(record["ns_per_packet_hop"]), float(record["reference_ns"])
         table.line(
             str(record["name"]),
             f"{record['hosts']:,}",
+            str(record.get("threads", 1)),
             units.count(record["packet_hops"]),
             units.count(record["packet_hops_per_s"]),
             units.digits(own, 3),

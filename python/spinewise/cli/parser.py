@@ -134,6 +134,13 @@ def add_run(commands: Commands) -> None:
     add_spec(parser)
     parser.add_argument("--seed", type=whole(0, 2**64 - 1), metavar="N", help="in place of the spec's seed")
     parser.add_argument(
+        "--threads",
+        type=whole(1, 1024),
+        default=1,
+        metavar="N",
+        help="threads that work at the run, whose results are the same; a large fabric gains most [1]",
+    )
+    parser.add_argument(
         "--trace",
         type=flow_numbers,
         metavar="N,M,…",

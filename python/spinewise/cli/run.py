@@ -29,12 +29,17 @@ def command(args: argparse.Namespace) -> int:
     if args.capture and not args.out:
         given_names = ",".join(args.capture)
         raise SpecError("--capture", given_names, "together with --out", "packets are kept in the folder of the run")
+    if args.trace and args.threads > 1:
+        raise SpecError(
+            "--threads", args.threads, "1 together with --trace", "one thread follows all flows that are traced"
+        )
     if args.trace and not args.out:
         raise SpecError("--trace", args.trace, "together with --out", "the trace is kept in the folder of the run")
     with ExitStack() as stack:
         folder = stack.enter_context(new_results(args.out, force=args.force)) if args.out else None
         with bars() as bar:
-            result = api.run(spec, progress=RunProgress(bar, str(spec.get("name", "run"))), trace=args.trace)
+            watch = RunProgress(bar, str(spec.get("name", "run")))
+            result = api.run(spec, progress=watch, trace=args.trace, threads=args.threads)
         result.report["worked_out"] = found
         if folder is not None:
             result.write_files(folder)

@@ -15,6 +15,8 @@ from spinewise.runs.result import Result
 from spinewise.specs.lines import located
 from spinewise.specs.spec import as_spec, file_of, resolve
 
+MOST_THREADS = 1024
+
 
 def run(
     spec: Mapping[str, object] | str | Path,
@@ -23,6 +25,7 @@ def run(
     progress: ProgressHook | None = None,
     trace: Iterable[int] | None = None,
     scheme: str | type[Scheme] | None = None,
+    threads: int = 1,
 ) -> Result:
     """Simulate one spec and return its results.
 
@@ -35,18 +38,34 @@ def run(
             pass, and the outcome is the same.
         scheme: in place of the spec's own: the name of one, or a class derived from `spinewise.HostScheme` or
             `spinewise.SwitchScheme`. The spec's [scheme] table is kept if it names the same.
+        threads: how many work at the run, 1 at least; the outcome is the same. A large fabric gains most. A run that
+            cannot be parted is one thread's, and a warning says why.
 
     Raises:
         SchemeError: a scheme written in Python raised an exception.
         SpecError: naming the key, the value given and what is allowed.
     """
+    checked_threads(threads, trace)
     if progress is not None and not callable(progress):
         raise TypeError(f"progress: a function of a Progress is needed, not {type(progress).__name__}")
     resolved = resolve(spec if scheme is None else with_scheme(as_spec(spec), scheme), seed=seed)
     try:
-        return Result.from_outcome(resolved, core.run(resolved, progress, traced(trace)))
+        return Result.from_outcome(resolved, core.run(resolved, progress, traced(trace), threads))
     except SpecError as error:
         raise located(error, file_of(spec)) from None
+
+
+def checked_threads(threads: object, trace: object) -> None:
+    """See whether so many threads can work at a run.
+
+    Raises:
+        SpecError: they cannot.
+    """
+    number = as_whole(threads)
+    if number is None or not 1 <= number <= MOST_THREADS:
+        raise SpecError("threads", shown(threads), f"a whole number, 1 to {MOST_THREADS}")
+    if number > 1 and trace is not None:
+        raise SpecError("threads", number, "1 together with trace", "one thread follows all the flows that are traced")
 
 
 def traced(flows: Iterable[int] | None) -> list[int] | None:

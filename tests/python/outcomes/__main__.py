@@ -1,4 +1,4 @@
-"""`python -m outcomes check [PART]` or `record`, with `tests/python` in PYTHONPATH."""
+"""`python -m outcomes check [PART] [--threads N]` or `record`, with `tests/python` in PYTHONPATH."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="outcomes", description=sys.modules["outcomes"].__doc__)
     parser.add_argument("what", choices=("check", "record"))
     parser.add_argument("part", nargs="?", default="", help="only cases whose names begin so (check)")
+    parser.add_argument("--threads", type=int, default=1, help="how many work at each run (check)")
     given = parser.parse_args()
     if given.what == "record":
         print(f"recorded {record()} outcomes")
         return 0
-    lines = changed(given.part)
+    lines = changed(given.part, given.threads)
     print("\n".join([*lines, f"{len(lines)} changed, {len(recorded(given.part))} recorded"]))
     return 1 if lines else 0
 

@@ -12,11 +12,11 @@ from outcomes.grid import grid
 FILE = Path(__file__).with_name("hashes.json")
 
 
-def run(part: str = "") -> Iterator[tuple[str, str]]:
+def run(part: str = "", threads: int = 1) -> Iterator[tuple[str, str]]:
     """Name and outcome hash of the cases whose names begin with `part`."""
     for name, spec in grid():
         if name.startswith(part):
-            yield name, str(sw.run(spec).report["outcome_hash"])
+            yield name, str(sw.run(spec, threads=threads).report["outcome_hash"])
 
 
 def recorded(part: str = "") -> dict[str, str]:
@@ -32,9 +32,9 @@ def record() -> int:
     return len(table)
 
 
-def changed(part: str = "") -> list[str]:
+def changed(part: str = "", threads: int = 1) -> list[str]:
     """Which cases are not as they were, each with both hashes."""
-    now, then = dict(run(part)), recorded(part)
+    now, then = dict(run(part, threads)), recorded(part)
     names = sorted(now.keys() | then.keys())
     return [
         f"{name}: {then.get(name, 'not recorded')} then, {now.get(name, 'not in the grid')} now"

@@ -34,7 +34,7 @@ pub fn run(sim: &mut Sim<'_>, mut watch: Watch<'_>) -> Result<Time, Interrupted>
         if grid.is_due(now) {
             sim.publish();
         }
-        if let Some(stop) = grid.over(now, sim) {
+        if let Some(stop) = grid.over(now, sim)? {
             sim.sample_until(stop);
             return Ok(stop);
         }

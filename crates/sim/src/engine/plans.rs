@@ -72,7 +72,7 @@ pub(super) fn run<O: Order>(order: &mut O, sim: &mut Sim<'_>, mut watch: Watch<'
         if grid.is_due(now) {
             sim.publish();
         }
-        if let Some(stop) = grid.over(now, sim) {
+        if let Some(stop) = grid.over(now, sim)? {
             sim.sample_until(stop);
             return Ok(stop);
         }

@@ -3,7 +3,8 @@
 //! What a node sends in a window arrives after the window's end, because no window is longer than the shortest link
 //! delay. So within a window each node gathers what arrives, sorts it once, and works it off together with its own
 //! plans, touching nothing but itself and the far ends of its own links. That is the conservative parallel algorithm,
-//! run by one thread, and it is what keeps a node's state in the cache for a whole window, or for two: see [`blocks`].
+//! run by one thread here and by several in [`parts`](super::parts). It keeps a node's state in the cache for a whole window,
+//! or for two: see [`blocks`].
 
 mod blocks;
 mod fetch;
@@ -15,19 +16,21 @@ use crate::link::Wires;
 use crate::net::Net;
 use crate::packet::InHand;
 use crate::warden::{Interrupted, Watch};
-use blocks::{Blocks, Stretch};
+use blocks::Blocks;
+pub(super) use blocks::{Stretch, in_order_of_visits, switches_around};
 use fetch::{AHEAD, fetch_ahead, fetch_news};
 use sorter::{PORT_BITS, PORT_MASK, Sorter};
 use spinewise_policy::{Span, Time};
+use std::ops::Range;
 
 /// A network of fewer links fits into the second level of the cache as it is.
 const LARGE: usize = 1024;
 /// Blocks run where at least one node in so many has something to do.
-const BUSY: usize = 16;
+pub(super) const BUSY: usize = 16;
 /// The engine prefetches where at least one node in so many has something to do: the others need little of it.
 const DENSE: usize = 2;
 /// Windows of a stretch at most.
-const MOST_WINDOWS: u64 = 64;
+pub(super) const MOST_WINDOWS: u64 = 64;
 
 /// Runs to the end, in windows of at most `window`. Returns the instant it stopped at.
 ///
@@ -42,7 +45,6 @@ pub fn run(sim: &mut Sim<'_>, window: Span, watch: Watch<'_>) -> Result<Time, In
     let mut grid = Grid::new(sim);
     let mut todo = Vec::new();
     let mut worker = Worker::new(watch);
-    let is_large = sim.world.wires.heads.len() >= LARGE;
     // What hosts say to each other without the network goes past the neighbours of a block.
     let mut blocks = sim.world.flows.operations.is_empty().then(|| Blocks::of(&sim.net.topology));
     loop {
@@ -50,7 +52,7 @@ pub fn run(sim: &mut Sim<'_>, window: Span, watch: Watch<'_>) -> Result<Time, In
         if grid.is_due(start) {
             sim.publish();
         }
-        if let Some(stop) = grid.over(start, sim) {
+        if let Some(stop) = grid.over(start, sim)? {
             sim.sample_until(stop);
             return Ok(stop);
         }
@@ -59,23 +61,21 @@ pub fn run(sim: &mut Sim<'_>, window: Span, watch: Watch<'_>) -> Result<Time, In
         let end = (start + window).min(barrier);
         todo.clear();
         todo.extend(sim.net.topology.node_ids().filter(|&node| sim.world.wires.due[node] < end));
-        let fetches = is_large && todo.len() * DENSE >= nodes as usize;
         match &mut blocks {
             Some(blocks) if end < barrier && todo.len() * BUSY >= nodes as usize => {
                 let stretch = Stretch { start, window, end: barrier.min(start + window * MOST_WINDOWS) };
-                run_blocks(sim, blocks, &stretch, (fetches, &mut todo), &mut worker)?;
+                let fetches = fetches(sim, todo.len(), nodes as usize);
+                run_blocks(sim, blocks, &stretch, fetches, &mut worker)?;
             }
-            _ => {
-                for (i, &node) in todo.iter().enumerate() {
-                    if fetches {
-                        fetch_ahead(sim, &todo[i..], end);
-                    }
-                    worker.run(sim, node, (start, end))?;
-                }
-            }
+            _ => worker.run_all(sim, &todo, (start, end), nodes as usize)?,
         }
         worker.scanned += 1 + u64::from(nodes / NODES_PER_EVENT);
     }
+}
+
+/// Shall the nodes be prefetched that are due, so many of `nodes`?
+pub(super) fn fetches(sim: &Sim<'_>, due: usize, nodes: usize) -> bool {
+    sim.world.wires.heads.len() >= LARGE && due * DENSE >= nodes
 }
 
 /// Runs all nodes through a stretch of time, block by block.
@@ -83,7 +83,7 @@ fn run_blocks(
     sim: &mut Sim<'_>,
     blocks: &mut Blocks,
     stretch: &Stretch,
-    (fetches, todo): (bool, &mut Vec<NodeId>),
+    fetches: bool,
     worker: &mut Worker<'_>,
 ) -> Result<(), Interrupted> {
     let windows = stretch.windows();
@@ -91,45 +91,88 @@ fn run_blocks(
     while !blocks.have_run(windows) {
         for block in blocks.all() {
             let may_run = blocks.may_run(block, windows);
-            for n in may_run.clone() {
-                let (start, end) = stretch.window(n);
-                // Nothing that a node of the block sends arrives in this window.
-                let is_due = |&node: &NodeId| sim.world.wires.due[node] < end;
-                todo.clear();
-                todo.extend(blocks.nodes(block).iter().filter(|node| is_due(node)));
-                let due = todo.len();
-                if fetches && n == may_run.start {
-                    // Those of the next block as it is now: what comes to them later is not fetched.
-                    todo.extend(blocks.nodes(block + 1).iter().filter(|node| is_due(node)).take(AHEAD));
-                }
-                for i in 0..due {
-                    if fetches && n == may_run.start {
-                        fetch_ahead(sim, &todo[i..], end);
-                    } else if fetches {
-                        fetch_news(sim, &todo[i..], end);
-                    }
-                    worker.run(sim, todo[i], (start, end))?;
-                }
-            }
-            blocks.has_run(block, may_run.end);
+            let end = may_run.end;
+            worker.run_block(sim, [blocks.nodes(block), blocks.nodes(block + 1)], (stretch, may_run), fetches)?;
+            blocks.has_run(block, end);
         }
     }
     Ok(())
 }
 
 /// Runs one node after the other, and looks at the watch now and then.
-struct Worker<'w> {
+pub(super) struct Worker<'w> {
     room: Room,
     hand: InHand,
+    todo: Vec<NodeId>,
     watch: Watch<'w>,
     /// Work besides events, in events; and how much of both there is to be before the next look at the watch.
-    scanned: u64,
+    pub(super) scanned: u64,
     look_at: u64,
 }
 
 impl<'w> Worker<'w> {
-    fn new(watch: Watch<'w>) -> Self {
-        Worker { room: Room::default(), hand: InHand::default(), watch, scanned: 0, look_at: WATCH_EVERY }
+    pub(super) fn new(watch: Watch<'w>) -> Self {
+        Worker {
+            room: Room::default(),
+            hand: InHand::default(),
+            todo: Vec::new(),
+            watch,
+            scanned: 0,
+            look_at: WATCH_EVERY,
+        }
+    }
+
+    /// The window of all that are due of so many nodes.
+    pub(super) fn run_all(
+        &mut self,
+        sim: &mut Sim<'_>,
+        due: &[NodeId],
+        window: (Time, Time),
+        nodes: usize,
+    ) -> Result<(), Interrupted> {
+        let fetches = fetches(sim, due.len(), nodes);
+        for (i, &node) in due.iter().enumerate() {
+            if fetches {
+                fetch_ahead(sim, &due[i..], window.1);
+            }
+            self.run(sim, node, window)?;
+        }
+        Ok(())
+    }
+
+    /// Some windows of a block of nodes; what nodes send to others of their block arrives in a later window. Another block comes
+    /// next.
+    #[inline]
+    pub(super) fn run_block(
+        &mut self,
+        sim: &mut Sim<'_>,
+        [block, next]: [&[NodeId]; 2],
+        (stretch, windows): (&Stretch, Range<u64>),
+        fetches: bool,
+    ) -> Result<(), Interrupted> {
+        let first = windows.start;
+        let mut todo = std::mem::take(&mut self.todo);
+        for n in windows {
+            let (start, end) = stretch.window(n);
+            let is_due = |&node: &NodeId| sim.world.wires.due[node] < end;
+            todo.clear();
+            todo.extend(block.iter().filter(|node| is_due(node)));
+            let due = todo.len();
+            if fetches && n == first {
+                // Those of the next block as it is now: what comes to them later is not fetched.
+                todo.extend(next.iter().filter(|node| is_due(node)).take(AHEAD));
+            }
+            for i in 0..due {
+                if fetches && n == first {
+                    fetch_ahead(sim, &todo[i..], end);
+                } else if fetches {
+                    fetch_news(sim, &todo[i..], end);
+                }
+                self.run(sim, todo[i], (start, end))?;
+            }
+        }
+        self.todo = todo;
+        Ok(())
     }
 
     /// A node's window.

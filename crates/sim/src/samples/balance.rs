@@ -65,6 +65,11 @@ impl Balance {
         }
     }
 
+    /// Makes what was added of a switch what was added to another.
+    pub(super) fn take_up(&mut self, switch: SwitchId, other: &mut Balance) {
+        std::mem::swap(&mut self.groups[switch], &mut other.groups[switch]);
+    }
+
     /// Of all that has been added; nothing if no group has sent anything.
     pub(super) fn imbalance(&self) -> Option<Imbalance> {
         let all = self.groups.numbered().flat_map(|(switch, groups)| groups.iter().map(move |group| (switch, group)));

@@ -47,6 +47,7 @@ fn both_engines_capture_the_same_and_no_outcome_changes() {
         events(),
         Tuning { window_divisor: 7, ..Tuning::default() },
         Tuning { commit_at_start: true, ..Tuning::default() },
+        Tuning { threads: 2, ..Tuning::default() },
     ] {
         let other = run_with(&with_capture(&spec, &places), tuning);
         assert_eq!(other.hash, captured.hash);

@@ -53,7 +53,9 @@ fn a_clockwise_ring_of_small_buffers_locks_and_the_circle_is_named() {
         // Nobody waits for the end of a run in which nothing moves any more.
         let stop = outcome.report["stop_ps"].as_u64().expect("a time");
         assert!(stop < 10_000_000_000 && stop.is_multiple_of(10_000_000), "stopped at {stop} ps");
-        for tuning in [crate::common::events(), Tuning { window_divisor: 13, all_hooks: true, ..Tuning::default() }] {
+        let parted = (2..=4).map(|threads| Tuning { threads, ..Tuning::default() });
+        let others = [crate::common::events(), Tuning { window_divisor: 13, all_hooks: true, ..Tuning::default() }];
+        for tuning in others.into_iter().chain(parted) {
             let again = run_with(&spec, tuning);
             assert_eq!((again.hash, &again.report["stop_ps"]), (outcome.hash, &outcome.report["stop_ps"]));
             assert_eq!(deadlock(&again), deadlock(&outcome));

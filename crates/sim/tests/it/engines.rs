@@ -20,6 +20,7 @@ fn tunings() -> Vec<(&'static str, Tuning)> {
         ("commit at start", Tuning { commit_at_start: true, ..base }),
         ("commit at start, event queue", Tuning { commit_at_start: true, engine: Some(EngineKind::Events), ..base }),
         ("hook mask ignored", Tuning { all_hooks: true, ..base }),
+        ("three threads", Tuning { threads: 3, ..base }),
     ]
 }
 

@@ -55,6 +55,7 @@ mod schemes;
 mod selb;
 mod sred;
 mod theory;
+mod threads;
 mod tiers;
 mod topology;
 mod trace;

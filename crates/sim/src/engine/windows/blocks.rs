@@ -16,23 +16,23 @@ use std::ops::Range;
 
 /// A stretch of time, cut into windows.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Stretch {
+pub(in crate::engine) struct Stretch {
     /// Everything before has been done.
-    pub(super) start: Time,
+    pub(in crate::engine) start: Time,
     /// The length of its windows; the last may be shorter.
-    pub(super) window: Span,
+    pub(in crate::engine) window: Span,
     /// Where it ends.
-    pub(super) end: Time,
+    pub(in crate::engine) end: Time,
 }
 
 impl Stretch {
     /// How many windows it has.
-    pub(super) fn windows(&self) -> u64 {
+    pub(in crate::engine) fn windows(&self) -> u64 {
         self.end.since(self.start).0.div_ceil(self.window.0)
     }
 
     /// Where window `n` begins and ends.
-    pub(super) fn window(&self, n: u64) -> (Time, Time) {
+    pub(in crate::engine) fn window(&self, n: u64) -> (Time, Time) {
         let start = self.start + self.window * n;
         (start, self.end.min(start + self.window))
     }
@@ -57,7 +57,7 @@ impl Blocks {
     /// Those of a fabric.
     pub(super) fn of(topology: &Topology) -> Blocks {
         let around = switches_around(topology);
-        let order = order_of_visits(topology, &around);
+        let order = in_order_of_visits(topology, &around);
         let mut number = vec![0; around.len()];
         order.iter().enumerate().for_each(|(block, &switch)| number[switch.index()] = block);
         let mut blocks = Blocks {
@@ -112,7 +112,7 @@ impl Blocks {
 }
 
 /// Of each switch, those that share a link with it.
-fn switches_around(topology: &Topology) -> Vec<BTreeSet<SwitchId>> {
+pub(in crate::engine) fn switches_around(topology: &Topology) -> Vec<BTreeSet<SwitchId>> {
     let mut around = vec![BTreeSet::new(); topology.switches() as usize];
     for link in topology.links.iter() {
         if let (Some(from), Some(to)) = (topology.as_switch(link.from.0), topology.as_switch(link.to.0)) {
@@ -124,7 +124,7 @@ fn switches_around(topology: &Topology) -> Vec<BTreeSet<SwitchId>> {
 }
 
 /// Leaves as they are numbered; each of the others behind the last of those below it.
-fn order_of_visits(topology: &Topology, around: &[BTreeSet<SwitchId>]) -> Vec<SwitchId> {
+pub(in crate::engine) fn in_order_of_visits(topology: &Topology, around: &[BTreeSet<SwitchId>]) -> Vec<SwitchId> {
     // The place of a leaf, and how many steps above it.
     let mut places: Vec<Option<(usize, usize)>> = vec![None; around.len()];
     for switch in topology.switch_ids() {
@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn switches_come_behind_what_is_below_them() {
         let topology = fabric(json!({"kind": "fat_tree", "k": 4}));
-        let order = order_of_visits(&topology, &switches_around(&topology));
+        let order = in_order_of_visits(&topology, &switches_around(&topology));
         let numbers: Vec<u32> = order.iter().map(|switch| switch.number()).collect();
         assert_eq!(numbers[..8], [0, 1, 8, 9, 2, 3, 10, 11], "edges of a pod, then its aggregations");
         assert_eq!(numbers[16..], [16, 17, 18, 19], "cores at the end");

@@ -502,15 +502,21 @@ pub(crate) fn spec(stop: Stop) -> impl Strategy<Value = Value> {
         })
 }
 
+/// Threads: mostly one, as in so small a run the others wait for each other most of the time.
+fn threads() -> impl Strategy<Value = usize> {
+    prop_oneof![9 => Just(1usize), 1 => 2usize..5]
+}
+
 /// What must not matter.
 pub(crate) fn tuning() -> impl Strategy<Value = Tuning> {
-    (any::<bool>(), 1u64..60, any::<bool>(), any::<bool>()).prop_map(
-        |(by_events, window_divisor, commit_at_start, all_hooks)| Tuning {
+    (any::<bool>(), 1u64..60, any::<bool>(), any::<bool>(), threads()).prop_map(
+        |(by_events, window_divisor, commit_at_start, all_hooks, threads)| Tuning {
             engine: Some(if by_events { EngineKind::Events } else { EngineKind::Windows }),
             window_divisor,
             commit_at_start,
             all_hooks,
             memory: None,
+            threads,
         },
     )
 }

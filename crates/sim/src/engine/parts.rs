@@ -1,0 +1,318 @@
+//! One run worked at by several threads.
+//!
+//! What lets a node run alone for a window ([`windows`]) lets a set of nodes do so on a processor of its own. The fabric is
+//! cut into parts: racks in a row, each with the switches that only they reach, and the switches above shared out. A thread
+//! has a whole run at time zero, and works at the nodes of its part only. Between two windows the threads [meet](Meeting),
+//! agree on the next, and hand over what arrives in it from one part in another: that has left its port, so its sender
+//! changes nothing of it any more.
+//!
+//! The result is that of one thread, bit for bit. It depends neither on how the fabric is cut nor on which thread is first.
+//! In the end one thread [takes up](Sim::take_up) what the others leave.
+
+mod meeting;
+mod share;
+
+use super::windows::{BUSY, MOST_WINDOWS, Stretch, Worker, fetches, in_order_of_visits, switches_around};
+use super::{Grid, NODES_PER_EVENT, Sim, Whole};
+use crate::ids::{LinkId, NodeId, SwitchId, Table};
+use crate::topology::Topology;
+use crate::warden::{Interrupted, Progress, Watch};
+pub use meeting::Meeting;
+use meeting::Told;
+pub use share::Share;
+use spinewise_policy::{Span, Time};
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+/// Which part each node belongs to.
+#[derive(Clone, Debug)]
+pub struct Parts {
+    of: Table<NodeId, usize>,
+    count: usize,
+    /// In which of two sets each switch is, and with it its hosts: no two of one set share a link, if that is possible.
+    sets: Table<SwitchId, usize>,
+    alternate: bool,
+}
+
+impl Parts {
+    /// Cuts a fabric into so many parts, or one for each leaf if there are fewer leaves. They have about as many links each.
+    pub fn new(topology: &Topology, most: usize) -> Parts {
+        let around = switches_around(topology);
+        let order = in_order_of_visits(topology, &around);
+        let count = most.clamp(1, (topology.leaves as usize).max(1));
+        let weight =
+            |switch| u64::from(topology.ports(topology.switch_node(switch))) + u64::from(topology.host_ports(switch));
+        let (racks, above): (Vec<_>, Vec<_>) = order.into_iter().partition(|&switch| topology.host_ports(switch) > 0);
+        let all: u64 = racks.iter().map(|&switch| weight(switch)).sum();
+        let mut loads = vec![0; count];
+        let mut part_of: Table<_, Option<usize>> = Table::filled(None, around.len());
+        let mut before = 0;
+        for switch in racks {
+            let part = (before * count as u64 / all.max(1)) as usize;
+            before += weight(switch);
+            loads[part] += weight(switch);
+            part_of[switch] = Some(part);
+        }
+        for switch in above {
+            let mut below = around[switch.index()].iter().filter_map(|&other| part_of[other]);
+            let first = below.next();
+            let part = match first {
+                Some(part) if below.all(|other| other == part) => part,
+                _ => (0..count).min_by_key(|&part| loads[part]).unwrap_or(0),
+            };
+            loads[part] += weight(switch);
+            part_of[switch] = Some(part);
+        }
+        let of = topology.node_ids().map(|node| {
+            let switch = match topology.as_host(node) {
+                Some(host) => topology.home(host).leaf,
+                None => topology.switch_number(node),
+            };
+            part_of[switch].unwrap_or(0)
+        });
+        let sets = two_sets(&around);
+        let alternate = sets.is_some();
+        let sets = sets.unwrap_or_else(|| Table::filled(0, around.len()));
+        Parts { of: of.collect(), count, sets, alternate }
+    }
+
+    fn set(&self, switch: SwitchId) -> usize {
+        self.sets[switch]
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The part of a node.
+    pub fn of(&self, node: NodeId) -> usize {
+        self.of[node]
+    }
+}
+
+/// Puts switches into two sets, so that none is linked to another of its own; none if that cannot be done.
+fn two_sets(around: &[BTreeSet<SwitchId>]) -> Option<Table<SwitchId, usize>> {
+    let mut sets: Table<SwitchId, Option<usize>> = Table::filled(None, around.len());
+    for first in sets.ids() {
+        if sets[first].is_none() {
+            sets[first] = Some(0);
+            let mut reached = vec![first];
+            while let Some(switch) = reached.pop() {
+                let other_set = sets[switch].map(|set| 1 - set);
+                for &other in &around[switch.index()] {
+                    if sets[other].is_none() {
+                        sets[other] = other_set;
+                        reached.push(other);
+                    } else if sets[other] != other_set {
+                        return None;
+                    }
+                }
+            }
+        }
+    }
+    Some(sets.iter().map(|set| set.unwrap_or(0)).collect())
+}
+
+/// Why a run is one thread's, if it is: something in it is seen by nodes far apart at one instant.
+pub fn reason_for_one(sim: &Sim<'_>) -> Option<&'static str> {
+    let flows = &sim.world.flows;
+    let reasons = [
+        (
+            sim.world.fabric.is_guest() || sim.world.edge.as_ref().is_some_and(|edge| edge.is_guest()),
+            "its scheme is written in Python",
+        ),
+        (!flows.operations.is_empty(), "operations wait for each other"),
+        (sim.net.habits.receivers_anew, "receivers know at once what senders know (follow.receivers_anew)"),
+        (!sim.world.free_queues.is_empty(), "its scheme asks an oracle for the free queues of all hosts"),
+    ];
+    reasons.into_iter().find_map(|(is_so, why)| is_so.then_some(why))
+}
+
+/// Runs one part to the end, in windows of at most `window`. Returns the instant it stopped at, the same in all parts.
+///
+/// # Errors
+/// [`Interrupted`] if `watch` says so, or another part has been left.
+pub fn run(
+    sim: &mut Sim<'_>,
+    (parts, own): (&Parts, usize),
+    window: Span,
+    meeting: &Meeting,
+    watch: Watch<'_>,
+) -> Result<Time, Interrupted> {
+    let part = Part::new(&sim.net.topology, parts, own);
+    for &node in &part.nodes {
+        sim.world.wires.due[node] = sim.planned(node).0;
+    }
+    let began = sim.world.flows.open;
+    let mut watch = |progress: Progress| {
+        let packet_hops = progress.packet_hops + meeting.others(own).map(|told| told.hops).sum::<u64>();
+        watch(Progress { packet_hops, open: meeting.open(began), ..progress })
+    };
+    let mut worker = Worker::new(&mut watch);
+    let mut grid = Grid::new(sim);
+    let (mut todo, mut busy) = (Vec::new(), 0);
+    loop {
+        let due = part.nodes.iter().map(|&node| sim.world.wires.due[node]);
+        let sent = part.outlets.iter().flatten().map(|&(link, _)| sim.world.wires.heads[link.index()]);
+        let next = due.chain(sent).min().unwrap_or(Time::NEVER);
+        meeting.tell(own, Told::of(sim, next, busy));
+        meeting.wait()?;
+        let start = meeting.next();
+        if let Some(stop) = grid.over(start, &mut InParts { sim, parts, own, meeting, began })? {
+            sim.sample_until(stop);
+            return Ok(stop);
+        }
+        sim.sample_until(start);
+        let barrier = grid.barrier().min(sim.next_sample());
+        let end = (start + window).min(barrier);
+        let are_busy = meeting.busy() * BUSY >= sim.net.topology.nodes() as usize;
+        part.hand_over(sim, meeting, [end; 2]);
+        meeting.wait()?;
+        meeting.take_over(own, |carried| sim.world.wires.bring(carried));
+        if parts.alternate && are_busy && end < barrier {
+            let stretch = Stretch { start, window, end: barrier.min(start + window * MOST_WINDOWS) };
+            part.run_stretch(sim, &stretch, meeting, &mut worker)?;
+            busy = part.due(sim, stretch.end + window).count();
+        } else {
+            todo.clear();
+            todo.extend(part.due(sim, end));
+            busy = todo.len();
+            worker.run_all(sim, &todo, (start, end), part.nodes.len())?;
+        }
+        worker.scanned += 1 + part.nodes.len() as u64 / u64::from(NODES_PER_EVENT);
+    }
+}
+
+/// The whole run, as a thread sees it when all have met.
+struct InParts<'s, 'n> {
+    sim: &'s mut Sim<'n>,
+    parts: &'s Parts,
+    own: usize,
+    meeting: &'s Meeting,
+    /// Flows that were open at the beginning.
+    began: u64,
+}
+
+impl Whole for InParts<'_, '_> {
+    fn all_done(&self) -> bool {
+        self.meeting.all_done(self.began)
+    }
+
+    fn arrived(&self) -> u64 {
+        self.meeting.arrived()
+    }
+
+    /// The first thread is lent all switches, and tells the others.
+    fn is_locked(&mut self, at: Time) -> Result<bool, Interrupted> {
+        let InParts { sim, parts, own, meeting, .. } = self;
+        if *own > 0 {
+            meeting.lend(*own, std::mem::take(&mut sim.switches));
+            meeting.wait()?;
+            // Now the first looks.
+            meeting.wait()?;
+            sim.switches = meeting.given_back(*own);
+            return Ok(meeting.is_locked());
+        }
+        meeting.wait()?;
+        for part in 1..parts.count() {
+            let mut lent = meeting.given_back(part);
+            sim.swap_switches(parts, part, &mut lent);
+            meeting.lend(part, lent);
+        }
+        let locked = sim.is_locked(at)?;
+        for part in 1..parts.count() {
+            let mut lent = meeting.given_back(part);
+            sim.swap_switches(parts, part, &mut lent);
+            meeting.lend(part, lent);
+        }
+        meeting.tell_locked(locked);
+        meeting.wait()?;
+        Ok(locked)
+    }
+}
+
+/// What one thread works at.
+struct Part {
+    own: usize,
+    /// The nodes, each rack's in a row: what they share stays in the cache.
+    nodes: Vec<NodeId>,
+    /// The same in two sets of blocks, of which no two of one set share a link, if there are such.
+    blocks: [Vec<Range<usize>>; 2],
+    /// The links that lead into other parts, by the set of their senders, and into which.
+    outlets: [Vec<(LinkId, usize)>; 2],
+}
+
+impl Part {
+    fn new(topology: &Topology, parts: &Parts, own: usize) -> Part {
+        let mut part = Part { own, nodes: Vec::new(), blocks: Default::default(), outlets: Default::default() };
+        for switch in in_order_of_visits(topology, &switches_around(topology)) {
+            let node = topology.switch_node(switch);
+            if parts.of(node) == own {
+                let first = part.nodes.len();
+                part.nodes.extend(topology.hosts_of(switch).iter().map(|&host| topology.host_node(host)));
+                part.nodes.push(node);
+                part.blocks[parts.set(switch)].push(first..part.nodes.len());
+            }
+        }
+        for (link, ends) in topology.links.numbered() {
+            let to = parts.of(ends.to.0);
+            if let Some(switch) = topology.as_switch(ends.from.0)
+                && parts.of(ends.from.0) == own
+                && to != own
+            {
+                part.outlets[parts.set(switch)].push((link, to));
+            }
+        }
+        part
+    }
+
+    /// The nodes that have something to do before `end`.
+    fn due(&self, sim: &Sim<'_>, end: Time) -> impl Iterator<Item = NodeId> {
+        self.nodes.iter().copied().filter(move |&node| sim.world.wires.due[node] < end)
+    }
+
+    /// Hands over what arrives in other parts before this instant, by the set that it comes from.
+    fn hand_over(&self, sim: &mut Sim<'_>, meeting: &Meeting, ends: [Time; 2]) {
+        for (outlets, end) in self.outlets.iter().zip(ends) {
+            for &(link, to) in outlets {
+                if sim.world.wires.heads[link.index()] < end {
+                    meeting.hand_over((self.own, to), |carried| sim.world.wires.carry_off(link, end, carried));
+                }
+            }
+        }
+    }
+
+    /// Runs the part through a stretch of time, the two sets in turn. Each runs two windows at a visit, one ahead of the other
+    /// set, as blocks do that are [one thread's](super::windows).
+    fn run_stretch(
+        &self,
+        sim: &mut Sim<'_>,
+        stretch: &Stretch,
+        meeting: &Meeting,
+        worker: &mut Worker<'_>,
+    ) -> Result<(), Interrupted> {
+        let windows = stretch.windows();
+        let fetches = fetches(sim, self.due(sim, stretch.end).count(), self.nodes.len());
+        let mut done = [0; 2];
+        for (set, other) in [(0, 1), (1, 0)].into_iter().cycle() {
+            if done == [windows; 2] {
+                return Ok(());
+            }
+            let run = done[set]..windows.min(done[other] + 1);
+            for (n, block) in self.blocks[set].iter().enumerate() {
+                let next = self.blocks[set].get(n + 1).map_or(&[][..], |next| &self.nodes[next.clone()]);
+                worker.run_block(sim, [&self.nodes[block.clone()], next], (stretch, run.clone()), fetches)?;
+            }
+            done[set] = run.end;
+            // What arrives in the window behind those has left by now.
+            let mut ends = [Time::ZERO; 2];
+            ends[set] = stretch.window(run.end).1;
+            self.hand_over(sim, meeting, ends);
+            meeting.wait()?;
+            // What the other set sends may have come already; it waits on its link.
+            meeting.take_over(self.own, |carried| sim.world.wires.bring(carried));
+        }
+        Ok(())
+    }
+}

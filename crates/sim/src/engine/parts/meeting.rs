@@ -1,0 +1,268 @@
+//! Where the threads of one run meet.
+
+use super::Sim;
+use crate::ids::{SwitchId, Table};
+use crate::link::Carried;
+use crate::switch::Switch;
+use crate::warden::Interrupted;
+use spinewise_policy::Time;
+use std::num::NonZero;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
+
+/// Turns of the loop in which a thread waits before it sleeps: some hundred microseconds.
+const TURNS: u32 = 4000;
+
+/// What a part tells the others before a window.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Told {
+    /// When the next thing happens that it knows of.
+    pub(super) next: Time,
+    /// Flows not done yet, as far as it sees: those that others have done are open to it.
+    pub(super) open: u64,
+    /// Packets that keep the run going: those that have entered here, less those that have left here.
+    alive: i64,
+    /// Transmissions so far.
+    pub(super) hops: u64,
+    /// Data packets that have arrived here.
+    arrived: u64,
+    /// Nodes that had something to do in the last window that was looked at.
+    busy: usize,
+}
+
+impl Told {
+    /// Of a part whose next thing is then, and so many of whose nodes were busy.
+    pub(super) fn of(sim: &Sim<'_>, next: Time, busy: usize) -> Told {
+        let flows = &sim.world.flows;
+        let (hops, arrived) = (sim.world.wires.hops, sim.world.log.arrived);
+        Told { next, open: flows.open, alive: flows.alive, hops, arrived, busy }
+    }
+}
+
+/// [`Told`] where all threads read it, in a line of the cache of its own.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+struct Board {
+    next: AtomicU64,
+    open: AtomicU64,
+    alive: AtomicU64,
+    hops: AtomicU64,
+    arrived: AtomicU64,
+    busy: AtomicUsize,
+}
+
+impl Board {
+    // The counter of a meeting orders what is written before it and read behind it.
+    fn write(&self, told: Told) {
+        self.next.store(told.next.0, Ordering::Relaxed);
+        self.open.store(told.open, Ordering::Relaxed);
+        self.alive.store(told.alive.cast_unsigned(), Ordering::Relaxed);
+        self.hops.store(told.hops, Ordering::Relaxed);
+        self.arrived.store(told.arrived, Ordering::Relaxed);
+        self.busy.store(told.busy, Ordering::Relaxed);
+    }
+
+    fn read(&self) -> Told {
+        Told {
+            next: Time(self.next.load(Ordering::Relaxed)),
+            open: self.open.load(Ordering::Relaxed),
+            alive: self.alive.load(Ordering::Relaxed).cast_signed(),
+            hops: self.hops.load(Ordering::Relaxed),
+            arrived: self.arrived.load(Ordering::Relaxed),
+            busy: self.busy.load(Ordering::Relaxed),
+        }
+    }
+}
+
+/// Where the threads of one run meet: none goes on before all have come.
+#[derive(Debug)]
+pub struct Meeting {
+    boards: Vec<Board>,
+    /// What goes from one part to another, by both.
+    boxes: Vec<Mutex<Vec<Carried>>>,
+    /// The switches of each part, when they are lent.
+    lent: Vec<Mutex<Table<SwitchId, Switch>>>,
+    locked: AtomicBool,
+    /// How many have come to this meeting, and how many meetings there have been.
+    here: AtomicUsize,
+    held: AtomicUsize,
+    /// Somebody will not come any more.
+    left: AtomicBool,
+    /// Turns before a thread sleeps.
+    turns: u32,
+    asleep: Mutex<()>,
+    changed: Condvar,
+}
+
+impl Meeting {
+    /// Of so many threads.
+    pub fn new(parts: usize) -> Meeting {
+        let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
+        Meeting {
+            boards: (0..parts).map(|_| Board::default()).collect(),
+            boxes: (0..parts * parts).map(|_| Mutex::default()).collect(),
+            lent: (0..parts).map(|_| Mutex::default()).collect(),
+            locked: AtomicBool::new(false),
+            here: AtomicUsize::new(0),
+            held: AtomicUsize::new(0),
+            left: AtomicBool::new(false),
+            turns: if processors < parts { 0 } else { TURNS },
+            asleep: Mutex::default(),
+            changed: Condvar::new(),
+        }
+    }
+
+    /// Waits for all others.
+    ///
+    /// # Errors
+    /// [`Interrupted`]: one of them has left before.
+    pub(super) fn wait(&self) -> Result<(), Interrupted> {
+        let held = self.held.load(Ordering::Acquire);
+        if self.here.fetch_add(1, Ordering::AcqRel) + 1 == self.boards.len() {
+            self.here.store(0, Ordering::Relaxed);
+            self.wake(|| self.held.store(held.wrapping_add(1), Ordering::Release));
+            return Ok(());
+        }
+        let goes_on = || self.held.load(Ordering::Acquire) != held;
+        let is_over = || goes_on() || self.left.load(Ordering::Acquire);
+        // Mostly the others come before it would be worth a sleep; not if they cannot, for this thread has their processor.
+        if !(0..self.turns).any(|_| {
+            std::hint::spin_loop();
+            is_over()
+        }) {
+            let awake = self.asleep.lock().unwrap_or_else(PoisonError::into_inner);
+            drop(self.changed.wait_while(awake, |()| !is_over()));
+        }
+        if goes_on() { Ok(()) } else { Err(Interrupted) }
+    }
+
+    /// Wakes all who sleep, with what has changed.
+    fn wake(&self, change: impl FnOnce()) {
+        let awake = self.asleep.lock().unwrap_or_else(PoisonError::into_inner);
+        change();
+        drop(awake);
+        self.changed.notify_all();
+    }
+
+    /// When this is dropped, even by a panic, a thread comes no more, and nobody waits for it.
+    pub fn leaving(&self) -> Leaving<'_> {
+        Leaving(self)
+    }
+
+    /// Tells the others of a part.
+    pub(super) fn tell(&self, own: usize, told: Told) {
+        self.boards[own].write(told);
+    }
+
+    /// When the next thing happens anywhere.
+    pub(super) fn next(&self) -> Time {
+        self.boards.iter().map(|board| board.read().next).min().unwrap_or(Time::NEVER)
+    }
+
+    /// How many nodes had something to do.
+    pub(super) fn busy(&self) -> usize {
+        self.boards.iter().map(|board| board.read().busy).sum()
+    }
+
+    /// Data packets that have arrived.
+    pub(super) fn arrived(&self) -> u64 {
+        self.boards.iter().map(|board| board.read().arrived).sum()
+    }
+
+    /// Lends the switches of a part, or gives them back.
+    pub(super) fn lend(&self, part: usize, switches: Table<SwitchId, Switch>) {
+        if let Ok(mut lent) = self.lent[part].lock() {
+            *lent = switches;
+        }
+    }
+
+    /// The switches of a part that are lent, or given back.
+    pub(super) fn given_back(&self, part: usize) -> Table<SwitchId, Switch> {
+        self.lent[part].lock().map(|mut lent| std::mem::take(&mut *lent)).unwrap_or_default()
+    }
+
+    /// Tells the others whether pauses wait for each other.
+    pub(super) fn tell_locked(&self, locked: bool) {
+        self.locked.store(locked, Ordering::Relaxed);
+    }
+
+    /// What was [told](Self::tell_locked) last.
+    pub(super) fn is_locked(&self) -> bool {
+        self.locked.load(Ordering::Relaxed)
+    }
+
+    /// What the other parts have told last.
+    pub(super) fn others(&self, own: usize) -> impl Iterator<Item = Told> {
+        self.boards.iter().enumerate().filter(move |&(part, _)| part != own).map(|(_, board)| board.read())
+    }
+
+    /// Flows not done yet, of `at_first`, which each part has begun with.
+    pub(super) fn open(&self, at_first: u64) -> u64 {
+        let done: u64 = self.boards.iter().map(|board| at_first.saturating_sub(board.read().open)).sum();
+        at_first.saturating_sub(done)
+    }
+
+    /// Nothing more will happen to any flow that ends by itself.
+    pub(super) fn all_done(&self, at_first: u64) -> bool {
+        self.open(at_first) == 0 && self.boards.iter().map(|board| board.read().alive).sum::<i64>() == 0
+    }
+
+    /// Hands over what goes from one part to another.
+    pub(super) fn hand_over(&self, (from, to): (usize, usize), put: impl FnOnce(&mut Vec<Carried>)) {
+        // A thread that fell down with the lock has left, and nobody gets this far.
+        if let Ok(mut carried) = self.boxes[from * self.boards.len() + to].lock() {
+            put(&mut carried);
+        }
+    }
+
+    /// Takes over what comes to a part from the others.
+    pub(super) fn take_over(&self, to: usize, mut take: impl FnMut(Carried)) {
+        for from in 0..self.boards.len() {
+            if let Ok(mut carried) = self.boxes[from * self.boards.len() + to].lock() {
+                carried.drain(..).for_each(&mut take);
+            }
+        }
+    }
+}
+
+/// A thread that comes to a meeting as long as it has this.
+#[derive(Debug)]
+pub struct Leaving<'m>(&'m Meeting);
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        self.0.wake(|| self.0.left.store(true, Ordering::Release));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_goes_on_before_all_have_come() {
+        let (meeting, sum) = (Meeting::new(3), AtomicU64::new(0));
+        std::thread::scope(|scope| {
+            for own in 0..3u64 {
+                let (meeting, sum) = (&meeting, &sum);
+                scope.spawn(move || {
+                    for round in 1..=2000 {
+                        sum.fetch_add(own + 1, Ordering::Relaxed);
+                        meeting.wait().expect("all come");
+                        assert_eq!(sum.load(Ordering::Relaxed), round * 6);
+                        meeting.wait().expect("all come");
+                    }
+                });
+            }
+        });
+    }
+
+    #[test]
+    fn nobody_waits_for_one_who_has_left() {
+        let meeting = Meeting::new(2);
+        std::thread::scope(|scope| {
+            scope.spawn(|| assert_eq!(meeting.wait(), Err(Interrupted)));
+            drop(meeting.leaving());
+        });
+    }
+}

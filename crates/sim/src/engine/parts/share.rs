@@ -1,0 +1,100 @@
+//! What the threads of one run leave behind, and how one takes it up.
+
+use super::{Parts, Sim};
+use crate::flows::Record;
+use crate::host::Host;
+use crate::ids::{FlowId, HostId, SwitchId, Table};
+use crate::link::Wires;
+use crate::log::Log;
+use crate::samples::Samples;
+use crate::switch::Switch;
+use crate::workload::FlowSpec;
+use crate::world::World;
+
+/// What a part leaves behind: of its own nodes what they have become, and what they have written down.
+#[derive(Debug)]
+pub struct Share {
+    hosts: Table<HostId, Host>,
+    switches: Table<SwitchId, Switch>,
+    wires: Wires,
+    specs: Table<FlowId, FlowSpec>,
+    records: Table<FlowId, Record>,
+    log: Log,
+    samples: Option<Box<Samples>>,
+}
+
+impl From<Sim<'_>> for Share {
+    fn from(mut sim: Sim<'_>) -> Share {
+        sim.keep_accounts();
+        let Sim { hosts, switches, world: World { flows, wires, log, .. }, samples, .. } = sim;
+        Share { hosts, switches, wires, specs: flows.specs, records: flows.records, log, samples }
+    }
+}
+
+impl Share {
+    /// Have the series of this part outgrown the memory?
+    pub fn is_full(&self) -> bool {
+        self.log.full
+    }
+}
+
+impl Sim<'_> {
+    /// Takes up what the other parts have left.
+    pub fn take_up(&mut self, parts: &Parts, shares: Vec<Share>) {
+        self.keep_accounts();
+        for (part, share) in (1..).zip(shares) {
+            self.take_up_one(parts, part, share);
+        }
+        let flows = &mut self.world.flows;
+        for flow in flows.gates.flows() {
+            flows.records[flow].shift(|at| at - flows.specs[flow].start.0);
+        }
+    }
+
+    /// Copies what senders have counted into the records. A flow behind a gate has its start from its sender, and others do
+    /// not know it: its times count from zero for now.
+    fn keep_accounts(&mut self) {
+        let flows = &mut self.world.flows;
+        flows.specs.ids().for_each(|flow| flows.keep_account(flow));
+        for flow in flows.gates.flows() {
+            flows.records[flow].shift(|time| time + flows.specs[flow].start.0);
+        }
+    }
+
+    fn take_up_one(&mut self, parts: &Parts, part: usize, mut share: Share) {
+        let topology = &self.net.topology;
+        for host in topology.host_ids().filter(|&host| parts.of(topology.host_node(host)) == part) {
+            std::mem::swap(&mut self.hosts[host], &mut share.hosts[host]);
+        }
+        self.swap_switches(parts, part, &mut share.switches);
+        // What is still on a link is its sender's, whoever receives it.
+        for (link, ends) in topology.links.numbered().filter(|(_, ends)| parts.of(ends.from.0) == part) {
+            debug_assert!(parts.of(ends.to.0) == part || self.world.wires.ring(link).is_empty(), "all has been taken");
+            self.world.wires.take_up(link, &mut share.wires);
+        }
+        self.world.wires.hops += share.wires.hops;
+        let flows = &mut self.world.flows;
+        for (record, other) in flows.records.iter_mut().zip(share.records.iter()) {
+            record.add(other);
+        }
+        for flow in flows.gates.flows() {
+            let spec = share.specs[flow];
+            if parts.of(topology.host_node(spec.sender())) == part {
+                flows.specs[flow].start = spec.start;
+            }
+        }
+        self.world.log.add(share.log);
+        if let (Some(samples), Some(others)) = (&mut self.samples, share.samples) {
+            let nodes = topology.node_ids().filter(|&node| parts.of(node) == part);
+            samples.take_up(self.net, nodes, *others);
+        }
+    }
+
+    /// Exchanges the switches of a part with those of another table.
+    pub(super) fn swap_switches(&mut self, parts: &Parts, part: usize, other: &mut Table<SwitchId, Switch>) {
+        let topology = &self.net.topology;
+        for switch in topology.switch_ids().filter(|&switch| parts.of(topology.switch_node(switch)) == part) {
+            std::mem::swap(&mut self.switches[switch], &mut other[switch]);
+        }
+    }
+}

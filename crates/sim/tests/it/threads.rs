@@ -1,0 +1,104 @@
+//! A run that several threads work at is the same run.
+
+use crate::common::{fat_tree, flow, merged, resolved, run, run_with};
+use serde_json::{Value, json};
+use spinewise_sim::setup::{Failure, Tuning, simulate};
+
+fn by(threads: usize) -> Tuning {
+    Tuning { threads, ..Tuning::default() }
+}
+
+fn busy(change: &Value) -> Value {
+    let mut base = json!({
+        "topology": {"leaves": 4, "spines": 3, "hosts_per_leaf": 4},
+        "scheme": {"name": "letflow"},
+        "traffic": [{"kind": "poisson", "cdf": "web_search", "load": 0.6, "duration_us": 2000}],
+    });
+    if change["topology"]["kind"] == "fat_tree" {
+        base["topology"] = json!({});
+    }
+    merged(&base, change)
+}
+
+/// Why one thread made a run, if it did.
+fn reason(spec: &Value) -> Option<String> {
+    let outcome = run_with(spec, by(2));
+    let warnings = outcome.report["warnings"].as_array().cloned().unwrap_or_default();
+    let told = warnings.into_iter().find(|warning| warning["code"] == "one_thread")?;
+    Some(told["text"].as_str().unwrap_or_default().to_owned())
+}
+
+#[test]
+fn everything_that_is_told_is_the_same_by_any_number_of_threads() {
+    let train = json!([{"kind": "all_reduce", "size_bytes": 400_000}]);
+    for spec in [
+        busy(&json!({"metrics": {"series_interval_us": 50, "series_links": "all", "facts": true}})),
+        busy(&json!({"topology": fat_tree()})),
+        busy(&json!({"preset": "selb", "scheme": {"name": "selb"}, "metrics": {"facts": true}})),
+        // What waits for other flows: hosts learn of its start by its packets alone.
+        busy(&json!({"traffic": train})),
+        busy(&json!({"preset": "uet", "scheme": {"name": "reps"}, "topology": {"host_delay_ns": 700}})),
+        busy(&json!({"run": {"stop": "time", "until_us": 700}})),
+        busy(&json!({"fault": [{"kind": "loss", "ends": ["leaf0", "spine1"], "probability": 0.02, "at_us": 0}]})),
+    ] {
+        let alone = run(&spec);
+        assert!(alone.report["packet_hops"].as_u64() > Some(1000), "{spec}");
+        for threads in [2, 3, 4, 64] {
+            let together = run_with(&spec, by(threads));
+            assert_eq!(together.hash, alone.hash, "{threads} threads\n{spec}");
+            assert_eq!(together.report, alone.report, "{threads} threads\n{spec}");
+            assert_eq!(together.records, alone.records, "{threads} threads\n{spec}");
+            assert_eq!(together.flows, alone.flows, "{threads} threads\n{spec}");
+            assert_eq!(together.series, alone.series, "{threads} threads\n{spec}");
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_parted_is_one_threads_and_says_why() {
+    assert_eq!(reason(&busy(&json!({}))), None);
+    for (change, why) in [
+        (json!({"run": {"engine": "events"}}), "the engine of events has no windows"),
+        (
+            json!({"run": {"follow": "conweave-ns3"}, "preset": "conweave-ns3", "transport": {"kind": "rdma", "recovery": "irn"},
+            "topology": {"spines": 4, "host_rate_gbps": 100, "fabric_rate_gbps": 100, "host_delay_ns": 1000,
+            "fabric_delay_ns": 1000, "tx_time_rounding": "floor_1ns"}, "switch": {"model": "shared_buffer", "pfc": false},
+            "scheme": {"acks": "ecmp", "hash": "murmur3"},
+            "traffic": [{"kind": "flows", "list": [flow(0, 9, 90_000, 0), flow(5, 2, 90_000, 0)]}]}),
+            "it follows a program",
+        ),
+        (
+            json!({"topology": {"leaves": 1}, "traffic": [{"kind": "poisson", "cdf": "web_search", "load": 0.6,
+            "duration_us": 2000, "pairs": "any"}]}),
+            "it has one rack",
+        ),
+    ] {
+        let spec = busy(&change);
+        let told = reason(&spec);
+        assert!(told.as_ref().is_some_and(|told| told.contains(why)), "{told:?}\n{spec}");
+        assert_eq!(run_with(&spec, by(4)).hash, run(&spec).hash);
+    }
+}
+
+#[test]
+fn whoever_watches_sees_all_of_it_and_may_stop_it() {
+    let spec = resolved(&busy(
+        &json!({"traffic": [{"kind": "poisson", "cdf": "web_search", "load": 0.6, "duration_us": 9000}]}),
+    ));
+    let mut seen = Vec::new();
+    let outcome = simulate(&spec, by(3), &mut |progress| {
+        seen.push((progress.now, progress.packet_hops, progress.open));
+        true
+    });
+    let hops = outcome.unwrap_or_else(|failure| panic!("{failure:?}")).report["packet_hops"].as_u64();
+    assert!(seen.len() > 10, "{}", seen.len());
+    assert!(seen.windows(2).all(|pair| pair[0].0 <= pair[1].0 || pair[1].0.0 == 0), "time goes on");
+    let most = seen.iter().map(|&(_, hops, _)| hops).max();
+    assert!(most <= hops && most.map(|most| most * 2) > hops, "the others' part is told: {most:?} of {hops:?}");
+    let mut looks = 0;
+    let stopped = simulate(&spec, by(3), &mut |progress| {
+        looks += u32::from(progress.packet_hops > 0);
+        looks < 5
+    });
+    assert!(matches!(stopped, Err(Failure::Interrupted)), "{:?}", stopped.map(|_| ()));
+}
