@@ -113,8 +113,7 @@ impl Sim<'_> {
 
     /// Brings what hosts have sent without the network to other hosts. Returns these, with when it comes.
     #[cold]
-    fn spread_news(&mut self) -> Vec<(HostId, Time)> {
-        let news = std::mem::take(&mut self.world.flows.operations.news);
+    fn spread(&mut self, news: Vec<News>) -> Vec<(HostId, Time)> {
         for &News { host, at, operation } in &news {
             self.hosts[host].timers.plan(at, What::Landed(operation));
         }

@@ -293,6 +293,19 @@ impl Operations {
         self.left[n as usize] > 0
     }
 
+    /// Makes those of some hosts what they are in `other`.
+    pub fn take_up(&mut self, other: &Operations, of: impl Fn(HostId) -> bool) {
+        for (n, &(host, _)) in self.list.iter().enumerate() {
+            if of(HostId::new(host)) {
+                self.states[n] = other.states[n];
+                self.times[n] = other.times[n];
+                self.left[n] = other.left[n];
+                self.landed[n] = other.landed[n];
+            }
+        }
+        self.open = self.states.iter().filter(|&&state| state != State::Ended).count() as u64;
+    }
+
     /// What an operation does at its host.
     pub fn action(&self, n: u32) -> Action {
         self.list[n as usize].1

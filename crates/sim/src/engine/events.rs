@@ -59,7 +59,8 @@ pub fn run(sim: &mut Sim<'_>, mut watch: Watch<'_>) -> Result<Time, Interrupted>
         }
         sim.world.wires.fresh = Some(fresh);
         if !sim.world.flows.operations.news.is_empty() {
-            for (host, _) in sim.spread_news() {
+            let news = std::mem::take(&mut sim.world.flows.operations.news);
+            for (host, _) in sim.spread(news) {
                 list(sim, sim.net.topology.host_node(host), &mut listed, &mut heap);
             }
         }

@@ -12,9 +12,10 @@
 mod meeting;
 mod share;
 
-use super::windows::{BUSY, MOST_WINDOWS, Stretch, Worker, fetches, in_order_of_visits, switches_around};
+use super::windows::{BUSY, MOST_WINDOWS, Stretch, Worker, fetches, in_order_of_visits, spread, switches_around};
 use super::{Grid, NODES_PER_EVENT, Sim, Whole};
 use crate::ids::{LinkId, NodeId, SwitchId, Table};
+use crate::operations::News;
 use crate::topology::Topology;
 use crate::warden::{Interrupted, Progress, Watch};
 pub use meeting::Meeting;
@@ -116,13 +117,11 @@ fn two_sets(around: &[BTreeSet<SwitchId>]) -> Option<Table<SwitchId, usize>> {
 
 /// Why a run is one thread's, if it is: something in it is seen by nodes far apart at one instant.
 pub fn reason_for_one(sim: &Sim<'_>) -> Option<&'static str> {
-    let flows = &sim.world.flows;
     let reasons = [
         (
             sim.world.fabric.is_guest() || sim.world.edge.as_ref().is_some_and(|edge| edge.is_guest()),
             "its scheme is written in Python",
         ),
-        (!flows.operations.is_empty(), "operations wait for each other"),
         (sim.net.habits.receivers_anew, "receivers know at once what senders know (follow.receivers_anew)"),
         (!sim.world.free_queues.is_empty(), "its scheme asks an oracle for the free queues of all hosts"),
     ];
@@ -144,18 +143,21 @@ pub fn run(
     for &node in &part.nodes {
         sim.world.wires.due[node] = sim.planned(node).0;
     }
-    let began = sim.world.flows.open;
+    let began = Told::of(sim, Time::ZERO, 0);
     let mut watch = |progress: Progress| {
         let packet_hops = progress.packet_hops + meeting.others(own).map(|told| told.hops).sum::<u64>();
-        watch(Progress { packet_hops, open: meeting.open(began), ..progress })
+        watch(Progress { packet_hops, open: meeting.open(began.open), ..progress })
     };
     let mut worker = Worker::new(&mut watch);
     let mut grid = Grid::new(sim);
+    worker.keeps_news = true;
+    let alternate = parts.alternate && sim.world.flows.operations.is_empty();
     let (mut todo, mut busy) = (Vec::new(), 0);
     loop {
+        let news = part.share_news(sim, parts, meeting);
         let due = part.nodes.iter().map(|&node| sim.world.wires.due[node]);
         let sent = part.outlets.iter().flatten().map(|&(link, _)| sim.world.wires.heads[link.index()]);
-        let next = due.chain(sent).min().unwrap_or(Time::NEVER);
+        let next = due.chain(sent).chain(news).min().unwrap_or(Time::NEVER);
         meeting.tell(own, Told::of(sim, next, busy));
         meeting.wait()?;
         let start = meeting.next();
@@ -170,7 +172,8 @@ pub fn run(
         part.hand_over(sim, meeting, [end; 2]);
         meeting.wait()?;
         meeting.take_over(own, |carried| sim.world.wires.bring(carried));
-        if parts.alternate && are_busy && end < barrier {
+        spread(sim, meeting.news_for(own));
+        if alternate && are_busy && end < barrier {
             let stretch = Stretch { start, window, end: barrier.min(start + window * MOST_WINDOWS) };
             part.run_stretch(sim, &stretch, meeting, &mut worker)?;
             busy = part.due(sim, stretch.end + window).count();
@@ -190,8 +193,8 @@ struct InParts<'s, 'n> {
     parts: &'s Parts,
     own: usize,
     meeting: &'s Meeting,
-    /// Flows that were open at the beginning.
-    began: u64,
+    /// What was told at the beginning.
+    began: Told,
 }
 
 impl Whole for InParts<'_, '_> {
@@ -283,6 +286,17 @@ impl Part {
         }
     }
 
+    /// Brings to hosts of this part what others of it have sent without the network, and hands over what goes to other parts.
+    /// Returns when the first of that comes.
+    fn share_news(&self, sim: &mut Sim<'_>, parts: &Parts, meeting: &Meeting) -> Option<Time> {
+        let part_of = |news: &News| parts.of(sim.net.topology.host_node(news.host));
+        let news = std::mem::take(&mut sim.world.flows.operations.news);
+        let (stays, goes): (Vec<_>, Vec<_>) = news.into_iter().partition(|news| part_of(news) == self.own);
+        goes.iter().for_each(|news| meeting.hand_over_news(part_of(news), *news));
+        spread(sim, stays);
+        goes.iter().map(|news| news.at).min()
+    }
+
     /// Runs the part through a stretch of time, the two sets in turn. Each runs two windows at a visit, one ahead of the other
     /// set, as blocks do that are [one thread's](super::windows).
     fn run_stretch(
@@ -314,5 +328,66 @@ impl Part {
             meeting.take_over(self.own, |carried| sim.world.wires.bring(carried));
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::TopologySpec;
+    use serde_json::{Value, json};
+
+    fn fabric(table: Value) -> Topology {
+        let spec = crate::spec::resolve(&json!({
+            "preset": "datacenter", "topology": table,
+            "traffic": [{"kind": "flows", "list": [{"src": 0, "dst": 1, "size_bytes": 1, "start_ns": 0}]}],
+        }));
+        let spec: TopologySpec = spec.unwrap_or_else(|error| panic!("{error}")).topology;
+        Topology::new(&spec).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    #[test]
+    fn parts_have_about_as_many_links_each_and_racks_are_whole() {
+        for (table, most, count) in [
+            (json!({"leaves": 8, "spines": 4, "hosts_per_leaf": 8}), 4, 4),
+            (json!({"kind": "fat_tree", "k": 8}), 2, 2),
+            (json!({"kind": "fat_tree", "k": 8}), 3, 3),
+            (json!({"leaves": 3, "spines": 2, "hosts_per_leaf": 2}), 16, 3),
+        ] {
+            let topology = fabric(table);
+            let parts = Parts::new(&topology, most);
+            assert_eq!(parts.count(), count);
+            for host in topology.host_ids() {
+                let leaf = topology.switch_node(topology.leaf(host));
+                assert_eq!(parts.of(topology.host_node(host)), parts.of(leaf));
+            }
+            let mut links = vec![0; count];
+            topology.links.iter().for_each(|link| links[parts.of(link.to.0)] += 1);
+            let (least, greatest) = (links.iter().min().unwrap(), links.iter().max().unwrap());
+            assert!(greatest * 2 <= least * 3, "{links:?}");
+            let all: usize = (0..count).map(|own| Part::new(&topology, &parts, own).nodes.len()).sum();
+            assert_eq!(all, topology.nodes() as usize, "each node is somebody's");
+        }
+    }
+
+    #[test]
+    fn switches_take_turns_where_none_is_linked_to_one_of_its_own_set() {
+        let ring = |switches: u32| {
+            let hosts = (0..switches).map(|n| json!([n, switches + n, 100, 1000]));
+            let around = (0..switches).map(|n| json!([switches + n, switches + (n + 1) % switches, 100, 1000]));
+            let links: Vec<Value> = hosts.chain(around).collect();
+            fabric(json!({"kind": "links", "hosts": switches, "switches": switches, "links": links}))
+        };
+        for (topology, alternate) in
+            [(ring(4), true), (ring(5), false), (fabric(json!({"kind": "fat_tree", "k": 4})), true)]
+        {
+            let parts = Parts::new(&topology, 2);
+            assert_eq!(parts.alternate, alternate);
+            let joins = topology
+                .links
+                .iter()
+                .filter_map(|link| topology.as_switch(link.from.0).zip(topology.as_switch(link.to.0)));
+            assert!(!alternate || joins.into_iter().all(|(from, to)| parts.set(from) != parts.set(to)));
+        }
     }
 }

@@ -14,6 +14,7 @@ use super::{Grid, NODES_PER_EVENT, Sim, WATCH_EVERY};
 use crate::ids::{HostId, LinkId, NodeId};
 use crate::link::Wires;
 use crate::net::Net;
+use crate::operations::News;
 use crate::packet::InHand;
 use crate::warden::{Interrupted, Watch};
 use blocks::Blocks;
@@ -108,6 +109,16 @@ pub(super) struct Worker<'w> {
     /// Work besides events, in events; and how much of both there is to be before the next look at the watch.
     pub(super) scanned: u64,
     look_at: u64,
+    /// What hosts send without the network stays where it is: somebody else brings it to others.
+    pub(super) keeps_news: bool,
+}
+
+/// Brings to hosts what others have sent without the network.
+pub(super) fn spread(sim: &mut Sim<'_>, news: Vec<News>) {
+    for (host, at) in sim.spread(news) {
+        let due = &mut sim.world.wires.due[sim.net.topology.host_node(host)];
+        *due = at.min(*due);
+    }
 }
 
 impl<'w> Worker<'w> {
@@ -119,6 +130,7 @@ impl<'w> Worker<'w> {
             watch,
             scanned: 0,
             look_at: WATCH_EVERY,
+            keeps_news: false,
         }
     }
 
@@ -183,11 +195,9 @@ impl<'w> Worker<'w> {
         }
         if let Some(host) = sim.net.topology.as_host(node) {
             work_host(sim, (node, host), end, &mut self.hand);
-            if !sim.world.flows.operations.news.is_empty() {
-                for (host, at) in sim.spread_news() {
-                    let due = &mut sim.world.wires.due[sim.net.topology.host_node(host)];
-                    *due = at.min(*due);
-                }
+            if !self.keeps_news && !sim.world.flows.operations.news.is_empty() {
+                let news = std::mem::take(&mut sim.world.flows.operations.news);
+                spread(sim, news);
             }
         } else {
             work_switch(sim, node, (start, end), &mut self.room, &mut self.hand);

@@ -3,6 +3,7 @@
 use super::Sim;
 use crate::ids::{SwitchId, Table};
 use crate::link::Carried;
+use crate::operations::News;
 use crate::switch::Switch;
 use crate::warden::Interrupted;
 use spinewise_policy::Time;
@@ -20,6 +21,8 @@ pub(super) struct Told {
     pub(super) next: Time,
     /// Flows not done yet, as far as it sees: those that others have done are open to it.
     pub(super) open: u64,
+    /// Operations that have not ended, as far as it sees.
+    operations: u64,
     /// Packets that keep the run going: those that have entered here, less those that have left here.
     alive: i64,
     /// Transmissions so far.
@@ -35,7 +38,7 @@ impl Told {
     pub(super) fn of(sim: &Sim<'_>, next: Time, busy: usize) -> Told {
         let flows = &sim.world.flows;
         let (hops, arrived) = (sim.world.wires.hops, sim.world.log.arrived);
-        Told { next, open: flows.open, alive: flows.alive, hops, arrived, busy }
+        Told { next, open: flows.open, operations: flows.operations.open, alive: flows.alive, hops, arrived, busy }
     }
 }
 
@@ -45,6 +48,7 @@ impl Told {
 struct Board {
     next: AtomicU64,
     open: AtomicU64,
+    operations: AtomicU64,
     alive: AtomicU64,
     hops: AtomicU64,
     arrived: AtomicU64,
@@ -56,6 +60,7 @@ impl Board {
     fn write(&self, told: Told) {
         self.next.store(told.next.0, Ordering::Relaxed);
         self.open.store(told.open, Ordering::Relaxed);
+        self.operations.store(told.operations, Ordering::Relaxed);
         self.alive.store(told.alive.cast_unsigned(), Ordering::Relaxed);
         self.hops.store(told.hops, Ordering::Relaxed);
         self.arrived.store(told.arrived, Ordering::Relaxed);
@@ -66,6 +71,7 @@ impl Board {
         Told {
             next: Time(self.next.load(Ordering::Relaxed)),
             open: self.open.load(Ordering::Relaxed),
+            operations: self.operations.load(Ordering::Relaxed),
             alive: self.alive.load(Ordering::Relaxed).cast_signed(),
             hops: self.hops.load(Ordering::Relaxed),
             arrived: self.arrived.load(Ordering::Relaxed),
@@ -80,6 +86,8 @@ pub struct Meeting {
     boards: Vec<Board>,
     /// What goes from one part to another, by both.
     boxes: Vec<Mutex<Vec<Carried>>>,
+    /// What goes to hosts of a part without the network.
+    news: Vec<Mutex<Vec<News>>>,
     /// The switches of each part, when they are lent.
     lent: Vec<Mutex<Table<SwitchId, Switch>>>,
     locked: AtomicBool,
@@ -101,6 +109,7 @@ impl Meeting {
         Meeting {
             boards: (0..parts).map(|_| Board::default()).collect(),
             boxes: (0..parts * parts).map(|_| Mutex::default()).collect(),
+            news: (0..parts).map(|_| Mutex::default()).collect(),
             lent: (0..parts).map(|_| Mutex::default()).collect(),
             locked: AtomicBool::new(false),
             here: AtomicUsize::new(0),
@@ -198,13 +207,20 @@ impl Meeting {
 
     /// Flows not done yet, of `at_first`, which each part has begun with.
     pub(super) fn open(&self, at_first: u64) -> u64 {
-        let done: u64 = self.boards.iter().map(|board| at_first.saturating_sub(board.read().open)).sum();
-        at_first.saturating_sub(done)
+        self.of_all(at_first, |told| told.open)
     }
 
-    /// Nothing more will happen to any flow that ends by itself.
-    pub(super) fn all_done(&self, at_first: u64) -> bool {
-        self.open(at_first) == 0 && self.boards.iter().map(|board| board.read().alive).sum::<i64>() == 0
+    /// Nothing more will happen to any flow that ends by itself, or to any operation; all parts `began` alike.
+    pub(super) fn all_done(&self, began: Told) -> bool {
+        self.open(began.open) == 0
+            && self.of_all(began.operations, |told| told.operations) == 0
+            && self.boards.iter().map(|board| board.read().alive).sum::<i64>() == 0
+    }
+
+    /// What all parts have left of `at_first`, if this is what each has left, as far as it sees.
+    fn of_all(&self, at_first: u64, left: impl Fn(Told) -> u64) -> u64 {
+        let done: u64 = self.boards.iter().map(|board| at_first.saturating_sub(left(board.read()))).sum();
+        at_first.saturating_sub(done)
     }
 
     /// Hands over what goes from one part to another.
@@ -213,6 +229,18 @@ impl Meeting {
         if let Ok(mut carried) = self.boxes[from * self.boards.len() + to].lock() {
             put(&mut carried);
         }
+    }
+
+    /// Hands over what goes to a host of a part without the network.
+    pub(super) fn hand_over_news(&self, to: usize, news: News) {
+        if let Ok(mut waiting) = self.news[to].lock() {
+            waiting.push(news);
+        }
+    }
+
+    /// What comes to hosts of a part from hosts of others without the network.
+    pub(super) fn news_for(&self, to: usize) -> Vec<News> {
+        self.news[to].lock().map(|mut waiting| std::mem::take(&mut *waiting)).unwrap_or_default()
     }
 
     /// Takes over what comes to a part from the others.

@@ -1,11 +1,12 @@
 //! What the threads of one run leave behind, and how one takes it up.
 
 use super::{Parts, Sim};
-use crate::flows::Record;
+use crate::flows::{Flows, Record};
 use crate::host::Host;
 use crate::ids::{FlowId, HostId, SwitchId, Table};
 use crate::link::Wires;
 use crate::log::Log;
+use crate::operations::Operations;
 use crate::samples::Samples;
 use crate::switch::Switch;
 use crate::workload::FlowSpec;
@@ -19,6 +20,7 @@ pub struct Share {
     wires: Wires,
     specs: Table<FlowId, FlowSpec>,
     records: Table<FlowId, Record>,
+    operations: Operations,
     log: Log,
     samples: Option<Box<Samples>>,
 }
@@ -27,7 +29,8 @@ impl From<Sim<'_>> for Share {
     fn from(mut sim: Sim<'_>) -> Share {
         sim.keep_accounts();
         let Sim { hosts, switches, world: World { flows, wires, log, .. }, samples, .. } = sim;
-        Share { hosts, switches, wires, specs: flows.specs, records: flows.records, log, samples }
+        let Flows { specs, records, operations, .. } = flows;
+        Share { hosts, switches, wires, specs, records, operations, log, samples }
     }
 }
 
@@ -46,17 +49,17 @@ impl Sim<'_> {
             self.take_up_one(parts, part, share);
         }
         let flows = &mut self.world.flows;
-        for flow in flows.gates.flows() {
+        for flow in flows.gates.flows().chain(flows.operations.flows()) {
             flows.records[flow].shift(|at| at - flows.specs[flow].start.0);
         }
     }
 
-    /// Copies what senders have counted into the records. A flow behind a gate has its start from its sender, and others do
-    /// not know it: its times count from zero for now.
+    /// Copies what senders have counted into the records. A flow that waits for others has its start from its sender, and the
+    /// receiver does not know it: its times count from zero for now.
     fn keep_accounts(&mut self) {
         let flows = &mut self.world.flows;
         flows.specs.ids().for_each(|flow| flows.keep_account(flow));
-        for flow in flows.gates.flows() {
+        for flow in flows.gates.flows().chain(flows.operations.flows()) {
             flows.records[flow].shift(|time| time + flows.specs[flow].start.0);
         }
     }
@@ -77,12 +80,14 @@ impl Sim<'_> {
         for (record, other) in flows.records.iter_mut().zip(share.records.iter()) {
             record.add(other);
         }
-        for flow in flows.gates.flows() {
+        for flow in flows.gates.flows().chain(flows.operations.flows()) {
             let spec = share.specs[flow];
             if parts.of(topology.host_node(spec.sender())) == part {
                 flows.specs[flow].start = spec.start;
             }
         }
+        let is_of = |host| parts.of(topology.host_node(host)) == part;
+        flows.operations.take_up(&share.operations, is_of);
         self.world.log.add(share.log);
         if let (Some(samples), Some(others)) = (&mut self.samples, share.samples) {
             let nodes = topology.node_ids().filter(|&node| parts.of(node) == part);
