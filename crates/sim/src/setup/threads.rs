@@ -42,7 +42,6 @@ fn window(sim: &Sim<'_>, spec: &Spec, tuning: Tuning) -> Result<Span, &'static s
 fn run(sim: &mut Sim<'_>, spec: &Spec, tuning: Tuning, window: Span, watch: Watch<'_>) -> Result<Time, Failure> {
     let parts = &Parts::new(&sim.net.topology, tuning.threads);
     let meeting = &Meeting::new(parts.count());
-    let tuning = Tuning { memory: tuning.memory.map(|bytes| bytes / parts.count() as u64), ..tuning };
     let (stop, others) = thread::scope(|scope| {
         let others: Vec<_> = (1..parts.count())
             .map(|own| scope.spawn(move || work(spec, tuning, window, (parts, own), meeting)))
