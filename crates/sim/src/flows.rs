@@ -13,8 +13,10 @@ use crate::transport::{Ends, Paced, Sending, UdpConfig};
 use crate::workload::plan::sort_by_key;
 use crate::workload::{FlowSpec, Gate, Programme};
 use spinewise_policy::{Kind, Time, hash};
+use std::collections::BTreeSet;
 
-/// What became of a flow. The sender's and the receiver's fields are written by their own hosts.
+/// What became of a flow. The sender's and the receiver's fields are written by their own hosts, and reroutes by the leaf of
+/// the sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Record {
     /// From the start of the flow to the arrival of its last missing byte, in ps; 0 if unfinished.
@@ -98,10 +100,8 @@ impl Record {
             *own += more;
         }
     }
-}
 
-impl Record {
-    /// Lets its times count from another instant; those that have not come yet stay 0.
+    /// Changes its times; those that have not come yet stay 0.
     pub fn shift(&mut self, to: impl Fn(u64) -> u64) {
         for time in [&mut self.fct, &mut self.sender_fct, &mut self.close_fct] {
             if *time > 0 {
@@ -146,6 +146,8 @@ pub struct Flows {
     pub open: u64,
     /// Packets of such flows in the network.
     pub alive: i64,
+    /// Flows that another thread has started, if several have worked at the run.
+    pub started_elsewhere: BTreeSet<FlowId>,
 }
 
 /// "Reroutes are counted", which takes a little time.
@@ -217,6 +219,7 @@ impl Flows {
             traffic_hash: 0,
             open: 0,
             alive: 0,
+            started_elsewhere: BTreeSet::new(),
             specs,
         };
         flows.open = flows.specs.ids().filter(|&flow| !flows.is_background(flow)).count() as u64;
@@ -263,7 +266,7 @@ impl Flows {
     /// Lists the flows that start by the clock under their hosts.
     fn plan_starts(&mut self, hosts: u32) {
         let mut gated = Table::filled(false, self.specs.len());
-        self.gates.flows().chain(self.operations.flows()).for_each(|flow| gated[flow] = true);
+        self.started_by_others().for_each(|flow| gated[flow] = true);
         let by_clock = || self.specs.numbered().filter(|&(flow, _)| !gated[flow]);
         self.first = vec![0; hosts as usize + 1];
         for (_, spec) in by_clock() {
@@ -281,9 +284,17 @@ impl Flows {
         }
     }
 
+    /// The flows whose starts are written as they start: those that wait for others.
+    pub fn started_by_others(&self) -> impl Iterator<Item = FlowId> {
+        self.gates.flows().chain(self.operations.flows())
+    }
+
     /// Has its sender been asked for anything yet?
     pub fn has_started(&self, flow: FlowId) -> bool {
-        self.ends.sends(flow) || self.paces(flow) || self.records[flow].packets > 0
+        self.ends.sends(flow)
+            || self.paces(flow)
+            || self.records[flow].packets > 0
+            || self.started_elsewhere.contains(&flow)
     }
 
     /// Is it TCP?

@@ -21,7 +21,7 @@ pub(crate) type Flying = (InHand, Option<Time>);
 pub struct Carried {
     link: LinkId,
     hand: InHand,
-    left: Option<Time>,
+    started: Option<Time>,
 }
 
 /// What is in flight on one link: where it lies fits into one line of the cache.
@@ -240,18 +240,19 @@ impl Wires {
         while self.heads[link.index()] < end {
             let mut hand = InHand::default();
             self.pop(link, &mut hand);
-            let left = self.starts.get_mut(&link).and_then(VecDeque::pop_front);
-            into.push(Carried { link, hand, left });
+            let started = self.starts.get_mut(&link).and_then(VecDeque::pop_front);
+            // It is counted again where it is brought to.
+            self.hops -= 1;
+            into.push(Carried { link, hand, started });
         }
     }
 
-    /// Puts on a link what was [carried off](Self::carry_off) it elsewhere, where it was counted.
-    pub fn bring(&mut self, Carried { link, mut hand, left }: Carried) {
+    /// Puts on a link what was [carried off](Self::carry_off) it elsewhere.
+    pub fn bring(&mut self, Carried { link, mut hand, started }: Carried) {
         let at = hand.packet.at;
         self.push(link, &mut hand, at);
-        self.hops -= 1;
-        if let Some(left) = left {
-            self.note_start(link, left);
+        if let Some(start) = started {
+            self.note_start(link, start);
         }
     }
 

@@ -159,8 +159,12 @@ impl Log {
         for (own, more) in numbers {
             *own += more;
         }
-        self.points.extend(other.points);
-        self.full |= other.full;
+        let points = self.points.len() + other.points.len();
+        let fits = self.most_points.is_none_or(|most| points <= most);
+        self.full |= other.full || !fits || self.points.try_reserve_exact(other.points.len()).is_err();
+        if !self.full {
+            self.points.extend(other.points);
+        }
     }
 
     /// Notes a point.

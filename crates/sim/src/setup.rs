@@ -43,7 +43,7 @@ pub struct Tuning {
     pub all_hooks: bool,
     /// Memory that a run may take, bytes: what does not fit is refused.
     pub memory: Option<u64>,
-    /// Threads that work at the run, if it can be parted; one if 0.
+    /// Threads that work at the run, if it can be parted; one if 0, or if flows are traced. Each counts memory for itself.
     pub threads: usize,
 }
 

@@ -12,8 +12,9 @@
 mod meeting;
 mod share;
 
-use super::windows::{BUSY, MOST_WINDOWS, Stretch, Worker, fetches, in_order_of_visits, spread, switches_around};
+use super::windows::{self, BUSY, MOST_WINDOWS, Stretch, Worker, fetches, in_order_of_visits, spread, switches_around};
 use super::{Grid, NODES_PER_EVENT, Sim, Whole};
+use crate::bank::Bank;
 use crate::ids::{LinkId, NodeId, SwitchId, Table};
 use crate::operations::News;
 use crate::topology::Topology;
@@ -36,7 +37,8 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// Cuts a fabric into so many parts, or one for each leaf if there are fewer leaves. They have about as many links each.
+    /// Cuts a fabric into so many parts, or one for each leaf if there are fewer leaves. They have about as many links each
+    /// where racks are alike.
     pub fn new(topology: &Topology, most: usize) -> Parts {
         let around = switches_around(topology);
         let order = in_order_of_visits(topology, &around);
@@ -117,15 +119,13 @@ fn two_sets(around: &[BTreeSet<SwitchId>]) -> Option<Table<SwitchId, usize>> {
 
 /// Why a run is one thread's, if it is: something in it is seen by nodes far apart at one instant.
 pub fn reason_for_one(sim: &Sim<'_>) -> Option<&'static str> {
-    let reasons = [
-        (
-            sim.world.fabric.is_guest() || sim.world.edge.as_ref().is_some_and(|edge| edge.is_guest()),
-            "its scheme is written in Python",
-        ),
-        (sim.net.habits.receivers_anew, "receivers know at once what senders know (follow.receivers_anew)"),
-        (!sim.world.free_queues.is_empty(), "its scheme asks an oracle for the free queues of all hosts"),
-    ];
-    reasons.into_iter().find_map(|(is_so, why)| is_so.then_some(why))
+    if sim.world.fabric.is_guest() || sim.world.edge.as_ref().is_some_and(Bank::is_guest) {
+        Some("its scheme is written in Python")
+    } else if !sim.world.free_queues.is_empty() {
+        Some("its scheme asks an oracle for the free queues of all hosts")
+    } else {
+        None
+    }
 }
 
 /// Runs one part to the end, in windows of at most `window`. Returns the instant it stopped at, the same in all parts.
@@ -139,6 +139,7 @@ pub fn run(
     meeting: &Meeting,
     watch: Watch<'_>,
 ) -> Result<Time, Interrupted> {
+    windows::check(window);
     let part = Part::new(&sim.net.topology, parts, own);
     for &node in &part.nodes {
         sim.world.wires.due[node] = sim.planned(node).0;
@@ -161,7 +162,7 @@ pub fn run(
         meeting.tell(own, Told::of(sim, next, busy));
         meeting.wait()?;
         let start = meeting.next();
-        if let Some(stop) = grid.over(start, &mut InParts { sim, parts, own, meeting, began })? {
+        if let Some(stop) = grid.over(start, &mut AllParts { sim, parts, own, meeting, began })? {
             sim.sample_until(stop);
             return Ok(stop);
         }
@@ -182,13 +183,15 @@ pub fn run(
             todo.extend(part.due(sim, end));
             busy = todo.len();
             worker.run_all(sim, &todo, (start, end), part.nodes.len())?;
+            // Whoever watches hears of the others too, whether or not anything happens here.
+            worker.look(sim, start)?;
         }
         worker.scanned += 1 + part.nodes.len() as u64 / u64::from(NODES_PER_EVENT);
     }
 }
 
 /// The whole run, as a thread sees it when all have met.
-struct InParts<'s, 'n> {
+struct AllParts<'s, 'n> {
     sim: &'s mut Sim<'n>,
     parts: &'s Parts,
     own: usize,
@@ -197,7 +200,7 @@ struct InParts<'s, 'n> {
     began: Told,
 }
 
-impl Whole for InParts<'_, '_> {
+impl Whole for AllParts<'_, '_> {
     fn all_done(&self) -> bool {
         self.meeting.all_done(self.began)
     }
@@ -208,30 +211,33 @@ impl Whole for InParts<'_, '_> {
 
     /// The first thread is lent all switches, and tells the others.
     fn is_locked(&mut self, at: Time) -> Result<bool, Interrupted> {
-        let InParts { sim, parts, own, meeting, .. } = self;
+        let AllParts { sim, own, meeting, .. } = self;
         if *own > 0 {
-            meeting.lend(*own, std::mem::take(&mut sim.switches));
+            meeting.put_switches(*own, std::mem::take(&mut sim.switches));
             meeting.wait()?;
             // Now the first looks.
             meeting.wait()?;
-            sim.switches = meeting.given_back(*own);
+            sim.switches = meeting.take_switches(*own);
             return Ok(meeting.is_locked());
         }
         meeting.wait()?;
-        for part in 1..parts.count() {
-            let mut lent = meeting.given_back(part);
-            sim.swap_switches(parts, part, &mut lent);
-            meeting.lend(part, lent);
-        }
-        let locked = sim.is_locked(at)?;
-        for part in 1..parts.count() {
-            let mut lent = meeting.given_back(part);
-            sim.swap_switches(parts, part, &mut lent);
-            meeting.lend(part, lent);
-        }
-        meeting.tell_locked(locked);
-        meeting.wait()?;
+        self.exchange_switches();
+        let locked = self.sim.is_locked(at)?;
+        self.exchange_switches();
+        self.meeting.tell_locked(locked);
+        self.meeting.wait()?;
         Ok(locked)
+    }
+}
+
+impl AllParts<'_, '_> {
+    /// Takes the switches of other parts in exchange for those that stand in their places here, or the other way round.
+    fn exchange_switches(&mut self) {
+        for part in 1..self.parts.count() {
+            let mut switches = self.meeting.take_switches(part);
+            self.sim.swap_switches(self.parts, part, &mut switches);
+            self.meeting.put_switches(part, switches);
+        }
     }
 }
 
@@ -326,6 +332,7 @@ impl Part {
             meeting.wait()?;
             // What the other set sends may have come already; it waits on its link.
             meeting.take_over(self.own, |carried| sim.world.wires.bring(carried));
+            worker.look(sim, stretch.window(run.end.saturating_sub(1)).0)?;
         }
         Ok(())
     }

@@ -38,7 +38,7 @@ pub(super) const MOST_WINDOWS: u64 = 64;
 /// # Errors
 /// [`Interrupted`] if `watch` says so.
 pub fn run(sim: &mut Sim<'_>, window: Span, watch: Watch<'_>) -> Result<Time, Interrupted> {
-    assert!(window > Span::ZERO && window.0 < 1 << (64 - PORT_BITS), "windows last from 1 ps to 1.09 s");
+    check(window);
     let nodes = sim.net.topology.nodes();
     for node in sim.net.topology.node_ids() {
         sim.world.wires.due[node] = sim.planned(node).0;
@@ -72,6 +72,11 @@ pub fn run(sim: &mut Sim<'_>, window: Span, watch: Watch<'_>) -> Result<Time, In
         }
         worker.scanned += 1 + u64::from(nodes / NODES_PER_EVENT);
     }
+}
+
+/// Sees whether sort keys can hold the instants of a window.
+pub(super) fn check(window: Span) {
+    assert!(window > Span::ZERO && window.0 < 1 << (64 - PORT_BITS), "windows last from 1 ps to 1.09 s");
 }
 
 /// Shall the nodes be prefetched that are due, so many of `nodes`?
@@ -205,9 +210,14 @@ impl<'w> Worker<'w> {
         let done = sim.world.log.events + self.scanned;
         if done >= self.look_at {
             self.look_at = done + WATCH_EVERY;
-            sim.may_go_on(start, &mut self.watch)?;
+            self.look(sim, start)?;
         }
         Ok(())
+    }
+
+    /// Looks at the watch.
+    pub(super) fn look(&mut self, sim: &Sim<'_>, now: Time) -> Result<(), Interrupted> {
+        sim.may_go_on(now, &mut self.watch)
     }
 }
 

@@ -56,6 +56,7 @@ impl Host {
         let record = &mut w.flows.records[flow];
         if record.fct != 0 {
             // Everything is here, and said so; the sender has missed that.
+            // What the sender has noted is seen from afar, which only a run allows that follows a program event by event.
             let got = if record.sender_fct != 0 && w.net.habits.receivers_anew {
                 w.flows.ends.on_data_anew(w.now, (subflow, spec.size), data, option)
             } else {

@@ -3,7 +3,7 @@
 use super::{Failure, Setup, Tuning};
 use crate::engine::Sim;
 use crate::engine::parts::{self, Meeting, Parts, Share};
-use crate::spec::{EngineKind, Follow, Spec, Warning};
+use crate::spec::{EngineKind, Follow, Spec, SpecError, Warning};
 use crate::warden::{Interrupted, Progress, Warden, Watch};
 use spinewise_policy::{Span, Time};
 use std::panic::resume_unwind;
@@ -43,42 +43,56 @@ fn run(sim: &mut Sim<'_>, spec: &Spec, tuning: Tuning, window: Span, watch: Watc
     let parts = &Parts::new(&sim.net.topology, tuning.threads);
     let meeting = &Meeting::new(parts.count());
     let (stop, others) = thread::scope(|scope| {
-        let others: Vec<_> = (1..parts.count())
-            .map(|own| scope.spawn(move || work(spec, tuning, window, (parts, own), meeting)))
-            .collect();
+        // Before there is anybody who could wait for this thread.
         let leaves = meeting.leaving();
+        let begin = |own| {
+            let work = move || work(spec, tuning, window, (parts, own), meeting);
+            thread::Builder::new().spawn_scoped(scope, work).map_err(|error| refused(tuning.threads, &error))
+        };
+        let others: Vec<_> = (1..parts.count()).map(begin).collect::<Result<_, _>>()?;
         let stop = parts::run(sim, (parts, 0), window, meeting, watch);
         drop(leaves);
         let others: Vec<_> = others.into_iter().map(ScopedJoinHandle::join).collect();
-        (stop, others)
-    });
-    let shares = others.into_iter().map(|other| other.unwrap_or_else(|panic| resume_unwind(panic)));
-    let shares: Vec<Share> = shares.collect::<Result<_, _>>()?;
+        Ok::<_, Failure>((stop, others))
+    })?;
+    let others: Vec<_> = others.into_iter().map(|other| other.unwrap_or_else(|panic| resume_unwind(panic))).collect();
+    let mut shares = Vec::new();
+    for other in others {
+        let (stopped, share) = other?;
+        assert!(stop.is_err() || stopped == stop, "all threads stop at one instant");
+        shares.push(share);
+    }
     match stop {
-        Ok(stop) => {
-            sim.take_up(parts, shares);
-            Ok(stop)
-        }
+        Ok(_) => sim.take_up(parts, shares),
         Err(Interrupted) => {
-            sim.world.log.full |= shares.iter().any(Share::is_full);
-            Err(sim.why_interrupted(spec))
+            if let Some(full) = shares.into_iter().find(Share::is_full) {
+                sim.world.log = full.into_log();
+            }
         }
     }
+    // Points of all parts together may be more than there is memory for.
+    let stop = if sim.world.log.full { Err(Interrupted) } else { stop };
+    stop.map_err(|Interrupted| sim.why_interrupted(spec))
 }
 
-/// What another thread does: sets the run up, works at a part, and leaves what has become of it. Where it is interrupted
-/// all are, and the first tells why.
+/// What another thread does: sets the run up, and works at a part. Returns when that stopped, and what has become of it.
 fn work(
     spec: &Spec,
     tuning: Tuning,
     window: Span,
     (parts, own): (&Parts, usize),
     meeting: &Meeting,
-) -> Result<Share, Failure> {
+) -> Result<(Result<Time, Interrupted>, Share), Failure> {
     let _leaves = meeting.leaving();
     let mut always = |_: Progress| true;
     let Setup { net, start, .. } = Setup::build(spec, tuning, &Warden::new(&mut always))?;
     let mut sim = Sim::new(&net, start);
-    let _ = parts::run(&mut sim, (parts, own), window, meeting, &mut always);
-    Ok(Share::from(sim))
+    let stop = parts::run(&mut sim, (parts, own), window, meeting, &mut always);
+    Ok((stop, Share::from(sim)))
+}
+
+/// The machine has no thread more.
+fn refused(threads: usize, error: &std::io::Error) -> Failure {
+    let allowed = format!("as many as this machine gives to a process ({error})");
+    SpecError::said("threads", threads.to_string(), allowed).into()
 }

@@ -9,7 +9,7 @@ use crate::warden::Interrupted;
 use spinewise_policy::Time;
 use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Turns of the loop in which a thread waits before it sleeps: some hundred microseconds.
 const TURNS: u32 = 4000;
@@ -139,7 +139,7 @@ impl Meeting {
             std::hint::spin_loop();
             is_over()
         }) {
-            let awake = self.asleep.lock().unwrap_or_else(PoisonError::into_inner);
+            let awake = locked(&self.asleep);
             drop(self.changed.wait_while(awake, |()| !is_over()));
         }
         if goes_on() { Ok(()) } else { Err(Interrupted) }
@@ -147,7 +147,7 @@ impl Meeting {
 
     /// Wakes all who sleep, with what has changed.
     fn wake(&self, change: impl FnOnce()) {
-        let awake = self.asleep.lock().unwrap_or_else(PoisonError::into_inner);
+        let awake = locked(&self.asleep);
         change();
         drop(awake);
         self.changed.notify_all();
@@ -178,16 +178,14 @@ impl Meeting {
         self.boards.iter().map(|board| board.read().arrived).sum()
     }
 
-    /// Lends the switches of a part, or gives them back.
-    pub(super) fn lend(&self, part: usize, switches: Table<SwitchId, Switch>) {
-        if let Ok(mut lent) = self.lent[part].lock() {
-            *lent = switches;
-        }
+    /// Puts the switches of a part where other threads can take them.
+    pub(super) fn put_switches(&self, part: usize, switches: Table<SwitchId, Switch>) {
+        *locked(&self.lent[part]) = switches;
     }
 
-    /// The switches of a part that are lent, or given back.
-    pub(super) fn given_back(&self, part: usize) -> Table<SwitchId, Switch> {
-        self.lent[part].lock().map(|mut lent| std::mem::take(&mut *lent)).unwrap_or_default()
+    /// Takes the switches of a part from there.
+    pub(super) fn take_switches(&self, part: usize) -> Table<SwitchId, Switch> {
+        std::mem::take(&mut locked(&self.lent[part]))
     }
 
     /// Tells the others whether pauses wait for each other.
@@ -225,32 +223,30 @@ impl Meeting {
 
     /// Hands over what goes from one part to another.
     pub(super) fn hand_over(&self, (from, to): (usize, usize), put: impl FnOnce(&mut Vec<Carried>)) {
-        // A thread that fell down with the lock has left, and nobody gets this far.
-        if let Ok(mut carried) = self.boxes[from * self.boards.len() + to].lock() {
-            put(&mut carried);
-        }
+        put(&mut locked(&self.boxes[from * self.boards.len() + to]));
     }
 
     /// Hands over what goes to a host of a part without the network.
     pub(super) fn hand_over_news(&self, to: usize, news: News) {
-        if let Ok(mut waiting) = self.news[to].lock() {
-            waiting.push(news);
-        }
+        locked(&self.news[to]).push(news);
     }
 
     /// What comes to hosts of a part from hosts of others without the network.
     pub(super) fn news_for(&self, to: usize) -> Vec<News> {
-        self.news[to].lock().map(|mut waiting| std::mem::take(&mut *waiting)).unwrap_or_default()
+        std::mem::take(&mut locked(&self.news[to]))
     }
 
     /// Takes over what comes to a part from the others.
     pub(super) fn take_over(&self, to: usize, mut take: impl FnMut(Carried)) {
         for from in 0..self.boards.len() {
-            if let Ok(mut carried) = self.boxes[from * self.boards.len() + to].lock() {
-                carried.drain(..).for_each(&mut take);
-            }
+            locked(&self.boxes[from * self.boards.len() + to]).drain(..).for_each(&mut take);
         }
     }
+}
+
+/// What threads share, for this one alone. One that fell down with it has left the meeting: all others will, too.
+fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A thread that comes to a meeting as long as it has this.
