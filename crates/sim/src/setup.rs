@@ -206,6 +206,11 @@ impl<'n> Sim<'n> {
     }
 }
 
+/// Does a run take events in the order of another program?
+fn follows_a_program(spec: &Spec) -> bool {
+    spec.run.follow != Follow::Nothing || spec.run.engine == EngineKind::Htsim
+}
+
 /// Periods in one window.
 const MOST_PERIODS: u64 = 10_000;
 

@@ -1,9 +1,9 @@
 //! A run by several threads: each sets up the whole of it, and works at its part.
 
-use super::{Failure, Setup, Tuning};
+use super::{Failure, Setup, Tuning, follows_a_program};
 use crate::engine::Sim;
 use crate::engine::parts::{self, Meeting, Parts, Share};
-use crate::spec::{EngineKind, Follow, Spec, SpecError, Warning};
+use crate::spec::{Spec, SpecError, Warning};
 use crate::warden::{Interrupted, Progress, Warden, Watch};
 use spinewise_policy::{Span, Time};
 use std::panic::resume_unwind;
@@ -28,7 +28,7 @@ pub(super) fn finish(sim: &mut Sim<'_>, spec: &Spec, tuning: Tuning, watch: Watc
 
 /// How long the windows of threads may be, or why one makes the run.
 fn window(sim: &Sim<'_>, spec: &Spec, tuning: Tuning) -> Result<Span, &'static str> {
-    if spec.run.follow != Follow::Nothing || spec.run.engine == EngineKind::Htsim {
+    if follows_a_program(spec) {
         return Err("it follows a program in the order of its events");
     }
     let Some(window) = sim.window(spec, tuning) else { return Err("the engine of events has no windows") };
