@@ -129,7 +129,8 @@ struct Measured {
 
 /// Runs the cases whose name contains `only` (and, if asked for by name, `packet_size` or `decisions`), `rounds` times
 /// each, at `share` of their full length (1 takes at least 3 s a round on a fast core). Returns the list that `spinewise
-/// bench --json` prints; the best round counts. Large cases are run by all processors too. `reference` runs nothing but the reference loop, once.
+/// bench --json` prints; the best round counts. Large cases are run by all processors too. `reference` runs nothing but the
+/// reference loop, once.
 ///
 /// # Panics
 /// If a case retransmits: then it measured something else.

@@ -325,3 +325,19 @@ impl Grid {
         self.next.min(self.limits.until)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::topology::{Topology, TopologySpec};
+    use serde_json::{Value, json};
+
+    /// The fabric of a table [topology].
+    pub(super) fn fabric(table: Value) -> Topology {
+        let spec = crate::spec::resolve(&json!({
+            "preset": "datacenter", "topology": table,
+            "traffic": [{"kind": "flows", "list": [{"src": 0, "dst": 1, "size_bytes": 1, "start_ns": 0}]}],
+        }));
+        let spec: TopologySpec = spec.unwrap_or_else(|error| panic!("{error}")).topology;
+        Topology::new(&spec).unwrap_or_else(|error| panic!("{error}"))
+    }
+}

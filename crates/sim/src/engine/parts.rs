@@ -37,8 +37,8 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// Cuts a fabric into so many parts, or one for each leaf if there are fewer leaves. They have about as many links each
-    /// where racks are alike.
+    /// Cuts a fabric into `most` parts, but never into more than it has leaves. Where racks are alike, all parts have about
+    /// the same number of links.
     pub fn new(topology: &Topology, most: usize) -> Parts {
         let around = switches_around(topology);
         let order = in_order_of_visits(topology, &around);
@@ -341,17 +341,8 @@ impl Part {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::topology::TopologySpec;
+    use crate::engine::tests::fabric;
     use serde_json::{Value, json};
-
-    fn fabric(table: Value) -> Topology {
-        let spec = crate::spec::resolve(&json!({
-            "preset": "datacenter", "topology": table,
-            "traffic": [{"kind": "flows", "list": [{"src": 0, "dst": 1, "size_bytes": 1, "start_ns": 0}]}],
-        }));
-        let spec: TopologySpec = spec.unwrap_or_else(|error| panic!("{error}")).topology;
-        Topology::new(&spec).unwrap_or_else(|error| panic!("{error}"))
-    }
 
     #[test]
     fn parts_have_about_as_many_links_each_and_racks_are_whole() {

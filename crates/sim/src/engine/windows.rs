@@ -79,7 +79,7 @@ pub(super) fn check(window: Span) {
     assert!(window > Span::ZERO && window.0 < 1 << (64 - PORT_BITS), "windows last from 1 ps to 1.09 s");
 }
 
-/// Shall the nodes be prefetched that are due, so many of `nodes`?
+/// Is prefetching worth it where `due` of `nodes` nodes have something to do?
 pub(super) fn fetches(sim: &Sim<'_>, due: usize, nodes: usize) -> bool {
     sim.world.wires.heads.len() >= LARGE && due * DENSE >= nodes
 }
@@ -139,7 +139,7 @@ impl<'w> Worker<'w> {
         }
     }
 
-    /// The window of all that are due of so many nodes.
+    /// Runs one window of the nodes that are `due`, out of `nodes` in all.
     pub(super) fn run_all(
         &mut self,
         sim: &mut Sim<'_>,

@@ -34,7 +34,7 @@ pub(super) struct Told {
 }
 
 impl Told {
-    /// Of a part whose next thing is then, and so many of whose nodes were busy.
+    /// What a part tells that has something to do at `next` and had `busy` nodes in its last window.
     pub(super) fn of(sim: &Sim<'_>, next: Time, busy: usize) -> Told {
         let flows = &sim.world.flows;
         let (hops, arrived) = (sim.world.wires.hops, sim.world.log.arrived);
@@ -103,7 +103,7 @@ pub struct Meeting {
 }
 
 impl Meeting {
-    /// Of so many threads.
+    /// A meeting of one thread for each of `parts` parts.
     pub fn new(parts: usize) -> Meeting {
         let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
         Meeting {

@@ -142,17 +142,8 @@ pub(in crate::engine) fn in_order_of_visits(topology: &Topology, around: &[BTree
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::topology::TopologySpec;
+    use crate::engine::tests::fabric;
     use serde_json::json;
-
-    fn fabric(table: serde_json::Value) -> Topology {
-        let spec = crate::spec::resolve(&json!({
-            "preset": "datacenter", "topology": table,
-            "traffic": [{"kind": "flows", "list": [{"src": 0, "dst": 1, "size_bytes": 1, "start_ns": 0}]}],
-        }));
-        let spec: TopologySpec = spec.unwrap_or_else(|error| panic!("{error}")).topology;
-        Topology::new(&spec).unwrap_or_else(|error| panic!("{error}"))
-    }
 
     #[test]
     fn switches_come_behind_what_is_below_them() {
