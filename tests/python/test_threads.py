@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import pytest
@@ -24,7 +25,8 @@ def test_outcomes_do_not_depend_on_how_many_threads_there_are(threads: int) -> N
         report = sw.run(spec, threads=threads).report
         assert report["outcome_hash"] == then[name], name
         parted += not any(warning["code"] == "one_thread" for warning in report["warnings"])
-    assert parted > 100
+    # One processor lends itself to one thread.
+    assert parted > 100 or os.cpu_count() == 1
 
 
 @pytest.mark.parametrize("threads", [0, -1, 1.5, 1025, "all", None])

@@ -186,11 +186,33 @@ def test_hosts_with_one_value_leave_the_choice_to_switches(folder: Path, strateg
         ("-strat ecmp_ar -ar_method width", "-ar_method", "queue, pqb"),
         ("-strat ecmp_ar -ar_granularity byte", "-ar_granularity", "packet, flow"),
         ("-linkspeed 400000", "-linkspeed", "100 Gbps, in Mbps"),
+        ("-nodes 1024", "-nodes", "8, as the fabric has"),
+        ("-tiers 3", "-tiers", "2, as the fabric has"),
     ],
 )
 def test_an_option_without_a_meaning_is_refused(folder: Path, options: str, key: str, allowed: str) -> None:
     with pytest.raises(SpecError, match=f"{key} = .*{allowed}"):
         spec_with(folder, options)
+
+
+def test_receivers_are_not_told_of_slow_links(folder: Path) -> None:
+    spec = spec_with(folder, "-load_balancing_algo oblivious -paths 16 -receiver_cc_only -failed 1")
+    assert spec["topology"]["override"] == [{"spine": 0, "rate_gbps": 25.0}]
+    assert resolve(spec)["transport"]["pull_least"] == 1.0
+
+
+def test_grants_have_values_of_their_own_where_flows_have_one(folder: Path) -> None:
+    spec = spec_with(folder, "-load_balancing_algo oblivious -paths 1 -receiver_cc_only")
+    assert spec["scheme"] == {"name": "oblivious", "params": {"values": 1}}
+
+
+def test_a_line_that_is_not_asked_for_may_have_options_that_are_not_known(folder: Path) -> None:
+    lines = (folder / recorded.CASES).read_text()
+    other = json.dumps({"case": "other", "topo": None, "cm": "a.cm", "options": "-tm a.cm -pfc", "seed": 1})
+    (folder / recorded.CASES).write_text(f"{lines}{other}\n")
+    assert [case.name for case in recorded.find(folder, ["small.*"])] == ["small.one.obl.nscc"]
+    with pytest.raises(SpecError, match="-pfc"):
+        recorded.find(folder)
 
 
 def test_the_fabric_of_the_program_has_the_speed_of_its_nics(folder: Path) -> None:

@@ -244,6 +244,7 @@ fn read_tuning(text: Option<&str>) -> PyResult<Tuning> {
         all_hooks: value["all_hooks"].as_bool().unwrap_or(false),
         memory: value["memory"].as_u64(),
         threads: value["threads"].as_u64().map_or(1, |threads| usize::try_from(threads).unwrap_or(usize::MAX)),
+        threads_if_worth: value["threads_if_worth"].as_bool().unwrap_or(true),
     })
 }
 

@@ -45,6 +45,8 @@ pub struct Tuning {
     pub memory: Option<u64>,
     /// Threads that work at the run, if it can be parted; one if 0, or if flows are traced. Each counts memory for itself.
     pub threads: usize,
+    /// No more threads than processors; and if they wait for each other more than they work, one makes the run anew.
+    pub threads_if_worth: bool,
 }
 
 /// Everything a spec describes, at time zero: fixed facts, and what a run changes.
@@ -224,7 +226,14 @@ const MOST_WINDOW: u64 = (1 << 40) - 1;
 pub fn simulate(spec: &Spec, tuning: Tuning, watch: Watch<'_>) -> Result<Outcome, Failure> {
     let Setup { net, start, loads } = Setup::build(spec, tuning, &Warden::new(watch))?;
     let mut sim = Sim::new(&net, start);
-    let stop = threads::finish(&mut sim, spec, tuning, watch)?;
+    if let Some(stop) = threads::finish(&mut sim, spec, tuning, watch)? {
+        return closed(spec, sim, (stop, loads), watch);
+    }
+    // Threads were not worth it.
+    let Setup { net, start, loads } = Setup::build(spec, tuning, &Warden::new(watch))?;
+    let mut sim = Sim::new(&net, start);
+    sim.warnings.push(threads::warning("its threads waited for each other longer than one would have worked"));
+    let stop = sim.finish(spec, tuning, watch)?;
     closed(spec, sim, (stop, loads), watch)
 }
 

@@ -159,8 +159,11 @@ pub fn run(
         let due = part.nodes.iter().map(|&node| sim.world.wires.due[node]);
         let sent = part.outlets.iter().flatten().map(|&(link, _)| sim.world.wires.heads[link.index()]);
         let next = due.chain(sent).chain(news).min().unwrap_or(Time::NEVER);
+        if own == 0 {
+            meeting.look()?;
+        }
         meeting.tell(own, Told::of(sim, next, busy));
-        meeting.wait()?;
+        meeting.wait(own)?;
         let start = meeting.next();
         if let Some(stop) = grid.over(start, &mut AllParts { sim, parts, own, meeting, began })? {
             sim.sample_until(stop);
@@ -171,7 +174,7 @@ pub fn run(
         let end = (start + window).min(barrier);
         let are_busy = meeting.busy() * BUSY >= sim.net.topology.nodes() as usize;
         part.hand_over(sim, meeting, [end; 2]);
-        meeting.wait()?;
+        meeting.wait(own)?;
         meeting.take_over(own, |carried| sim.world.wires.bring(carried));
         spread(sim, meeting.news_for(own));
         if alternate && are_busy && end < barrier {
@@ -212,20 +215,21 @@ impl Whole for AllParts<'_, '_> {
     /// The first thread is lent all switches, and tells the others.
     fn is_locked(&mut self, at: Time) -> Result<bool, Interrupted> {
         let AllParts { sim, own, meeting, .. } = self;
-        if *own > 0 {
-            meeting.put_switches(*own, std::mem::take(&mut sim.switches));
-            meeting.wait()?;
+        let own = *own;
+        if own > 0 {
+            meeting.put_switches(own, std::mem::take(&mut sim.switches));
+            meeting.wait(own)?;
             // Now the first looks.
-            meeting.wait()?;
-            sim.switches = meeting.take_switches(*own);
+            meeting.wait(own)?;
+            sim.switches = meeting.take_switches(own);
             return Ok(meeting.is_locked());
         }
-        meeting.wait()?;
+        meeting.wait(own)?;
         self.exchange_switches();
         let locked = self.sim.is_locked(at)?;
         self.exchange_switches();
         self.meeting.tell_locked(locked);
-        self.meeting.wait()?;
+        self.meeting.wait(own)?;
         Ok(locked)
     }
 }
@@ -329,7 +333,7 @@ impl Part {
             let mut ends = [Time::ZERO; 2];
             ends[set] = stretch.window(run.end).1;
             self.hand_over(sim, meeting, ends);
-            meeting.wait()?;
+            meeting.wait(self.own)?;
             // What the other set sends may have come already; it waits on its link.
             meeting.take_over(self.own, |carried| sim.world.wires.bring(carried));
             worker.look(sim, stretch.window(run.end.saturating_sub(1)).0)?;

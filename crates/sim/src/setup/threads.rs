@@ -6,24 +6,39 @@ use crate::engine::parts::{self, Meeting, Parts, Share};
 use crate::spec::{Spec, SpecError, Warning};
 use crate::warden::{Interrupted, Progress, Warden, Watch};
 use spinewise_policy::{Span, Time};
+use std::num::NonZero;
 use std::panic::resume_unwind;
 use std::thread::{self, ScopedJoinHandle};
 
-/// Runs to the end, as [`Sim::finish`], by as many threads as the tuning says, if the run can be parted.
+/// Runs to the end, as [`Sim::finish`], by as many threads as the tuning says, if the run can be parted. None if they are
+/// not worth it: then the run is to begin anew.
 ///
 /// # Errors
 /// As [`Sim::finish`].
-pub(super) fn finish(sim: &mut Sim<'_>, spec: &Spec, tuning: Tuning, watch: Watch<'_>) -> Result<Time, Failure> {
+pub(super) fn finish(
+    sim: &mut Sim<'_>,
+    spec: &Spec,
+    tuning: Tuning,
+    watch: Watch<'_>,
+) -> Result<Option<Time>, Failure> {
+    let processors = thread::available_parallelism().map_or(1, NonZero::get);
+    let threads = if tuning.threads_if_worth { tuning.threads.min(processors) } else { tuning.threads };
     if tuning.threads < 2 {
-        return sim.finish(spec, tuning, watch);
+        return sim.finish(spec, tuning, watch).map(Some);
     }
-    match window(sim, spec, tuning) {
-        Ok(window) => run(sim, spec, tuning, window, watch),
+    let window = if threads < 2 { Err("this machine lends it one processor") } else { window(sim, spec, tuning) };
+    match window {
+        Ok(window) => run(sim, spec, Tuning { threads, ..tuning }, window, watch),
         Err(why) => {
-            sim.warnings.push(Warning::of("one_thread", "threads", format!("One thread made this run, as {why}.")));
-            sim.finish(spec, tuning, watch)
+            sim.warnings.push(warning(why));
+            sim.finish(spec, tuning, watch).map(Some)
         }
     }
+}
+
+/// Says why one thread made a run that was to be made by several.
+pub(super) fn warning(why: &str) -> Warning {
+    Warning::of("one_thread", "threads", format!("One thread made this run, as {why}."))
 }
 
 /// How long the windows of threads may be, or why one makes the run.
@@ -39,9 +54,16 @@ fn window(sim: &Sim<'_>, spec: &Spec, tuning: Tuning) -> Result<Span, &'static s
     }
 }
 
-fn run(sim: &mut Sim<'_>, spec: &Spec, tuning: Tuning, window: Span, watch: Watch<'_>) -> Result<Time, Failure> {
+fn run(
+    sim: &mut Sim<'_>,
+    spec: &Spec,
+    tuning: Tuning,
+    window: Span,
+    watch: Watch<'_>,
+) -> Result<Option<Time>, Failure> {
     let parts = &Parts::new(&sim.net.topology, tuning.threads);
-    let meeting = &Meeting::new(parts.count());
+    let meeting = Meeting::new(parts.count());
+    let meeting = &if tuning.threads_if_worth { meeting.if_worth() } else { meeting };
     let (stop, others) = thread::scope(|scope| {
         // Before there is anybody who could wait for this thread.
         let leaves = meeting.leaving();
@@ -62,6 +84,9 @@ fn run(sim: &mut Sim<'_>, spec: &Spec, tuning: Tuning, window: Span, watch: Watc
         assert!(stop.is_err() || stopped == stop, "all threads stop at one instant");
         shares.push(share);
     }
+    if meeting.was_given_up() {
+        return Ok(None);
+    }
     match stop {
         Ok(_) => sim.take_up(parts, shares),
         Err(Interrupted) => {
@@ -72,7 +97,7 @@ fn run(sim: &mut Sim<'_>, spec: &Spec, tuning: Tuning, window: Span, watch: Watc
     }
     // Points of all parts together may be more than there is memory for.
     let stop = if sim.world.log.full { Err(Interrupted) } else { stop };
-    stop.map_err(|Interrupted| sim.why_interrupted(spec))
+    stop.map(Some).map_err(|Interrupted| sim.why_interrupted(spec))
 }
 
 /// What another thread does: sets the run up, and works at a part. Returns when that stopped, and what has become of it.

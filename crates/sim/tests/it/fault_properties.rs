@@ -231,7 +231,7 @@ proptest! {
     fn whatever_breaks_all_is_accounted_for(spec in broken(), by_events in any::<bool>(), window_divisor in 1u64..40,
                                             commit_at_start in any::<bool>(), all_hooks in any::<bool>(), threads in prop_oneof![9 => Just(1usize), 1 => 2usize..5]) {
         let engine = Some(if by_events { EngineKind::Events } else { EngineKind::Windows });
-        let tuning = Tuning { engine, window_divisor, commit_at_start, all_hooks, memory: None, threads };
+        let tuning = Tuning { engine, window_divisor, commit_at_start, all_hooks, memory: None, threads, threads_if_worth: false };
         if let Some(spec) = made_to_fit(spec) {
             check(&spec, tuning);
             check_repaired(&spec);

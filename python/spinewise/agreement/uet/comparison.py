@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from spinewise.agreement.uet.recorded import UetCase
+from spinewise.agreement.uet.recorded import Times, UetCase
 from spinewise.agreement.uet.setting import spec_of
 from spinewise.measures.tables import numbers
 from spinewise.runs.hidden import scratch
@@ -127,8 +127,9 @@ def compare(cases: Sequence[UetCase], seeds: int, jobs: int | None, monitor: Mon
     """Run each case over seeds 1, 2, … and judge it.
 
     Raises:
-        SpecError: a case that cannot be built here; before anything runs.
+        SpecError: a case that cannot be built here, or whose recorded runs are not there; before anything runs.
     """
+    theirs = [[case.times(seed) for seed in case.seeds] for case in cases]
     with scratch() as folder:
         tasks = [
             resolved_case(
@@ -141,7 +142,7 @@ def compare(cases: Sequence[UetCase], seeds: int, jobs: int | None, monitor: Mon
     by_case: dict[str, list[Sample]] = {case.name: [] for case in cases}
     for task, one in zip(tasks, samples, strict=True):
         by_case[task.key.name].append(one)
-    return [judged(case, by_case[case.name]) for case in cases]
+    return [judged(case.name, times, by_case[case.name]) for case, times in zip(cases, theirs, strict=True)]
 
 
 def sample(_: Case[UetCase], result: Result) -> Sample:
@@ -153,17 +154,16 @@ def sample(_: Case[UetCase], result: Result) -> Sample:
     return Sample(statistics(fct) if fct.size else np.full(len(STATISTICS), np.nan), int(fct.size), again, answers)
 
 
-def judged(case: UetCase, samples: list[Sample]) -> UetAgreement:
-    """One case from its samples."""
-    recorded = [case.times(seed) for seed in case.seeds]
+def judged(name: str, recorded: list[Times], samples: list[Sample]) -> UetAgreement:
+    """One case from its recorded runs and its samples."""
     theirs = np.stack([statistics(times.fct_ps) for times in recorded])
     ours = np.stack([one.statistics for one in samples])
-    table = {name: compared(theirs[:, at], ours[:, at]) for at, name in enumerate(STATISTICS)}
+    table = {stat: compared(theirs[:, at], ours[:, at]) for at, stat in enumerate(STATISTICS)}
     again = compared([times.retransmits for times in recorded], [one.again for one in samples])
     answers = compared([times.answers for times in recorded], [one.answers for one in samples])
     flows, finished = len(recorded[0].fct_ps), min(one.finished for one in samples)
     found = problems(flows, finished, table, again, answers)
-    return UetAgreement(case.name, flows, finished, table, again, answers, found)
+    return UetAgreement(name, flows, finished, table, again, answers, found)
 
 
 def compared(theirs: npt.ArrayLike, ours: npt.ArrayLike) -> Compared:

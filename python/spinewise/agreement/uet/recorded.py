@@ -27,7 +27,7 @@ COLUMNS = ("flow", "src", "dst", "size_bytes", "start_ps", "fct_ps", "new", "rtx
 # Options that take a value (or several), and flags.
 VALUED = (
     "topo", "tm", "load_balancing_algo", "paths", "sack_threshold", "sender_cc_algo", "q", "ecn", "failed", "strat",
-    "ar_granularity", "ar_method", "linkspeed", "end", "seed",
+    "ar_granularity", "ar_method", "linkspeed", "nodes", "tiers", "end", "seed",
 )  # fmt: skip
 FLAGS = (
     "sender_cc_only",
@@ -134,6 +134,7 @@ def find(folder: str | Path, patterns: Sequence[str] = ()) -> list[UetCase]:
         name, seed, case = read_line(line, number, path)
         if patterns and not any(fnmatchcase(name, pattern) for pattern in patterns):
             continue
+        check(case, number, path)
         by_name.setdefault(name, case).seeds.append(seed)
     if not by_name:
         raise SpecError("--cases", ",".join(patterns) or "*", f"a pattern that fits a case of {path}")
@@ -149,13 +150,22 @@ def read_line(line: str, number: int, path: Path) -> tuple[str, int, UetCase]:
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         allowed = 'a JSON object with "case", "options", "seed" and "cm", as this Spinewise reads them'
         raise SpecError(f"line {number}", line[:60], allowed, str(error), file=str(path)) from None
-    for option in known:
+    # The program's own fabric is what it takes without the option.
+    topo = Path(known["topo"][0]).name if known.get("topo") else None
+    return name, int(seed), UetCase(name, path.parent, known, topo, matrix, [])
+
+
+def check(case: UetCase, number: int, path: Path) -> None:
+    """See that each option is known.
+
+    Raises:
+        SpecError: one is not.
+    """
+    for option in case.options:
         if option not in VALUED and option not in FLAGS:
             allowed = ", ".join((*VALUED, *FLAGS))
-            raise SpecError(
-                f"line {number}, options", f"-{option}", allowed, nearest(option, VALUED + FLAGS), file=str(path)
-            )
-    return name, int(seed), UetCase(name, path.parent, known, told.get("topo"), matrix, [])
+            hint = nearest(option, VALUED + FLAGS)
+            raise SpecError(f"line {number}, options", f"-{option}", allowed, hint, file=str(path))
 
 
 def options_of(text: str) -> dict[str, list[str]]:

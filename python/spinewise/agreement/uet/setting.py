@@ -83,10 +83,19 @@ def topology_of(case: UetCase) -> Topology:
             # NICs there go by the option, ports by the file.
             allowed = f"the rate of hosts in {case.topo}, {topology['host_rate_gbps']} Gbps, in Mbps"
             raise SpecError("-linkspeed", case.option("linkspeed", USUAL_MBPS), allowed, file=case.name)
+    for option, there in (("nodes", hosts_of(topology)), ("tiers", 2 if topology["kind"] == "leaf_spine" else 3)):
+        if int(case.option(option, str(there))) != there:
+            raise SpecError(f"-{option}", case.option(option, ""), f"{there}, as the fabric has", file=case.name)
     degraded = int(case.option("failed", "0"))
     if degraded:
         topology["override"] = slower(topology, degraded)
     return topology
+
+
+def hosts_of(topology: Topology) -> int:
+    """Hosts of a leaf-spine or a fat-tree."""
+    leaves = topology["leaves"] if topology["kind"] == "leaf_spine" else topology["pods"] * topology["leaves_per_pod"]
+    return leaves * topology["hosts_per_leaf"]
 
 
 def slower(topology: Topology, count: int) -> list[Override]:
@@ -183,7 +192,8 @@ def scheme_of(case: UetCase) -> Scheme:
         # Leaves take turns, whichever value a packet has; switches above them hash it.
         fabric = {"fabric": "round_robin", "fabric_params": ROUND}
     if paths == "1":
-        return UNDER.get(strategy, {"name": "ecmp"})
+        # Of one value, so that grants, whose values the program counts by themselves, have others.
+        return UNDER.get(strategy, {"name": "oblivious", "params": {"values": 1}})
     balancer = case.option("load_balancing_algo", "mixed")
     if balancer not in LOAD_BALANCERS:
         raise SpecError("-load_balancing_algo", balancer, ", ".join(LOAD_BALANCERS), file=case.name)

@@ -10,9 +10,14 @@ use spinewise_policy::Time;
 use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Turns of the loop in which a thread waits before it sleeps: some hundred microseconds.
 const TURNS: u32 = 4000;
+
+/// Threads are worth it or not by what has become of them after these times; later it is too late to begin anew.
+const LOOKS: [Duration; 4] =
+    [Duration::from_millis(50), Duration::from_millis(200), Duration::from_millis(600), Duration::from_millis(1500)];
 
 /// What a part tells the others before a window.
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +58,8 @@ struct Board {
     hops: AtomicU64,
     arrived: AtomicU64,
     busy: AtomicUsize,
+    /// For how long the thread has waited, in ns.
+    waited: AtomicU64,
 }
 
 impl Board {
@@ -96,6 +103,10 @@ pub struct Meeting {
     held: AtomicUsize,
     /// Somebody will not come any more.
     left: AtomicBool,
+    /// How often it is still asked whether threads are worth it, and whether they were not.
+    looks: AtomicUsize,
+    given_up: AtomicBool,
+    began: Instant,
     /// Turns before a thread sleeps.
     turns: u32,
     asleep: Mutex<()>,
@@ -115,17 +126,57 @@ impl Meeting {
             here: AtomicUsize::new(0),
             held: AtomicUsize::new(0),
             left: AtomicBool::new(false),
+            looks: AtomicUsize::new(0),
+            given_up: AtomicBool::new(false),
+            began: now(),
             turns: if processors < parts { 0 } else { TURNS },
             asleep: Mutex::default(),
             changed: Condvar::new(),
         }
     }
 
+    /// The same, which is given up if its threads wait more than they work.
+    pub fn if_worth(self) -> Meeting {
+        Meeting { looks: AtomicUsize::new(LOOKS.len()), ..self }
+    }
+
+    /// Has it been given up?
+    pub fn was_given_up(&self) -> bool {
+        self.given_up.load(Ordering::Acquire)
+    }
+
+    /// Gives the meeting up if that is due: all threads together have worked less than one alone could have.
+    ///
+    /// # Errors
+    /// [`Interrupted`]: it is given up.
+    pub(super) fn look(&self) -> Result<(), Interrupted> {
+        let looks = self.looks.load(Ordering::Relaxed);
+        let Some(&at) = LOOKS.len().checked_sub(looks).and_then(|past| LOOKS.get(past)) else { return Ok(()) };
+        let spent = self.began.elapsed();
+        if spent < at {
+            return Ok(());
+        }
+        self.looks.store(looks - 1, Ordering::Relaxed);
+        let waited: u64 = self.boards.iter().map(|board| board.waited.load(Ordering::Relaxed)).sum();
+        if u128::from(waited) <= spent.as_nanos() * (self.boards.len() as u128 - 1) {
+            return Ok(());
+        }
+        self.given_up.store(true, Ordering::Release);
+        Err(Interrupted)
+    }
+
     /// Waits for all others.
     ///
     /// # Errors
     /// [`Interrupted`]: one of them has left before.
-    pub(super) fn wait(&self) -> Result<(), Interrupted> {
+    pub(super) fn wait(&self, own: usize) -> Result<(), Interrupted> {
+        let began = now();
+        let met = self.meet();
+        self.boards[own].waited.fetch_add(began.elapsed().as_nanos() as u64, Ordering::Relaxed);
+        met
+    }
+
+    fn meet(&self) -> Result<(), Interrupted> {
         let held = self.held.load(Ordering::Acquire);
         if self.here.fetch_add(1, Ordering::AcqRel) + 1 == self.boards.len() {
             self.here.store(0, Ordering::Relaxed);
@@ -244,6 +295,12 @@ impl Meeting {
     }
 }
 
+/// The time on the wall: it says whether threads are worth it, and nothing of what happens in a run.
+#[allow(clippy::disallowed_methods)]
+fn now() -> Instant {
+    Instant::now()
+}
+
 /// What threads share, for this one alone. One that fell down with it has left the meeting: all others will, too.
 fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
@@ -272,9 +329,9 @@ mod tests {
                 scope.spawn(move || {
                     for round in 1..=2000 {
                         sum.fetch_add(own + 1, Ordering::Relaxed);
-                        meeting.wait().expect("all come");
+                        meeting.wait(own as usize).expect("all come");
                         assert_eq!(sum.load(Ordering::Relaxed), round * 6);
-                        meeting.wait().expect("all come");
+                        meeting.wait(own as usize).expect("all come");
                     }
                 });
             }
@@ -285,8 +342,28 @@ mod tests {
     fn nobody_waits_for_one_who_has_left() {
         let meeting = Meeting::new(2);
         std::thread::scope(|scope| {
-            scope.spawn(|| assert_eq!(meeting.wait(), Err(Interrupted)));
+            scope.spawn(|| assert_eq!(meeting.wait(1), Err(Interrupted)));
             drop(meeting.leaving());
         });
+    }
+
+    #[test]
+    fn threads_that_wait_more_than_they_work_give_up_if_they_may() {
+        let waits = |meeting: &Meeting, ms: u64| {
+            meeting.boards[0].waited.store(ms * 1_000_000, Ordering::Relaxed);
+            meeting.look().is_err()
+        };
+        let mut meeting = Meeting::new(3).if_worth();
+        assert!(!waits(&meeting, 10_000), "too soon to tell");
+        // Three threads, two of which may wait all the time.
+        meeting.began = now().checked_sub(Duration::from_millis(100)).expect("the clock runs since");
+        assert!(!waits(&meeting, 190));
+        assert!(!waits(&meeting, 1_000_000), "asked for once at this time");
+        meeting.began = now().checked_sub(Duration::from_secs(1)).expect("the clock runs since");
+        assert!(waits(&meeting, 1_000_000));
+        assert!(meeting.was_given_up());
+        let mut at_any_cost = Meeting::new(2);
+        at_any_cost.began = meeting.began;
+        assert!(!waits(&at_any_cost, 1_000_000));
     }
 }

@@ -18,10 +18,11 @@ pub(crate) fn values(config: &UetConfig) -> Map<String, Value> {
     values.into_iter().chain(config.control.values(config.kind)).collect()
 }
 
-/// How many times the hosts of a leaf could send what its uplinks carry.
+/// How many times the hosts of a leaf could send what its uplinks carry when nothing is wrong: receivers are told of the
+/// fabric as it was built, not of faults.
 fn oversubscription(topology: &TopologySpec) -> Result<f64, SpecError> {
     let built = Topology::new(topology)?;
-    let (_, up, _) = built.leaf_rates();
+    let (up, _, _) = built.leaf_rates();
     let hosts: f64 = f64::from(built.hosts) * built.host_rate() as f64;
     let core: f64 = up.iter().map(|&rate| rate as f64).sum();
     Ok(if core > 0.0 { hosts / core } else { 1.0 })

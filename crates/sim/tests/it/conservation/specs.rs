@@ -517,6 +517,7 @@ pub(crate) fn tuning() -> impl Strategy<Value = Tuning> {
             all_hooks,
             memory: None,
             threads,
+            threads_if_worth: false,
         },
     )
 }
