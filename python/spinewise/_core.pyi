@@ -67,16 +67,16 @@ def topology(spec_json: str, /) -> str: ...
 def toml_lines(text: str, /) -> list[tuple[str, int]] | None: ...
 def run(
     spec_json: str,
-    progress: Callable[[int, int, int], object] | None = None,
+    progress: Callable[[int, int, int, int], object] | None = None,
     tuning: str | None = None,
     flows: Sequence[int] | None = None,
     own: Sequence[OwnScheme] | None = None,
 ) -> RawOutcome:
-    """`progress(simulated_ps, packet_hops, open_flows)` is called about ten times a second; `flows` are traced."""
+    """`progress(simulated_ps, packet_hops, open_flows, all_flows)` is called about ten times a second; `flows` are traced."""
 
 def validate(
     spec_json: str,
-    progress: Callable[[int, int, int], object] | None = None,
+    progress: Callable[[int, int, int, int], object] | None = None,
     tuning: str | None = None,
     seconds: float = 0.3,
     own: Sequence[OwnScheme] | None = None,

@@ -35,7 +35,7 @@ class Progress:
         horizon_ps: the simulated time at which the run ends at the latest.
         packet_hops: packets times links crossed so far.
         flows_open: flows not done yet, those that have not started included.
-        flows_total: all flows of the run.
+        flows_total: all flows of the run but those without end; 0 while it is set up.
     """
 
     simulated_ps: int
@@ -185,17 +185,14 @@ def means(threads: int = 1) -> str:
     return encode({"threads": threads} if memory is None else {"threads": threads, "memory": memory})
 
 
-def watcher(resolved: Spec, progress: ProgressHook | None) -> Callable[[int, int, int], object] | None:
+def watcher(resolved: Spec, progress: ProgressHook | None) -> Callable[[int, int, int, int], object] | None:
     """The engine's progress call as a `Progress`, with what the engine need not tell each time."""
     if progress is None:
         return None
     horizon = int(float(resolved["run"]["until_us"]) * PS_PER_US)
-    most_open = 0
 
-    def watch(simulated_ps: int, packet_hops: int, flows_open: int) -> object:
-        nonlocal most_open
-        most_open = max(most_open, flows_open)
-        return progress(Progress(simulated_ps, horizon, packet_hops, flows_open, most_open))
+    def watch(simulated_ps: int, packet_hops: int, flows_open: int, flows_total: int) -> object:
+        return progress(Progress(simulated_ps, horizon, packet_hops, flows_open, flows_total))
 
     return watch
 

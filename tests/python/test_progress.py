@@ -31,9 +31,9 @@ def test_the_engines_call_becomes_a_state_with_total_and_horizon() -> None:
     seen: list[Progress] = []
     watch = watcher({"run": {"until_us": 2.5}}, seen.append)
     assert watch is not None
-    watch(100, 5, 40)
-    watch(200, 9, 10)
-    assert seen[-1] == Progress(200, 2_500_000, 9, 10, 40)
+    watch(100, 5, 40, 41)
+    watch(200, 9, 10, 41)
+    assert seen[-1] == Progress(200, 2_500_000, 9, 10, 41)
     assert watcher({}, None) is None
 
 
@@ -80,8 +80,9 @@ def test_a_batch_says_what_is_stored_and_when_it_will_end(
 def test_progress_comes_from_real_runs(tiny: Path) -> None:
     seen: list[Progress] = []
     spec = sw.load(tiny, ["traffic[0].duration_us=1000000"])
-    sw.run(spec, progress=seen.append)
+    flows = sw.run(spec, progress=seen.append).report["flows"]
     assert seen
     times = [one.simulated_ps for one in seen]
     assert times == sorted(times)
     assert all(one.flows_open <= one.flows_total for one in seen)
+    assert {one.flows_total for one in seen} <= {0, flows}

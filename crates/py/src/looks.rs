@@ -73,7 +73,7 @@ impl Looks {
     }
 
     fn report(&mut self, py: Python<'_>, at: Progress) -> bool {
-        let told = |progress: &Py<PyAny>| progress.call1(py, (at.now.0, at.packet_hops, at.open)).map(|_| ());
+        let told = |progress: &Py<PyAny>| progress.call1(py, (at.now.0, at.packet_hops, at.open, at.flows)).map(|_| ());
         let reported = self.progress.as_ref().map_or(Ok(()), told);
         if self.in_python {
             py.detach(|| ());

@@ -218,7 +218,8 @@ impl Sim<'_> {
     }
 
     fn progress(&self, now: Time) -> Progress {
-        Progress { now, packet_hops: self.world.wires.hops, open: self.world.flows.open }
+        let flows = &self.world.flows;
+        Progress { now, packet_hops: self.world.wires.hops, open: flows.open, flows: flows.ending }
     }
 }
 

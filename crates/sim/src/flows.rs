@@ -144,6 +144,8 @@ pub struct Flows {
     pub traffic_hash: u64,
     /// Flows that end by themselves and have not been sent and acknowledged in full.
     pub open: u64,
+    /// All flows that end by themselves.
+    pub ending: u64,
     /// Packets of such flows in the network.
     pub alive: i64,
     /// Flows that another thread has started, if several have worked at the run.
@@ -218,11 +220,13 @@ impl Flows {
             operations: Operations::new(programmes, &specs, hosts),
             traffic_hash: 0,
             open: 0,
+            ending: 0,
             alive: 0,
             started_elsewhere: BTreeSet::new(),
             specs,
         };
-        flows.open = flows.specs.ids().filter(|&flow| !flows.is_background(flow)).count() as u64;
+        flows.ending = flows.specs.ids().filter(|&flow| !flows.is_background(flow)).count() as u64;
+        flows.open = flows.ending;
         flows.plan_starts(hosts);
         flows.traffic_hash = flows.hash_traffic();
         flows

@@ -310,7 +310,7 @@ fn traffic(spec: &Spec, topology: &Topology, (room, go_on): (u64, GoOn<'_>)) -> 
                 interval = interval.max(match workload {
                     Workload::Poisson(poisson) if is_cut => Span(spec.run.until.0.saturating_sub(poisson.start.0)),
                     Workload::Poisson(poisson) if poisson.duration != Span::FOREVER => poisson.duration,
-                    _ => arrival_interval(&plan.flows),
+                    _ => arrival_interval(&plan.flows, places.host_rate),
                 });
                 if !workload.is_closed_loop() {
                     open_loop.extend_from_slice(&plan.flows);
@@ -319,6 +319,10 @@ fn traffic(spec: &Spec, topology: &Topology, (room, go_on): (u64, GoOn<'_>)) -> 
             }
             Traffic::Udp(udp) => list.push((udp_flow(udp, entry as u8, *priority), Some(udp.config.clone()))),
         }
+    }
+    if list.is_empty() && !spec.traffic.is_empty() {
+        let text = "No flow starts: what arrives at random has too little time for its load.";
+        warnings.push(Warning::of("no_flows", "traffic", text));
     }
     let frame = spec.transport.frame();
     let offered = Offered {

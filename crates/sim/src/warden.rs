@@ -15,6 +15,8 @@ pub struct Progress {
     pub packet_hops: u64,
     /// Flows not done yet.
     pub open: u64,
+    /// All flows that end by themselves; 0 while the run is set up.
+    pub flows: u64,
 }
 
 /// The caller asked to stop.
@@ -54,7 +56,7 @@ impl<'a> Warden<'a> {
     }
 
     fn look(&self) -> bool {
-        let nowhere = Progress { now: Time::ZERO, packet_hops: 0, open: 0 };
+        let nowhere = Progress { now: Time::ZERO, packet_hops: 0, open: 0, flows: 0 };
         if !self.stopped.get() && !(self.watch.borrow_mut())(nowhere) {
             self.stopped.set(true);
         }

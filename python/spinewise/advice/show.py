@@ -92,7 +92,8 @@ def gains(advice: Advice) -> list[str]:
             f"{aim.text} {tell(aim, value(advice.entrant(advice.advised), place))}"
             for place, aim in enumerate(advice.aims)
         )
-        return [f"{advice.advised} runs today ({mine}), and nothing that was tried is surely worth a change"]
+        band = units.percent(advice.aims[0].band)
+        return [f"{advice.advised} runs today ({mine}), and nothing that was tried is surely better by more than {band}"]
     made = []
     for place, (aim, share) in enumerate(zip(advice.aims, last.than_today, strict=True)):
         mine, other = (tell(aim, value(advice.entrant(label), place)) for label in (advice.advised, share.than))
@@ -159,22 +160,20 @@ def surely(advice: Advice) -> list[str]:
         " drop the best scheme"
     ]
     if rest:
-        lines.append(f"not told apart from it: {few(rest)}; {advice.advised} is the cheapest to deploy within {band}")
+        lines.append(f"not told apart from it within {band}: {few(rest)}; {advice.advised} is the cheapest to deploy of them")
     else:
         lines.append("all others are surely worse, or dearer and not better")
     return [*lines, *undecided(advice), *seeds(advice)]
 
 
 def undecided(advice: Advice) -> list[str]:
-    """What it would take to know more, and the best guess until then."""
-    if advice.ended == "settled":
-        return []
+    """The best guess, and what it would take to know more."""
     aim, lines = advice.aims[0], []
     if advice.guess != advice.advised:
         lines.append(
             f"best guess, whatever it costs: {advice.guess}, {against(advice.guess_than[0])} to {advice.advised}"
         )
-    if aim.more_runs:
+    if advice.ended != "settled" and aim.more_runs:
         more, band = units.clock(math.ceil(aim.more_s)), units.percent(aim.band)
         lines.append(f"to know all of it to within {band} takes some {aim.more_runs:,} more runs, about {more} here")
     return lines

@@ -48,13 +48,17 @@ pub struct Offered<'a> {
     pub down: &'a [u64],
 }
 
-/// From the first to the last start: zero for flows that all start at once, which have no load.
-pub fn arrival_interval(flows: &[FlowSpec]) -> Span {
+/// From the first to the last start of flows from hosts of this `rate`, bits per second. Zero if the largest takes longer by
+/// itself, as for flows that all start at once: so few have no load.
+pub fn arrival_interval(flows: &[FlowSpec], rate: u64) -> Span {
     let starts = || flows.iter().map(|flow| flow.start);
-    match (starts().min(), starts().max()) {
+    let interval = match (starts().min(), starts().max()) {
         (Some(first), Some(last)) => last.since(first),
         _ => Span::ZERO,
-    }
+    };
+    let largest = flows.iter().map(|flow| flow.size).max().unwrap_or(0);
+    let takes = largest as f64 * BITS_PER_BYTE * PS_PER_SECOND / rate as f64;
+    if takes > interval.0 as f64 { Span::ZERO } else { interval }
 }
 
 impl Offered<'_> {
@@ -141,7 +145,7 @@ mod tests {
         let places = fabric.places();
         let offered = |flows| Offered {
             flows,
-            interval: arrival_interval(flows),
+            interval: arrival_interval(flows, u64::MAX),
             mss: 1000,
             header: 40,
             ack: 60,
@@ -153,7 +157,9 @@ mod tests {
         let within = [flow(0, 1, 5, 70), flow(1, 0, 5, 30)];
         assert_eq!(offered(&at_once).loads(), None);
         assert_eq!(offered(&[]).loads(), None);
-        assert_eq!(arrival_interval(&within), Span(40));
+        assert_eq!(arrival_interval(&within, u64::MAX), Span(40));
+        let largest = within.iter().map(|flow| flow.size).max().expect("there are flows");
+        assert_eq!(arrival_interval(&within, largest * 8 * 1_000_000_000_000 / 41), Span::ZERO, "it takes 41 ps");
         assert_eq!(offered(&within).loads(), Some(Loads::default()));
     }
 
