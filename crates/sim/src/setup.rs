@@ -320,7 +320,7 @@ fn traffic(spec: &Spec, topology: &Topology, (room, go_on): (u64, GoOn<'_>)) -> 
             Traffic::Udp(udp) => list.push((udp_flow(udp, entry as u8, *priority), Some(udp.config.clone()))),
         }
     }
-    if list.is_empty() && !spec.traffic.is_empty() {
+    if list.is_empty() && warnings.is_empty() && !spec.traffic.is_empty() {
         let text = "No flow starts: what arrives at random has too little time for its load.";
         warnings.push(Warning::of("no_flows", "traffic", text));
     }
