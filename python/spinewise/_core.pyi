@@ -72,7 +72,7 @@ def run(
     flows: Sequence[int] | None = None,
     own: Sequence[OwnScheme] | None = None,
 ) -> RawOutcome:
-    """`progress(simulated_ps, packet_hops, open_flows, all_flows)` is called about ten times a second; `flows` are traced."""
+    """`progress(simulated_ps, packet_hops, open_flows, all_flows)` is called ten times a second; `flows` are traced."""
 
 def validate(
     spec_json: str,

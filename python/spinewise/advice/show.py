@@ -93,7 +93,9 @@ def gains(advice: Advice) -> list[str]:
             for place, aim in enumerate(advice.aims)
         )
         band = units.percent(advice.aims[0].band)
-        return [f"{advice.advised} runs today ({mine}), and nothing that was tried is surely better by more than {band}"]
+        return [
+            f"{advice.advised} runs today ({mine}), and nothing that was tried is surely better by more than {band}"
+        ]
     made = []
     for place, (aim, share) in enumerate(zip(advice.aims, last.than_today, strict=True)):
         mine, other = (tell(aim, value(advice.entrant(label), place)) for label in (advice.advised, share.than))
@@ -160,7 +162,9 @@ def surely(advice: Advice) -> list[str]:
         " drop the best scheme"
     ]
     if rest:
-        lines.append(f"not told apart from it within {band}: {few(rest)}; {advice.advised} is the cheapest to deploy of them")
+        lines.append(
+            f"not told apart from it within {band}: {few(rest)}; {advice.advised} is the cheapest to deploy of them"
+        )
     else:
         lines.append("all others are surely worse, or dearer and not better")
     return [*lines, *undecided(advice), *seeds(advice)]
