@@ -103,8 +103,8 @@ pub struct Meeting {
     held: AtomicUsize,
     /// Somebody will not come any more.
     left: AtomicBool,
-    /// How often it is still asked whether threads are worth it, and whether they were not.
-    looks: AtomicUsize,
+    /// Which of [`LOOKS`] is next, none past the last; and whether threads were found not to be worth it.
+    next_look: AtomicUsize,
     given_up: AtomicBool,
     began: Instant,
     /// Turns before a thread sleeps.
@@ -126,7 +126,7 @@ impl Meeting {
             here: AtomicUsize::new(0),
             held: AtomicUsize::new(0),
             left: AtomicBool::new(false),
-            looks: AtomicUsize::new(0),
+            next_look: AtomicUsize::new(LOOKS.len()),
             given_up: AtomicBool::new(false),
             began: now(),
             turns: if processors < parts { 0 } else { TURNS },
@@ -137,7 +137,7 @@ impl Meeting {
 
     /// The same, which is given up if its threads wait more than they work.
     pub fn if_worth(self) -> Meeting {
-        Meeting { looks: AtomicUsize::new(LOOKS.len()), ..self }
+        Meeting { next_look: AtomicUsize::new(0), ..self }
     }
 
     /// Has it been given up?
@@ -150,13 +150,13 @@ impl Meeting {
     /// # Errors
     /// [`Interrupted`]: it is given up.
     pub(super) fn look(&self) -> Result<(), Interrupted> {
-        let looks = self.looks.load(Ordering::Relaxed);
-        let Some(&at) = LOOKS.len().checked_sub(looks).and_then(|past| LOOKS.get(past)) else { return Ok(()) };
+        let next = self.next_look.load(Ordering::Relaxed);
+        let Some(&at) = LOOKS.get(next) else { return Ok(()) };
         let spent = self.began.elapsed();
         if spent < at {
             return Ok(());
         }
-        self.looks.store(looks - 1, Ordering::Relaxed);
+        self.next_look.store(next + 1, Ordering::Relaxed);
         let waited: u64 = self.boards.iter().map(|board| board.waited.load(Ordering::Relaxed)).sum();
         if u128::from(waited) <= spent.as_nanos() * (self.boards.len() as u128 - 1) {
             return Ok(());
