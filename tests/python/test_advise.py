@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 
 import spinewise as sw
 from spinewise import cli
-from spinewise.advice import api, conduct, files, show, stress, why
+from spinewise.advice import api, conduct, files, show, stress, trials, why
 from spinewise.advice.aims import Aim
 from spinewise.advice.answer import Advice
 from spinewise.advice.candidates import LEVELS, NEEDS, find, level, may_list, oracle, sheets
@@ -21,11 +22,13 @@ from spinewise.advice.effects import effects
 from spinewise.advice.gear import gear, steps
 from spinewise.advice.observed import Flows, Observed, Spread
 from spinewise.advice.tune import KNOBS, variants
+from spinewise.cli.arguments import span
 from spinewise.comparison.reasons import facts
 from spinewise.runs.jobs import Silent
 from spinewise.shapes import Spec
 from spinewise.show import terminal
 from spinewise.specs.spec import as_spec
+from spinewise.specs.variants import Variant
 from spinewise.sweeps.store import reading
 
 WEB = {"name": "web", "kind": "poisson", "cdf": "web_search", "load": 0.5, "duration_us": 4000, "pairs": "inter_rack"}
@@ -359,7 +362,7 @@ duration_us = 1000
         (["--schemes", "falcon"], ("--schemes", "ecmp, packet_scatter", "")),
         (["--schemes", "ecmp"], ("--schemes", "what leaves a scheme besides ecmp", "")),
         (["--budget", "5"], ("--budget", "a time with its unit", "")),
-        (["--budget", "0.01s"], ("--budget", "runs to see each of", "")),
+        (["--budget", "0.01s"], ("--budget", "to see each of", "")),
         (["--band", "0"], ("--band", "a share", "")),
     ],
 )
@@ -380,8 +383,40 @@ def test_a_budget_that_the_pilot_outruns(monkeypatch: pytest.MonkeyPatch) -> Non
     with pytest.raises(sw.SpecError) as refused:
         sw.advise(small(), budget_s=0.05)
     assert refused.value.key == "--budget"
-    assert "runs to see each of" in refused.value.allowed
+    assert refused.value.value == "0.05s"
+    assert "to see each of" in refused.value.allowed
     assert "--store DIR the runs made now are kept" in str(refused.value.hint)
+
+
+def test_a_budget_that_is_too_short_is_refused_by_its_first_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not after the whole budget: a few runs tell what all would take, and what is named as enough is so when typed."""
+    made: list[int] = []
+    usual = trials.Trials.run
+
+    def slow(self: trials.Trials, case: str, variants: list[Variant], seeds: list[int], end: float) -> bool:
+        whole = usual(self, case, variants, seeds, end)
+        made.append(len(variants))
+        self.spent_s += 10.0 * len(variants)
+        return whole
+
+    monkeypatch.setattr(trials.Trials, "run", slow)
+    with pytest.raises(sw.SpecError) as refused:
+        sw.advise(small(), budget_s=100.0, jobs=2)
+    assert made == [2]
+    assert refused.value.value == "100s"
+    enough = span(refused.value.allowed.split()[0])
+    schemes = int(re.findall(r"each of (\d+) schemes", refused.value.allowed)[0])
+    assert 10.0 * 3 * schemes < enough < 25.0 * 3 * schemes
+    made.clear()
+    monkeypatch.setattr(conduct.Course, "enter", stopped)
+    with pytest.raises(InterruptedError):
+        sw.advise(small(), budget_s=enough, jobs=2)
+    assert sum(made) == schemes
+
+
+def stopped(*_: object) -> None:
+    """The pilot's first seed has fitted."""
+    raise InterruptedError
 
 
 def test_a_budget_for_the_pilot_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -396,6 +431,7 @@ def test_a_budget_for_the_pilot_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     assert set(found.tied) == {"ecmp", "rps", "drill"}
     assert all(share.low is None for one in found.entrants for share in one.than_best)
     assert "cannot settle it" in lines[0]
+    assert "if the pilot's 3 seeds are typical, up to" in lines[0]
     guess = "a guess: it is not surely better than ecmp"
     assert (guess in files.markdown(found)) == (found.advised != "ecmp")
 

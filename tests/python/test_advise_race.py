@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spinewise.advice.forecast import BANDS, Rival, forecast, needed, seeds_for
+from spinewise.advice.forecast import BANDS, Rival, cautious, forecast, needed, seeds_for, widest
 from spinewise.advice.race import ALPHA, Contrast, Race, contrast, half_width
 
 Floats = npt.NDArray[np.float64]
@@ -244,6 +244,38 @@ def test_a_forecast_takes_the_band_that_the_budget_reaches() -> None:
     nothing = forecast(race, 0, costs, 0.0, BANDS)
     assert not nothing.settles
     assert nothing.band == BANDS[-1]
+
+
+def test_how_wide_a_spread_may_be() -> None:
+    """The 5 % quantile of chi-square with 6 degrees of freedom is 1.635, with 100 it is 77.93 (any table)."""
+    assert widest(6.0) == pytest.approx(math.sqrt(6.0 / 1.635), rel=0.01)
+    assert widest(100.0) == pytest.approx(math.sqrt(100.0 / 77.93), rel=0.001)
+
+
+def test_a_cautious_forecast_is_seldom_exceeded() -> None:
+    """It has room for the seeds that the true spread takes in at least nine of ten pilots; the plain one need not."""
+    rng = np.random.default_rng(4)
+    whole = seeds_for(0.05 * math.sqrt(2.0), math.log1p(0.05), race_of(dict.fromkeys("abc", 0)).share)
+    enough = {"plain": 0, "cautious": 0}
+    costs = dict.fromkeys("abc", 1.0)
+    for _ in range(100):
+        race = race_of(dict.fromkeys("abc", 0))
+        told(race, {arm: np.exp(0.05 * rng.standard_normal(3)) for arm in "abc"})
+        enough["plain"] += forecast(race, 0, costs, math.inf, (0.05,)).seeds >= whole
+        enough["cautious"] += cautious(race, 0, costs, math.inf, (0.05,), joining={}).seeds >= whole
+    assert enough["plain"] < 70
+    assert enough["cautious"] >= 90
+
+
+def test_what_will_be_tuned_counts_in_a_cautious_forecast() -> None:
+    """Variants that are tried later tie with the best, and make all of the pilot's runs anew."""
+    rng = np.random.default_rng(11)
+    race = race_of({"a": 0, "b": 0, "c": 0})
+    told(race, {arm: np.exp(0.05 * rng.standard_normal(3)) for arm in "abc"})
+    costs = dict.fromkeys("abc", 1.0)
+    alone, more = (cautious(race, 0, costs, math.inf, (0.05,), joining=one) for one in ({}, {"b": 2}))
+    assert more.seeds < more.runs - alone.runs <= 2 * more.seeds
+    assert alone.runs > forecast(race, 0, costs, math.inf, (0.05,)).runs
 
 
 def test_a_contrast_of_nothing() -> None:

@@ -17,6 +17,7 @@ from matplotlib.colors import to_rgb
 import spinewise
 from spinewise import core
 from spinewise.cli import main
+from spinewise.cli.arguments import span
 from spinewise.figures import bars, faults, heat, of_run, spread, steps, topology
 from spinewise.measures import units
 from spinewise.measures.curves import LEVELS, Curves
@@ -111,9 +112,13 @@ def test_counts(value: float, text: str) -> None:
     assert units.count(value) == text
 
 
-@pytest.mark.parametrize(("seconds", "text"), [(8.2, "8 s"), (125, "2:05"), (3723, "1:02:03")])
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.25, "0.25s"), (8.2, "8s"), (60, "60s"), (125, "2min5s"), (300, "5min"), (3723, "1h2min3s"), (90_000, "1d1h")],
+)
 def test_clock(seconds: float, text: str) -> None:
     assert units.clock(seconds) == text
+    assert span(units.clock(seconds)) == round(seconds, 0 if seconds >= 1.0 else 9), "what is shown can be typed"
 
 
 def test_the_unit_fits_the_median() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -73,8 +74,38 @@ def test_a_batch_says_what_is_stored_and_when_it_will_end(
     batch.finished(0, 10)
     lines = capsys.readouterr().err.splitlines()
     assert "1/2 runs (3 more stored)" in lines[0]
-    assert "ETA 2:05" in lines[0]
+    assert "ETA 2min6s" in lines[0]
     assert "3/7 runs ·" in lines[-1]
+    assert "ETA 0s" not in lines[-1], "the end of the first round is not that of the second"
+
+
+def test_the_time_of_setting_up_is_not_that_of_the_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A minute of setting up, then three quarters of the flows in 30 s: 10 s are left, not 30."""
+    now = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    shown = progress.RunProgress(None, "slow")
+    now[0] += 60.0
+    shown(state(simulated_ps=0, packet_hops=0, flows_open=0, flows_total=0))
+    now[0] += 30.0
+    shown(state(flows_open=25))
+    assert "ETA 10s" in capsys.readouterr().err
+
+
+def test_a_batch_with_a_budget_tells_what_is_left_of_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """How many runs there will be is not known, and the end of a round is no end."""
+    now = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", 0.0)
+    batch = progress.BatchProgress(None, 0, "advise", 300.0)
+    batch.planned(2, 0)
+    batch.expected(1.0)
+    now[0] += 60.0
+    batch.finished(0, 10)
+    assert "advise: 1 run · 10 packet-hops · at most 4min left" in capsys.readouterr().err
 
 
 def test_progress_comes_from_real_runs(tiny: Path) -> None:

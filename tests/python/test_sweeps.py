@@ -313,6 +313,8 @@ def test_a_forecast_learns_from_repeats_and_else_from_all(monkeypatch: pytest.Mo
     with store.opened(None) as ledger:
         forecast = Forecast(["a", "a", "b", "c"], ledger)
         assert (forecast.of("a"), forecast.to_go()) == (None, None)
+        forecast.begin("a")
+        forecast.begin("b")
         forecast.learn("a", 2.0)
         assert (forecast.of("a"), forecast.of("b")) == (2.0, 2.0)
         forecast.learn("b", 6.0)
@@ -320,8 +322,27 @@ def test_a_forecast_learns_from_repeats_and_else_from_all(monkeypatch: pytest.Mo
         # 8 s of runs in 4 s, two at a time; 2 s and 4 s are to go.
         now[0] += 4.0
         assert forecast.to_go() == pytest.approx(3.0)
+        forecast.begin("c")
         forecast.learn("c", None)
         assert forecast.to_go() == pytest.approx(1.0)
+
+
+def test_a_forecast_counts_what_runs_under_way_have_had(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four equal runs, two at a time: when the first has ended, one more wave is to come, not three runs in a row."""
+    now = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    with store.opened(None) as ledger:
+        forecast = Forecast(["a"] * 4, ledger)
+        forecast.begin("a")
+        forecast.begin("a")
+        now[0] += 10.0
+        forecast.learn("a", 10.0)
+        assert forecast.to_go() == pytest.approx(10.0)
+        forecast.begin("a")
+        forecast.learn("a", 10.0)
+        forecast.begin("a")
+        now[0] += 4.0
+        assert forecast.to_go() == pytest.approx(6.0)
 
 
 def test_a_forecast_knows_repeats_that_were_made_before(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@
 | `candidates` | which schemes fit, what each changes, why others are not tried |
 | `race` | the statistics: who is surely worse, who is tied |
 | `forecast` | what a budget can reach, by the pilot |
+| `planned` | what is said of that, or of a budget that is too short |
 | `trials` | the runs, made through a sweep |
 | `conduct` | pilot, plan, race, tuning and tests, against the clock |
 | `tune` | the few parameters worth trying |

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -13,12 +12,12 @@ from spinewise.advice.answer import Advice
 from spinewise.advice.candidates import Field, find, may_list
 from spinewise.advice.choice import choose, to_test
 from spinewise.advice.compose import compose
-from spinewise.advice.conduct import PILOT, Course, Say
-from spinewise.advice.forecast import BANDS
+from spinewise.advice.conduct import Course, Say
+from spinewise.advice.forecast import BANDS, PILOT
+from spinewise.advice.planned import ESTIMATED_ROOM, SHORTER, short_budget
 from spinewise.advice.stress import cases
 from spinewise.advice.trials import PLAIN, Trials
 from spinewise.errors import SpecError
-from spinewise.measures import units
 from spinewise.runs.jobs import Monitor, checked_jobs, default_jobs
 from spinewise.runs.validation import validate
 from spinewise.shapes import Spec
@@ -30,6 +29,8 @@ from spinewise.sweeps.store import opened
 
 DOUBT = 2.0
 """Estimates of runs are within this factor."""
+SOON_S = 2.0
+"""A run that seems to take no longer is made rather than estimated."""
 
 
 def advise(
@@ -145,7 +146,9 @@ def refuse_foreign(given: Spec) -> None:
 
 
 def check_cost(resolved: Spec, who: Field, budget_s: float, jobs: int) -> None:
-    """Refuse a budget that cannot hold the pilot by far; the first moments of a run tell how long one takes.
+    """Refuse a budget that cannot hold the pilot by far, by the first moments of a run, before long runs are made.
+
+    Of short runs a few are made first: they tell more.
 
     Raises:
         SpecError: what it would take.
@@ -153,11 +156,5 @@ def check_cost(resolved: Spec, who: Field, budget_s: float, jobs: int) -> None:
     found = validate(resolved)
     runs = PILOT * len(who.candidates)
     needed = found.estimate.seconds * runs / jobs
-    if needed > DOUBT * budget_s:
-        raise SpecError(
-            "--budget",
-            units.clock(budget_s),
-            f"about {units.clock(math.ceil(needed))} or more here: {runs} runs to see each of {len(who.candidates)}"
-            f" schemes on {PILOT} seeds, about {units.duration(found.estimate.seconds, 2)} each",
-            "a shorter duration_us or fewer hosts make a run shorter; --schemes names fewer schemes",
-        )
+    if needed > DOUBT * budget_s and found.estimate.seconds > min(SOON_S, budget_s):
+        raise short_budget(budget_s, needed, ESTIMATED_ROOM, len(who.candidates), SHORTER)

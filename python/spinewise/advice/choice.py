@@ -10,7 +10,8 @@ import numpy as np
 
 from spinewise.advice.answer import LevelAnswer, Outlier, Share, Status
 from spinewise.advice.candidates import LEVELS, Candidate
-from spinewise.advice.conduct import PILOT, STRESS_SCHEMES, Course
+from spinewise.advice.conduct import STRESS_SCHEMES, Course
+from spinewise.advice.forecast import PILOT
 from spinewise.advice.gear import steps
 from spinewise.advice.race import Race
 from spinewise.advice.stress import Regret

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from spinewise.advice import tune
 from spinewise.advice.aims import Aim
 from spinewise.advice.candidates import LEVELS, Candidate, Field, NotTried, unfit
-from spinewise.advice.forecast import BANDS, Forecast, forecast
+from spinewise.advice.forecast import BANDS, PILOT, Forecast, cautious, forecast
+from spinewise.advice.planned import MEASURED_ROOM, SHORTER, planned, short_budget
 from spinewise.advice.race import Race
 from spinewise.advice.stress import CHANGES, Case
 from spinewise.advice.trials import PLAIN, Trials
@@ -21,8 +22,6 @@ from spinewise.runs.jobs import default_jobs
 from spinewise.shapes import Spec
 from spinewise.specs.variants import Variant
 
-PILOT = 3
-"""Seeds of everything before anything is decided."""
 TUNE_AT = 6
 """Seeds after which parameters of what is left are tried: fewer say little of what is left."""
 TUNED_SCHEMES = 5
@@ -33,6 +32,8 @@ STRESS_SHARE = 0.3
 """Largest share of the budget that is kept for trying to break the answer."""
 STRESS_DOUBT = 2.0
 """A run of a test takes up to this many times as long as a run of the race: more load, more losses."""
+PILOT_OVERRUN = 1.2
+"""The pilot may take this many times the budget once its first seed has fitted: what was measured is not wasted."""
 STRESS_SEEDS = 4
 STRESS_SCHEMES = 6
 MOST_SEEDS = 2000
@@ -127,35 +128,50 @@ class Course:
         Raises:
             SpecError: the budget does not suffice, or an aim has no value.
         """
-        everyone = list(self.candidates.values())
-        variants = [one.variant for one in everyone]
-        whole = self.trials.run(PLAIN, variants, self.seeds(0, 1), self.deadline())
-        if not whole or (self.trials.made and self.pilot_needs() > self.budget_s):
-            raise self.too_short()
-        self.enter([one for one in everyone if not one.oracle])
-        if not self.trials.run(PLAIN, self.running(), self.seeds(1, PILOT), self.deadline()):
+        self.see_all()
+        self.enter([one for one in self.candidates.values() if not one.oracle])
+        latest = self.start + PILOT_OVERRUN * self.budget_s
+        if not self.trials.run(PLAIN, self.running(), self.seeds(1, PILOT), latest):
             raise self.too_short()
         self.enter([])
         self.check_aims()
         self.tell()
         self.made = PILOT
 
+    def see_all(self) -> None:
+        """Run everything on the first seed, a few runs, then more: what they take is known after the first few.
+
+        Raises:
+            SpecError: the budget is too short by what was measured.
+        """
+        variants = [one.variant for one in self.candidates.values()]
+        made, block = 0, self.jobs
+        while made < len(variants):
+            # Nothing is known before the first have been made.
+            deadline = self.deadline() if made else math.inf
+            whole = self.trials.run(PLAIN, variants[made : made + block], self.seeds(0, 1), deadline)
+            made, block = made + block, 2 * block
+            # Schemes differ in what they cost: few runs must show it by far.
+            doubt = 1.0 + max(1.0 - made / len(variants), 0.0)
+            if not whole or (self.trials.made and self.pilot_needs() > doubt * self.budget_s):
+                raise self.too_short()
+
     def pilot_needs(self) -> float:
         """Seconds that the whole pilot takes, by the runs that were made."""
-        spent = time.monotonic() - self.start
-        return spent * len(self.candidates) * PILOT / max(len(self.trials.found) + len(self.trials.failed), 1)
+        missing = len(self.candidates) * PILOT - len(self.trials.found) - len(self.trials.failed)
+        each = self.trials.spent_s / max(self.trials.made, 1)
+        return time.monotonic() - self.start + each * max(missing, 0)
 
     def too_short(self) -> SpecError:
         """The error about a budget that the pilot shows to be too small."""
-        many, made = len(self.candidates) * PILOT, len(self.trials.found) + len(self.trials.failed)
-        need = units.clock(math.ceil(1.5 * self.pilot_needs()))
+        made = units.counted(self.trials.made, "run")
         kept = "; with --store DIR the runs made now are kept" if self.trials.ledger.folder is None else ""
-        return SpecError(
-            "--budget",
-            units.clock(self.budget_s),
-            f"about {need} or more here: {many} runs to see each of {len(self.candidates)} schemes on {PILOT} seeds",
-            f"{made} were made in {units.clock(time.monotonic() - self.start)}; --schemes names fewer, a shorter"
-            f" workload is quicker{kept}",
+        return short_budget(
+            self.budget_s,
+            max(self.pilot_needs(), self.budget_s),
+            MEASURED_ROOM,
+            len(self.candidates),
+            f"{made} took {units.clock(time.monotonic() - self.start)}; {SHORTER}{kept}",
         )
 
     def enter(self, joining: Sequence[Candidate]) -> None:
@@ -211,10 +227,14 @@ class Course:
         """Choose the bands by what the rest of the budget can reach, and say so."""
         left = max(self.race_end() - time.monotonic(), 0.0)
         costs = self.costs()
-        self.plans = tuple(forecast(self.race, place, costs, left, self.bands) for place in range(len(self.aims)))
+        joining = {} if self.tuned else {label: len(tune.variants(self.candidates[label])) for label in self.able()}
+        places = range(len(self.aims))
+        self.plans = tuple(forecast(self.race, place, costs, left, self.bands) for place in places)
         self.race.bands = tuple(plan.band for plan in self.plans)
-        for aim, plan in zip(self.aims, self.plans, strict=True):
-            self.say(planned(aim, plan, left))
+        for place, aim, plan in zip(places, self.aims, self.plans, strict=True):
+            doubtful = cautious(self.race, place, costs, left, (plan.band,), joining=joining)
+            in_time = cautious(self.race, place, costs, left, self.bands, joining=joining)
+            self.say(planned(aim, plan, doubtful, in_time, left))
 
     def run_race(self, end: float) -> None:
         """Seed by seed, until what is left is settled at every level or the instant `end` has come."""
@@ -248,16 +268,19 @@ class Course:
         """Whether at every level, on every aim, what is left is known to within the band."""
         return all(self.race.settled(pool, aim) for pool in self.pools().values() for aim in range(len(self.aims)))
 
+    def able(self) -> list[str]:
+        """The schemes whose parameters are tried: of what is left those that have any, the best first."""
+        alive = self.race.alive
+        order = self.race.contenders(alive)
+        order += [label for label in alive if label not in order]
+        return [label for label in order if tune.variants(self.candidates[label])][:TUNED_SCHEMES]
+
     def tune(self, made: int, end: float) -> None:
         """Let other parameters of what is left take part, and catch up on the seeds that were."""
-        alive = set(self.race.alive)
-        order = [label for label in self.race.contenders(list(alive)) if label in alive]
-        order += [label for label in self.race.alive if label not in order]
-        able = [label for label in order if tune.variants(self.candidates[label])][:TUNED_SCHEMES]
         room = TUNE_SHARE * (end - time.monotonic())
         costs = self.costs()
         joining: list[Candidate] = []
-        for label in able:
+        for label in self.able():
             found = [one for one in tune.variants(self.candidates[label]) if unfit(self.spec, one.variant) is None]
             room -= costs[label] * made * len(found)
             if room < 0.0:
@@ -295,17 +318,3 @@ class Course:
             self.trials.run(case.name, variants, seeds, self.deadline())
             found[case.name] = self.trials.seeds(case.name, [one.label for one in variants])
         return found
-
-
-def planned(aim: Aim, plan: Forecast, left: float) -> str:
-    """What the pilot says of an aim, in a line."""
-    band = units.percent(plan.band)
-    if plan.settles:
-        return (
-            f"{aim.text}: differences of {band} or more can be told in the {units.clock(left)} left, with about"
-            f" {plan.seeds} seeds of the best and {plan.runs} more runs"
-        )
-    return (
-        f"{aim.text}: the {units.clock(left)} left cannot settle it: {band} would take about {plan.seeds} seeds,"
-        f" {plan.runs} more runs, {units.clock(plan.seconds)}; what cannot be told apart will be named"
-    )

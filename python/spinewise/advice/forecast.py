@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from spinewise.advice.race import Race, half_width
 
+PILOT = 3
+"""Seeds of everything before anything is decided."""
 BANDS = (0.01, 0.02, 0.03, 0.05, 0.075, 0.10, 0.15, 0.20, 0.30)
 """Bands that a forecast chooses from: nobody asks for less than 1 %, and 30 % settles nothing worth knowing."""
 PRIOR_WEIGHT = 4.0
 """Degrees of freedom that the common spread of all pairs has beside those of one, which a pilot barely knows."""
 MOST_SEEDS = 1 << 24
+SURE = 1.645
+"""Deviations within which a cautious forecast takes what the pilot cannot know: 95 % on one side."""
 
 
 @dataclass(frozen=True)
@@ -45,12 +49,14 @@ class Rival:
         behind: mean log ratio to that one; zero of the best itself.
         spread: standard deviation of the log ratio.
         cost: seconds that a run takes, with all processors at work.
+        new: whether it has no runs yet.
     """
 
     arm: str
     behind: float
     spread: float
     cost: float
+    new: bool = False
 
 
 def forecast(race: Race, aim: int, costs: Mapping[str, float], seconds: float, bands: Sequence[float]) -> Forecast:
@@ -63,7 +69,51 @@ def forecast(race: Race, aim: int, costs: Mapping[str, float], seconds: float, b
         seconds: how long runs may go on.
         bands: to choose from, in rising order.
     """
-    found = rivals(race, aim, costs)
+    return reached(race, rivals(race, aim, costs), seconds, bands)
+
+
+def cautious(
+    race: Race,
+    aim: int,
+    costs: Mapping[str, float],
+    seconds: float,
+    bands: Sequence[float],
+    *,
+    joining: Mapping[str, int],
+) -> Forecast:
+    """The same if few seeds flatter: spreads are as wide as they may be, leads as short, and what is tuned ties.
+
+    Args:
+        race: after the pilot.
+        aim: which of its numbers.
+        costs: seconds that a run of each scheme takes.
+        seconds: how long runs may go on.
+        bands: to choose from, in rising order.
+        joining: how many variants of each scheme will be tried.
+    """
+    there = len(race.seeds(race.alive))
+    wider = widest(there - 1 + PRIOR_WEIGHT)
+    found = [
+        replace(one, spread=wider * one.spread, behind=max(one.behind - one.spread / math.sqrt(there), 0.0))
+        for one in rivals(race, aim, costs)
+    ]
+    common = float(np.median([one.spread for one in found if one.spread > 0.0] or [0.0]))
+    tuned = [
+        Rival(f"{arm}, variant {number}", 0.0, common, costs[arm], new=True)
+        for arm, many in joining.items()
+        for number in range(many)
+    ]
+    return reached(race, [*found, *tuned], seconds, bands)
+
+
+def widest(degrees: float) -> float:
+    """How many times as wide a spread may be as it seems, by Wilson and Hilferty's approximation of chi-square."""
+    part = 2.0 / (9.0 * degrees)
+    return float(max(1.0 - part - SURE * math.sqrt(part), 1e-3) ** -1.5)
+
+
+def reached(race: Race, found: Sequence[Rival], seconds: float, bands: Sequence[float]) -> Forecast:
+    """The narrowest band to which these can be told apart in time; the widest, marked so, if there is none."""
     there = len(race.seeds(race.alive))
     made = [needed(found, band, there, race.share) for band in bands]
     last = made[-1]
@@ -105,7 +155,7 @@ def needed(found: Sequence[Rival], band: float, there: int, alpha: float) -> For
         for one in found
     }
     most = max([there, *last.values()])
-    more = {one.arm: max((last[one.arm] or most) - there, 0) for one in found}
+    more = {one.arm: max((last[one.arm] or most) - (0 if one.new else there), 0) for one in found}
     seconds = sum(more[one.arm] * one.cost for one in found)
     return Forecast(band, most, sum(more.values()), seconds, settles=True)
 

@@ -44,7 +44,7 @@ def command(args: argparse.Namespace) -> int:
             found = advise(
                 spec, aims=args.aim, may=args.may, schemes=args.schemes, budget_s=args.budget, band=args.band,
                 seed=args.seed, jobs=args.jobs, store=args.store, engine=engine,
-                monitor=BatchProgress(bar, 0, "advise"), say=say,
+                monitor=BatchProgress(bar, 0, "advise", args.budget), say=say,
             )  # fmt: skip
         if folder is not None:
             write_files(found, folder)

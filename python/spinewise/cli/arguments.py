@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from spinewise.errors import SpecError, nearest
+from spinewise.measures import units
 
 NOTHING = "(nothing)"
 
@@ -134,15 +136,16 @@ LATEST_US = 1e12
 
 
 def span(text: str) -> float:
-    """A time in seconds, from a number with its unit."""
-    for unit, seconds in SPANS.items():
-        value = number(text.removesuffix(unit).strip()) if text.endswith(unit) else 0.0
-        if 0.0 < value * seconds <= LONGEST_S:
-            return value * seconds
-    raise UnfitError(text, "a time with its unit, such as 60min, 2h or 90s")
+    """A time in seconds, from numbers with their units, the longest unit first."""
+    found = SPAN.fullmatch(text.strip())
+    parts = found.groups() if found else ()
+    seconds = sum(float(part) * size for part, size in zip(parts, units.SPANS.values(), strict=False) if part)
+    if 0.0 < seconds <= LONGEST_S:
+        return seconds
+    raise UnfitError(text, "a time with its unit, such as 90s, 60min, 2h or 1min30s, at most 11574d")
 
 
-SPANS = {"min": 60.0, "s": 1.0, "h": 3600.0, "d": 86_400.0}
+SPAN = re.compile("".join(rf"(?:(\d*\.?\d+(?:e[+-]?\d+)?)\s*{unit}\s*)?" for unit in units.SPANS))
 LONGEST_S = 1e9
 
 

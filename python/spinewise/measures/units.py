@@ -10,6 +10,10 @@ PS_PER_SECOND = 1e12
 _TIME_UNITS = [("ns", 1e-9), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0)]
 _COUNT_UNITS = [("", 1.0), ("k", 1e3), ("M", 1e6), ("G", 1e9), ("T", 1e12)]
 NOTHING = "–"
+SPANS = {"d": 86_400, "h": 3600, "min": 60, "s": 1}
+"""Units of wall time, in seconds, the longest first."""
+SECONDS_ALONE = 120
+"""From this many seconds on, wall time is shown in minutes too."""
 
 
 def time_unit(seconds: Iterable[float]) -> tuple[str, float]:
@@ -58,14 +62,20 @@ def counted(count: int, noun: str) -> str:
 
 
 def clock(seconds: float) -> str:
-    """Wall time: 8 s, 2:05, 1:02:03."""
+    """Wall time in the form that options such as --budget take: 0.25s, 90s, 2min5s, 1h2min3s."""
     if not math.isfinite(seconds):
         return NOTHING
-    whole = round(seconds)
-    hours, minutes, rest = whole // 3600, whole // 60 % 60, whole % 60
-    if hours:
-        return f"{hours}:{minutes:02}:{rest:02}"
-    return f"{minutes}:{rest:02}" if minutes else f"{rest} s"
+    if 0.0 < seconds < 1.0:
+        return f"{seconds:.2g}s"
+    left = round(seconds)
+    if left < SECONDS_ALONE:
+        return f"{left}s"
+    found = []
+    for unit, size in SPANS.items():
+        many, left = divmod(left, size)
+        if many:
+            found.append(f"{many}{unit}")
+    return "".join(found)
 
 
 def parts(value: object) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Iterator
@@ -29,7 +30,12 @@ class Pace:
     def left(self, done: float) -> str:
         """Estimated time to go, once there is something to estimate from."""
         spent = self.elapsed()
-        return units.clock(spent * (1.0 - done) / done) if done > 0.01 and spent > 1.0 else "…"
+        return whole_seconds(spent * (1.0 - done) / done) if done > 0.01 and spent > 1.0 else "…"
+
+
+def whole_seconds(seconds: float) -> str:
+    """Wall time of which nobody needs to know parts of a second."""
+    return units.clock(math.ceil(seconds))
 
 
 def describe(state: core.Progress, pace: Pace) -> str:
@@ -55,6 +61,9 @@ class RunProgress:
 
     def __call__(self, state: core.Progress) -> None:
         """Show where the run stands."""
+        if not state.flows_total and not state.simulated_ps:
+            # The time of setting up tells nothing of that of the run.
+            self.pace = Pace()
         if self.bar is not None and self.task is not None:
             self.bar.update(self.task, completed=state.fraction, detail=describe(state, self.pace))
         elif time.monotonic() - self.last_line >= SECONDS_BETWEEN_LINES:
@@ -65,9 +74,18 @@ class RunProgress:
 class BatchProgress:
     """Progress of many runs at once; see `spinewise.runs.jobs.Monitor`."""
 
-    def __init__(self, bar: Progress | None, total: int, name: str) -> None:
+    def __init__(self, bar: Progress | None, total: int, name: str, budget_s: float | None = None) -> None:
+        """With what shows it.
+
+        Args:
+            bar: on a terminal.
+            total: runs to be made, as far as is known.
+            name: what they are called.
+            budget_s: wall seconds after which it ends, where that is known and the number of runs is not.
+        """
         self.pace = Pace()
         self.bar = bar
+        self.budget_s = budget_s
         self.total = total
         self.name = name
         self.lock = threading.Lock()
@@ -83,9 +101,9 @@ class BatchProgress:
         """How many runs are to be made, and how many are stored already."""
         with self.lock:
             # Those before were of an earlier round.
-            self.total, self.stored = self.done + runs, stored
+            self.total, self.stored, self.end = self.done + runs, stored, None
             if self.bar is not None and self.task is not None:
-                self.bar.update(self.task, total=float(self.total))
+                self.bar.update(self.task, total=self.budget_s or float(self.total))
 
     def expected(self, seconds: float | None) -> None:
         """In how many seconds all runs will have ended."""
@@ -111,19 +129,27 @@ class BatchProgress:
 
     def clock(self) -> str:
         """Time left, by what the sweep has learnt of its runs."""
-        return units.clock(max((self.end or 0.0) - time.monotonic(), 0.0))
+        return whole_seconds(max((self.end or 0.0) - time.monotonic(), 0.0))
+
+    def words(self) -> str:
+        """How far it is."""
+        done = self.done + sum(self.parts.values())
+        stored = f" ({self.stored} more stored)" if self.stored else ""
+        hops = f"{units.count(self.hops)} packet-hops"
+        if self.budget_s is not None:
+            left = whole_seconds(max(self.budget_s - self.pace.elapsed(), 0.0))
+            return f"{units.counted(self.done, 'run')}{stored} · {hops} · at most {left} left"
+        left = self.pace.left(done / max(self.total, 1)) if self.end is None else self.clock()
+        return f"{self.done}/{self.total} runs{stored} · {hops} · ETA {left}"
 
     def show(self) -> None:
         """Update the bar, or print a line when it is time for one."""
-        done = self.done + sum(self.parts.values())
-        left = self.pace.left(done / max(self.total, 1)) if self.end is None else self.clock()
-        stored = f" ({self.stored} more stored)" if self.stored else ""
-        detail = f"{self.done}/{self.total} runs{stored} · {units.count(self.hops)} packet-hops · ETA {left}"
         if self.bar is not None and self.task is not None:
-            self.bar.update(self.task, completed=done, detail=detail)
+            far = self.done + sum(self.parts.values()) if self.budget_s is None else self.pace.elapsed()
+            self.bar.update(self.task, completed=far, detail=self.words())
         elif time.monotonic() - self.last_line >= SECONDS_BETWEEN_LINES:
             self.last_line = time.monotonic()
-            say(f"{self.name}: {detail}")
+            say(f"{self.name}: {self.words()}")
 
 
 def say(line: str) -> None:

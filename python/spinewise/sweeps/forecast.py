@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from spinewise.sweeps.store import Ledger
@@ -22,10 +22,16 @@ class Forecast:
         self.left = Counter(cells)
         self.known = {cell: (seconds, 1) for cell, seconds in ledger.seconds(self.left).items()}
         self.spent, self.ended = 0.0, 0
+        self.begun: defaultdict[str, list[float]] = defaultdict(list)
+
+    def begin(self, cell: str) -> None:
+        """A run begins."""
+        self.left[cell] -= 1
+        self.begun[cell].append(time.monotonic())
 
     def learn(self, cell: str, seconds: float | None) -> None:
-        """A run has ended; one that failed tells no time."""
-        self.left[cell] -= 1
+        """A run that had begun has ended; one that failed tells no time."""
+        self.begun[cell].pop(0)
         if seconds is None:
             return
         mean, count = self.known.get(cell, (0.0, 0))
@@ -40,8 +46,16 @@ class Forecast:
         return self.spent / self.ended if self.ended else None
 
     def to_go(self) -> float | None:
-        """Seconds until all runs have ended, at the pace so far; None while nothing is known."""
+        """Seconds until all runs have ended, at the pace so far; None while nothing is known.
+
+        Runs under way are known by the time they have had: to count nothing of them made the pace seem that of one
+        processor, and the rest longer than it is.
+        """
         if not self.ended:
             return None
-        work = sum(count * (self.of(cell) or 0.0) for cell, count in self.left.items() if count > 0)
-        return work * (time.monotonic() - self.start) / max(self.spent, 1e-9)
+        now = time.monotonic()
+        under_way = [(self.of(cell) or 0.0, now - start) for cell, starts in self.begun.items() for start in starts]
+        rests = [max(whole - had, 0.0) for whole, had in under_way]
+        done = self.spent + sum(min(whole, had) for whole, had in under_way)
+        work = sum(rests) + sum(count * (self.of(cell) or 0.0) for cell, count in self.left.items())
+        return max(work * (now - self.start) / max(done, 1e-9), *rests, 0.0)

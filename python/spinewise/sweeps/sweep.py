@@ -219,6 +219,7 @@ class Course:
         """The runs that still fit into the time, asked for as there is room to start one."""
         for number, job in enumerate(self.waiting):
             if time.monotonic() + (self.forecast.of(job.cell) or 0.0) <= self.deadline:
+                self.forecast.begin(job.cell)
                 yield job.work(number)
             else:
                 self.left.append(job)

@@ -1,0 +1,71 @@
+"""What is said of a budget before it is spent: what it can reach, or that it is too short."""
+
+from __future__ import annotations
+
+import math
+
+from spinewise.advice.aims import Aim
+from spinewise.advice.forecast import PILOT, Forecast
+from spinewise.errors import SpecError
+from spinewise.measures import units
+
+MEASURED_ROOM = 2.0
+"""A budget that is named as enough is this many times what the pilot takes by the runs that were made."""
+ESTIMATED_ROOM = 4.0
+"""The same where no run was made yet: the processors may have other work."""
+SHORTER = "a shorter duration_us or fewer hosts make a run shorter; --schemes names fewer schemes"
+
+
+def planned(aim: Aim, plan: Forecast, doubtful: Forecast, in_time: Forecast, left: float) -> str:
+    """What the pilot says of an aim, in a line.
+
+    Args:
+        aim: the aim.
+        plan: what it takes if the pilot's seeds are typical.
+        doubtful: what it takes to the same band if they flatter.
+        in_time: what can be reached then.
+        left: seconds for it.
+    """
+    band, clock = units.percent(plan.band), units.clock(left)
+    least, most = cost(plan), cost(doubtful)
+    if not plan.settles:
+        return (
+            f"{aim.text}: the {clock} left cannot settle it. Differences of {band} would take {least} if the pilot's"
+            f" {PILOT} seeds are typical, up to {most} if they flatter. What cannot be told apart will be named"
+        )
+    takes = f"That takes {least} if the pilot's {PILOT} seeds are typical, up to {most} if they flatter"
+    if in_time.settles and in_time.band > plan.band:
+        takes += f"; {units.percent(in_time.band)} is sure to be reached in time"
+    elif not in_time.settles:
+        takes += "; what cannot be told apart will be named"
+    return f"{aim.text}: differences of {band} or more can be told in the {clock} left. {takes}"
+
+
+def cost(found: Forecast) -> str:
+    """Runs and time of a forecast."""
+    return f"{units.counted(found.runs, 'more run')} ({units.clock(math.ceil(found.seconds))})"
+
+
+def short_budget(budget_s: float, needed_s: float, room: float, schemes: int, hint: str) -> SpecError:
+    """The error about a budget that does not hold the pilot; what it names as enough is taken when typed.
+
+    Args:
+        budget_s: what was given.
+        needed_s: seconds that the pilot takes as far as is known.
+        room: how many times that is named as enough.
+        schemes: how many are seen.
+        hint: what else helps.
+    """
+    return SpecError(
+        "--budget",
+        units.clock(budget_s),
+        f"{units.clock(rounded_up(room * needed_s))} or more here: {schemes * PILOT} runs, to see each of"
+        f" {schemes} schemes on {PILOT} seeds, take about {units.clock(needed_s)}, and then the race begins",
+        hint,
+    )
+
+
+def rounded_up(seconds: float) -> float:
+    """A time as people type it: whole seconds, from two minutes on tens of seconds, from an hour on minutes."""
+    step = 1 if seconds < 120 else 10 if seconds < 3600 else 60
+    return float(step * math.ceil(seconds / step))
