@@ -10,25 +10,23 @@ result.summary().of("short").fct_s.p99
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from spinewise import core
-from spinewise.comparison.cells import Comparison
-from spinewise.errors import SchemeError, SpecError
-from spinewise.measures.facts import Facts
-from spinewise.measures.summary import Summary
-from spinewise.own.params import flag, number, whole, word
-from spinewise.own.scheme import ANY, HostScheme, Key, Layout, SwitchScheme, To, us
-from spinewise.results import query, read, write
-from spinewise.runs.api import run
-from spinewise.runs.result import Result
-from spinewise.runs.validation import Validation, validate
-from spinewise.specs.schemes import schemes
-from spinewise.specs.spec import load, resolve
-
 if TYPE_CHECKING:
     from spinewise.advice.answer import Advice
     from spinewise.advice.api import advise
+    from spinewise.comparison.cells import Comparison
     from spinewise.comparison.plan import compare
     from spinewise.comparison.verdict import Verdict, verdicts
+    from spinewise.errors import SchemeError, SpecError
+    from spinewise.measures.facts import Facts
+    from spinewise.measures.summary import Summary
+    from spinewise.own.params import flag, number, whole, word
+    from spinewise.own.scheme import ANY, HostScheme, Key, Layout, SwitchScheme, To, us
+    from spinewise.results import query, read, write
+    from spinewise.runs.api import run
+    from spinewise.runs.result import Result
+    from spinewise.runs.validation import Validation, validate
+    from spinewise.specs.schemes import schemes
+    from spinewise.specs.spec import load, resolve
     from spinewise.studies.api import sweep
 
 __all__ = [
@@ -68,21 +66,49 @@ __all__ = [
 
 __version__: str
 
-# What takes many runs needs the store and its libraries, which a single run does not: loaded when first asked for.
+# Loaded when first asked for: whoever starts the command to read its help, or presses Ctrl-C at once, need not wait.
 LATER = {
+    "ANY": "spinewise.own.scheme",
     "Advice": "spinewise.advice.answer",
-    "advise": "spinewise.advice.api",
+    "Comparison": "spinewise.comparison.cells",
+    "Facts": "spinewise.measures.facts",
+    "HostScheme": "spinewise.own.scheme",
+    "Key": "spinewise.own.scheme",
+    "Layout": "spinewise.own.scheme",
+    "Result": "spinewise.runs.result",
+    "SchemeError": "spinewise.errors",
+    "SpecError": "spinewise.errors",
+    "Summary": "spinewise.measures.summary",
+    "SwitchScheme": "spinewise.own.scheme",
+    "To": "spinewise.own.scheme",
+    "Validation": "spinewise.runs.validation",
     "Verdict": "spinewise.comparison.verdict",
+    "advise": "spinewise.advice.api",
     "compare": "spinewise.comparison.plan",
+    "flag": "spinewise.own.params",
+    "load": "spinewise.specs.spec",
+    "number": "spinewise.own.params",
+    "query": "spinewise.results",
+    "read": "spinewise.results",
+    "resolve": "spinewise.specs.spec",
+    "run": "spinewise.runs.api",
+    "schemes": "spinewise.specs.schemes",
     "sweep": "spinewise.studies.api",
+    "us": "spinewise.own.scheme",
+    "validate": "spinewise.runs.validation",
     "verdicts": "spinewise.comparison.verdict",
+    "whole": "spinewise.own.params",
+    "word": "spinewise.own.params",
+    "write": "spinewise.results",
 }
 
 
 def __getattr__(name: str) -> object:
-    """``__version__`` comes from the engine, which is loaded when first needed; see also `LATER`."""
+    """What the package offers, from the module that has it; ``__version__`` comes from the engine."""
     if name == "__version__":
-        return core.version()
+        return import_module("spinewise.core").version()
+    if name == "core":
+        return import_module("spinewise.core")
     if name in LATER:
         return getattr(import_module(LATER[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

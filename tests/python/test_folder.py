@@ -500,7 +500,7 @@ def test_signals_wait_until_what_is_made_is_known(tmp_path: Path, number: int) -
     """One that came between making a hidden folder and knowing of it left the folder there."""
     code = f"""
 import os, signal, sys, tempfile
-from spinewise.cli import terminate
+from spinewise.cli.entry import terminate
 from spinewise.runs.folder import new_results
 signal.signal(signal.SIGTERM, terminate)
 signal.signal(signal.SIGINT, signal.default_int_handler)

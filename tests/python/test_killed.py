@@ -31,7 +31,8 @@ STEPS = ["owned.list_files", "sync_tree", "refuse_existing", "os.rename", "repla
 def test_a_signal_at_each_step_of_writing(tmp_path: Path, number: int, step: str, moment: str) -> None:
     code = f"""
 import os, signal, sys
-from spinewise.cli import main, terminate
+from spinewise.cli import main
+from spinewise.cli.entry import terminate
 from spinewise.runs import folder
 from spinewise.runs.folder import *
 signal.signal(signal.SIGTERM, terminate)
@@ -63,6 +64,35 @@ with folder.new_results(sys.argv[1], force=True) as target:
     write(tmp_path / "out", "newer", force=True)
     assert content(tmp_path / "out") == "newer"
     assert names(tmp_path) == {"out"}
+
+
+@pytest.mark.parametrize(
+    ("module", "said"), [("spinewise.cli.entry", ""), ("spinewise.runs.api", "nothing was written")]
+)
+def test_ctrl_c_while_modules_are_loaded_is_no_traceback(module: str, said: str) -> None:
+    """Before the command is there in silence, later in a line."""
+    code = f"""
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from spinewise.cli import main
+class Finder:
+    def find_spec(self, name, *_):
+        if name == {module!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Finder())
+sys.exit(main(["run", "one_udp_flow"]))
+"""
+    stopped = child(code)
+    out, err = stopped.communicate()
+    assert (stopped.returncode, out) == (130, "")
+    assert err == (f"spinewise: interrupted; {said}\n" if said else "")
+
+
+def test_what_takes_time_is_loaded_when_it_is_used() -> None:
+    code = (
+        "import spinewise, sys; print([one for one in ('numpy', 'pyarrow', 'spinewise._core') if one in sys.modules])"
+    )
+    assert child(code).communicate()[0] == "[]\n"
 
 
 def test_many_writers_of_one_place_never_mix(tmp_path: Path) -> None:

@@ -1,0 +1,160 @@
+"""The ``spinewise`` command.
+
+Exit codes: 0 done, 1 a defect of Spinewise, a claim check that could not run or a comparison that failed, 2 bad
+input, 130 Ctrl-C, 143 terminated.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import sys
+import traceback
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import NoReturn, TextIO
+
+from spinewise.cli import EXIT_INTERRUPTED, completions, streams
+from spinewise.cli.parser import build_parser
+from spinewise.errors import SchemeError, SpecError
+from spinewise.interop.text import InteropWarning
+from spinewise.reading import printable
+from spinewise.specs.lines import located
+
+# The allocators that pyarrow brings keep 20 MB for themselves. It reads this as it is imported, which is later.
+os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
+
+EXIT_BAD_INPUT = 2
+EXIT_TERMINATED = 143
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; never shows a traceback for bad input."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    args = argparse.Namespace(json=asks_for_json(words))
+    try:
+        streams.prepare()
+        parser = build_parser()
+        completions.answer(parser)
+        args = parser.parse(words)
+        signal.signal(signal.SIGTERM, terminate)
+        with notes_on_stderr():
+            code: int = args.command(args)
+        sys.stdout.flush()
+    except SpecError as error:
+        code = refuse(blame(error, args), as_json=args.json)
+    except SchemeError as error:
+        code = scheme_failed(error, as_json=args.json)
+    except SystemExit as left:
+        code = leave(left, args)
+    except KeyboardInterrupt:
+        streams.complain(f"spinewise: interrupted; {written()}")
+        code = EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output has gone, as `| head` does. That is no error.
+        streams.silence()
+        code = 0
+    return code
+
+
+def asks_for_json(words: Sequence[str]) -> bool:
+    """Whether a refusal of these words is wanted as JSON."""
+    return any(word == "--json" or word.startswith("--json=") for word in words)
+
+
+def leave(left: SystemExit, args: argparse.Namespace) -> int:
+    """The exit code when a command was left before its end: after --help, or terminated."""
+    code = left.code if isinstance(left.code, int) else 0
+    if code == EXIT_TERMINATED:
+        streams.complain(f"spinewise: terminated; {written()}")
+    try:
+        sys.stdout.flush()
+    except SpecError as error:
+        return refuse(error, as_json=args.json)
+    except BrokenPipeError:
+        streams.silence()
+    return code
+
+
+def written() -> str:
+    """What a stopped command has left."""
+    folder = sys.modules.get("spinewise.runs.folder")
+    places = [] if folder is None else [printable(place) for place in folder.published]
+    store = sys.modules.get("spinewise.sweeps.store")
+    used = [] if store is None else [printable(place) for place in store.used]
+    kept = f"; runs that had ended are kept in {', '.join(dict.fromkeys(used))}" if used else ""
+    return (f"written: {', '.join(places)}" if places else "nothing was written") + kept
+
+
+@contextmanager
+def notes_on_stderr() -> Iterator[None]:
+    """Show what importers changed as a line of its own, once each."""
+    usual = warnings.showwarning
+
+    def show(  # noqa: PLR0917 - as the standard library calls it
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        if issubclass(category, InteropWarning):
+            streams.complain(f"spinewise: note: {message}")
+        else:
+            usual(message, category, filename, lineno, file, line)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", InteropWarning)
+        warnings.showwarning = show
+        yield
+
+
+def terminate(_signal: int, _frame: FrameType | None) -> NoReturn:
+    """On SIGTERM leave through the clean-up of every open block."""
+    raise SystemExit(EXIT_TERMINATED)
+
+
+def blame(error: SpecError, args: argparse.Namespace) -> SpecError:
+    """Add where the value came from: an option of this command, or its spec file."""
+    if error.file or error.key.startswith("--"):
+        return error
+    key = normal(error.key)
+    for override in getattr(args, "set", None) or ():
+        given = normal(override.partition("=")[0])
+        if key == given or key.startswith(f"{given}."):
+            return SpecError(f"--set {error.key}", error.value, error.allowed, error.hint)
+    return located(error, getattr(args, "spec", None))
+
+
+def normal(path: str) -> str:
+    """A key path with indices in brackets written as in dotted form."""
+    return path.strip().replace("[", ".").replace("]", "")
+
+
+def scheme_failed(error: SchemeError, *, as_json: bool) -> int:
+    """Print what a scheme written in Python raised: its own traceback, then when and where."""
+    if as_json:
+        told = {"scheme": str(error), "hook": error.hook, "now_ps": error.now_ps, "flow": error.flow}
+        print(json.dumps({"error": told}, indent=2))
+    if error.__cause__ is not None:
+        traceback.print_exception(error.__cause__)
+    print(f"spinewise: {error}", file=sys.stderr)
+    return EXIT_BAD_INPUT
+
+
+def refuse(error: SpecError, *, as_json: bool) -> int:
+    """Print bad input on one screen."""
+    if as_json:
+        with suppress(OSError, SpecError):
+            print(json.dumps({"error": error.as_dict()}, indent=2), flush=True)
+    lines = [f"spinewise: bad input in {error.place}" if error.file else "spinewise: bad input"]
+    lines += [f"  key      {error.key}", f"  value    {error.value}", f"  allowed  {error.allowed}"]
+    if error.hint:
+        lines.append(f"  hint     {error.hint}")
+    streams.complain("\n".join(lines))
+    return EXIT_BAD_INPUT
