@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from pathlib import Path
@@ -11,6 +12,7 @@ from spinewise.errors import SpecError
 MB = 1_000_000
 SPEC_BYTES = 64 * MB
 TABLE_BYTES = 1_000 * MB
+MAY_READ = "a file that you may read"
 
 _KINDS = {
     stat.S_IFDIR: "a folder",
@@ -30,6 +32,8 @@ def read_bytes(path: str | Path, key: str, *, most: int, allowed: str = "a file 
     try:
         # A pipe without a writer would be waited for, for ever.
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    except PermissionError as error:
+        raise refused(path, key, MAY_READ, reason(error)) from None
     except (OSError, ValueError) as error:
         raise refused(path, key, allowed, reason(error)) from None
     found = os.fstat(handle)
@@ -62,14 +66,18 @@ def ordinary(path: str | Path, key: str, allowed: str) -> None:
     """Refuse what is no ordinary file, before something else reads it.
 
     Raises:
-        SpecError: it is not there, or is a folder, device or pipe.
+        SpecError: it is not there, or is a folder, device or pipe, or may not be read.
     """
     try:
         mode = os.stat(path).st_mode
+    except PermissionError as error:
+        raise refused(path, key, MAY_READ, reason(error)) from None
     except (OSError, ValueError) as error:
         raise refused(path, key, allowed, reason(error)) from None
     if not stat.S_ISREG(mode):
         raise refused(path, key, f"{allowed}: an ordinary file", f"this is {kind(mode)}")
+    if not os.access(path, os.R_OK):
+        raise refused(path, key, MAY_READ, os.strerror(errno.EACCES))
 
 
 def read_text(path: str | Path, key: str, *, most: int, allowed: str = "a text file that can be read") -> str:

@@ -260,6 +260,40 @@ def test_no_name_and_an_impossible_name_are_refused(name: str) -> None:
     assert caught.value.key == "--out"
 
 
+def test_a_read_only_folder_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is refused before the run, and nothing hidden stays beside it."""
+    write(tmp_path / "out", "old")
+    (tmp_path / "out").chmod(0o555)
+    # Root may write everywhere.
+    monkeypatch.setattr(os, "access", lambda path, mode: mode == os.R_OK or bool(Path(path).stat().st_mode & 0o200))
+    with pytest.raises(SpecError, match=r"read-only \(mode 555\)"):
+        write(tmp_path / "out", force=True)
+    assert content(tmp_path / "out") == "old"
+    assert names(tmp_path) == {"out"}
+
+
+def test_read_only_folders_in_what_is_hidden_are_removed_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = shutil.rmtree
+
+    def as_for_users(path: Path, *, ignore_errors: bool) -> None:
+        if all(Path(inside).stat().st_mode & 0o200 for inside, _, _ in os.walk(path)):
+            usual(path, ignore_errors=ignore_errors)
+
+    monkeypatch.setattr(shutil, "rmtree", as_for_users)
+    with pytest.raises(RuntimeError), new_results(tmp_path / "out") as target:
+        (target / "sub").mkdir()
+        (target / "sub").chmod(0o555)
+        raise RuntimeError
+    assert names(tmp_path) == set()
+
+
+def test_a_record_that_may_not_be_read_is_no_wrong_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "out", "old")
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(SpecError, match=r"run\.json may not be read by you"):
+        write(tmp_path / "out", force=True)
+
+
 def test_an_error_while_running_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError), new_results(tmp_path / "out") as target:
         (target / "run.json").write_text("half")

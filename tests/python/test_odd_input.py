@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
 import subprocess
@@ -97,6 +98,36 @@ def test_files_named_in_a_spec_are_ordinary_ones_too(tmp_path: Path, file: str, 
         resolve(tmp_path / "spec.toml")
     assert "file" in caught.value.key
     assert any(word in str(caught.value.hint) for word in ("device", "folder", "pipe"))
+
+
+@pytest.mark.parametrize(
+    "words", [["run", "a.toml"], ["import", "cdf", "a.toml"], ["plot", "results"], ["report", "results"]]
+)
+def test_a_file_that_may_not_be_read_is_no_wrong_format(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A file, or a folder that may not be looked into; root may read all, so the system is not asked."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.toml").touch()
+    (tmp_path / "results").mkdir()
+    usual, usual_stat = os.open, os.stat
+
+    def refuse(path: Any, *rest: Any, **more: Any) -> int:
+        if str(path).endswith("a.toml"):
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return usual(path, *rest, **more)
+
+    def refuse_stat(path: Any, **more: Any) -> os.stat_result:
+        if str(path).startswith("results/"):
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return usual_stat(path, **more)
+
+    monkeypatch.setattr(os, "open", refuse)
+    monkeypatch.setattr(os, "stat", refuse_stat)
+    assert main([*words, *(["--out", "page.html"] if words[0] in ("report", "plot", "import") else [])]) == 2
+    told = capsys.readouterr().err
+    assert "that you may read" in told
+    assert "Permission denied" in told
 
 
 def test_too_long_a_spec_is_refused_with_its_size(tmp_path: Path) -> None:

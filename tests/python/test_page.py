@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import errno
 import gzip
 import hashlib
 import json
@@ -19,7 +20,7 @@ import spinewise as sw
 from samples import TINY_TOML
 from spinewise.cli import main
 from spinewise.explanation.choices import Choices
-from spinewise.page import again
+from spinewise.page import again, source
 from spinewise.page.grids import value_of
 from spinewise.page.of_comparison import either
 from spinewise.page.packed import DTYPES, Block
@@ -202,6 +203,23 @@ def test_only_a_page_is_replaced_and_only_by_force(
     assert main(["report", str(ran), "--out", str(out), "--force"]) == 2
     assert out.read_text() == "<html>my own</html>"
     assert main(["report", str(ran), "--out", str(tmp_path)]) == 2
+
+
+def test_a_page_that_cannot_be_written_is_refused_before_anything_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(source, "read", lambda *_: pytest.fail("results were read"))
+    assert main(["report", "results", "--out", str(tmp_path / "file" / "more" / "page.html")]) == 2
+    assert "a part of the path is a file, not a folder" in capsys.readouterr().err
+
+    def refuse(**_: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", refuse)
+    assert main(["report", "results", "--out", str(tmp_path / "new" / "page.html")]) == 2
+    assert "no permission to write there" in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
 
 
 def test_words_of_users_are_no_markup(tmp_path: Path) -> None:

@@ -49,6 +49,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = refuse(blame(error, args), as_json=args.json)
     except SchemeError as error:
         code = scheme_failed(error, as_json=args.json)
+    except PermissionError as error:
+        code = refuse(forbidden(error), as_json=args.json)
     except SystemExit as left:
         code = leave(left, args)
     except KeyboardInterrupt:
@@ -129,6 +131,12 @@ def blame(error: SpecError, args: argparse.Namespace) -> SpecError:
         if key == given or key.startswith(f"{given}."):
             return SpecError(f"--set {error.key}", error.value, error.allowed, error.hint)
     return located(error, getattr(args, "spec", None))
+
+
+def forbidden(error: PermissionError) -> SpecError:
+    """The error about a file or folder that the system does not let this user look into."""
+    name = "(a file)" if error.filename is None else printable(error.filename)
+    return SpecError("(permission)", name, "a file or folder that you may read", error.strerror or str(error))
 
 
 def normal(path: str) -> str:

@@ -140,7 +140,7 @@ def read_comparison(folder: str | Path) -> Comparison:
     record = formats.read(file, formats.COMPARE, "folder", "a results folder of a comparison")
     try:
         return comparison_of(cast(CompareRecord, record), read_curves(folder / CURVES_FILE))
-    except SpecError:
+    except (SpecError, PermissionError):
         raise
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         why = str(error) if isinstance(error, NotPlainError) else f"{type(error).__name__}: {error}"

@@ -14,7 +14,7 @@ from spinewise.page import html
 from spinewise.page.model import Page
 from spinewise.page.packed import Block
 from spinewise.reading import printable
-from spinewise.runs.folder import as_spec_error, sync
+from spinewise.runs.folder import as_spec_error, check_writable, sync
 
 SCRIPTS = ("base", "tables", "charts", "fabric", "cells", "links", "replay", "flows", "steps", "main")
 """The scripts of the page, in order; each adds to the one object `page`."""
@@ -88,7 +88,7 @@ def check(target: Path, *, force: bool) -> None:
     """Refuse a place that may not be written, before anything is done for it.
 
     Raises:
-        SpecError: it is a folder, or a file and `force` is not given.
+        SpecError: it is a folder, or a file and `force` is not given, or it cannot be written.
     """
     if target.is_dir():
         raise SpecError("--out", printable(target), "the name of a file, such as page.html", "this is a folder")
@@ -98,6 +98,7 @@ def check(target: Path, *, force: bool) -> None:
         if not is_page(target):
             raise SpecError("--out", printable(target), "a new file, or with --force a page of `report`",
                             "this file is not one")  # fmt: skip
+    check_writable(target)
 
 
 def is_page(target: Path) -> bool:

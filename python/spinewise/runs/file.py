@@ -9,14 +9,14 @@ from pathlib import Path
 from spinewise.errors import SpecError
 from spinewise.reading import kind, printable
 from spinewise.runs import hidden
-from spinewise.runs.folder import as_spec_error, current_umask, sync
+from spinewise.runs.folder import as_spec_error, check_writable, current_umask, sync
 
 
 def checked_place(destination: str | Path, *, force: bool, option: str = "--out") -> Path:
     """Where a file of this name will stand, links followed.
 
     Raises:
-        SpecError: the file exists and `force` is not given, or it is no ordinary file.
+        SpecError: the file exists and `force` is not given, or it is no ordinary file, or cannot be written.
     """
     if not str(destination) or "\0" in str(destination):
         raise SpecError(option, f'"{printable(destination)}"', "the name of a file, of 1 to 255 characters")
@@ -30,6 +30,7 @@ def checked_place(destination: str | Path, *, force: bool, option: str = "--out"
             raise SpecError(option, printable(destination), f"the name of a file; this is {kind(place.stat().st_mode)}")
         if os.path.lexists(destination) and not force:
             raise SpecError(option, printable(destination), "a file that does not exist yet", "--force replaces it")
+    check_writable(place, option)
     return place
 
 

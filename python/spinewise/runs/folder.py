@@ -10,6 +10,8 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import stat
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -94,6 +96,20 @@ def refuse_existing(destination: Path, *, force: bool, hint: str = "--force repl
         raise SpecError("--out", printable(destination), allowed, foreign)
     if not force:
         raise SpecError("--out", printable(destination), "a folder that does not exist yet", hint)
+    if not os.access(destination, os.W_OK | os.X_OK):
+        mode = f"this folder is read-only (mode {stat.S_IMODE(destination.stat().st_mode):o})"
+        raise SpecError("--out", printable(destination), "a new folder, or with --force one that you may change", mode)
+
+
+def check_writable(place: Path, option: str = "--out") -> None:
+    """Try whether something new can be written beside a place, or in the nearest folder above that there is.
+
+    Raises:
+        SpecError: it cannot.
+    """
+    above = next((one for one in place.absolute().parents if os.path.lexists(one)), Path("/"))
+    with as_spec_error(place, option), tempfile.TemporaryFile(dir=above):
+        pass
 
 
 def is_empty_folder(path: Path) -> bool:

@@ -45,7 +45,7 @@ def hidden_folder(destination: Path) -> Iterator[Path]:
     finally:
         with signals_wait():
             for path, lock in made:
-                shutil.rmtree(path, ignore_errors=True)
+                removed(path)
                 os.close(lock)
 
 
@@ -191,9 +191,17 @@ def remove_if_abandoned(path: Path) -> None:
             return
         with held(path) as free:
             if free and stat.S_ISDIR(found.st_mode):
-                shutil.rmtree(path, ignore_errors=True)
+                removed(path)
             elif free:
                 path.unlink()
+
+
+def removed(folder: Path) -> None:
+    """Remove a folder of ours with all in it, folders that were made read-only included."""
+    for inside, _, _ in os.walk(folder):
+        with suppress(OSError):
+            os.chmod(inside, stat.S_IRWXU)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def aside(destination: Path) -> Path:

@@ -62,9 +62,11 @@ def why_foreign(folder: Path) -> str | None:
     if not records:
         return f"found {told(list(found))}, and none of {', '.join(kind.record for kind in formats.ALL)}"
     kind = records[0]
-    record = read_record(folder / kind.record)
+    readable = os.access(folder / kind.record, os.R_OK)
+    record = read_record(folder / kind.record) if readable else None
     if record is None:
-        return f"found {told(list(found))}; {kind.record} is not of Spinewise: it names no format"
+        why = "is not of Spinewise: it names no format" if readable else "may not be read by you"
+        return f"found {told(list(found))}; {kind.record} {why}"
     if not kind.knows(record["format"]):
         return f"found {kind.record} of format {record['format']!r}; this version knows {kind.allowed}"
     listed = record.get(FILES)
