@@ -50,6 +50,26 @@ def test_a_run_that_ends_earlier_received_nothing_afterwards() -> None:
     assert found.recovery_ms < 0.05
 
 
+def test_a_fault_after_the_traffic_is_told_in_words(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """No bytes arrive meanwhile without the faults either: that is no loss, and no goodput that never comes back."""
+    found = own.outcome(recording([100.0, 100.0]), recording([100.0, 100.0]), plan(60.0))
+    assert math.isnan(found.goodput_lost)
+    assert math.isnan(found.recovery_ms)
+    file = tmp_path / "late.toml"
+    file.write_text(
+        "[topology]\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\n"
+        '[[traffic]]\nkind = "permutation"\nsize_bytes = 10_000\n'
+        '[[fault]]\nkind = "down"\nends = ["leaf0", "spine0"]\nat_us = 800_000\nuntil_us = 900_000\n'
+    )
+    assert main(["resilience", str(file), "--schemes", "ecmp", "--seeds", "2"]) == 0
+    told = capsys.readouterr().out
+    row = next(line.split() for line in told.splitlines() if "ecmp" in line)
+    assert row[:5] == ["ecmp", "no", "traffic", "no", "traffic"]
+    assert "no byte would arrive from 800 ms to 900 ms" in told
+    assert "nan" not in told
+    assert "never" not in told
+
+
 def test_each_entry_is_told_of_with_and_without_the_faults() -> None:
     made = own.Plan.of(SPEC, "ecmp,rps", 2)
     study = made.run(made.cases(), 1, None)

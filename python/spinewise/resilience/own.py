@@ -42,8 +42,8 @@ class Outcome:
     """What the faults cost one scheme on one seed.
 
     Attributes:
-        goodput_lost: share of bytes not received between the first fault and the last repair.
-        recovery_ms: from the first fault until 95 % of goodput are back for good; `inf` if never.
+        goodput_lost: share of bytes not received between the first fault and the last repair; NaN if none would arrive.
+        recovery_ms: from the first fault until 95 % of goodput are back for good; `inf` if never, NaN as above.
         p99_ms: 99th percentile of completion times, by entry.
         p99_whole_ms: the same without the faults.
     """
@@ -180,6 +180,10 @@ class Study:
         """Mean over seeds of `goodput_lost` or `recovery_ms` with its 95 % interval."""
         return stats.t_interval([getattr(one, metric) for one in self.outcomes(label)])
 
+    def idle(self, label: str) -> int:
+        """On how many seeds no traffic was there while something was broken."""
+        return sum(math.isnan(one.goodput_lost) for one in self.outcomes(label))
+
     def never(self, label: str) -> int:
         """On how many seeds goodput did not come back."""
         return sum(math.isinf(one.recovery_ms) for one in self.outcomes(label))
@@ -202,10 +206,11 @@ def outcome(broken: Recording, whole: Recording, plan: Plan) -> Outcome:
     with_, without = (np.pad(one.goodput, (0, length - len(one.goodput))) for one in (broken, whole))
     first = int(plan.first_us // plan.interval_us)
     last = length if math.isinf(plan.last_us) else min(length, math.ceil(plan.last_us / plan.interval_us))
+    lost = lost_share(with_[first:last], without[first:last])
     took = recovery(with_[first:], without[first:], window=WINDOW, hold=WINDOW)
     return Outcome(
-        goodput_lost=lost_share(with_[first:last], without[first:last]),
-        recovery_ms=took * plan.interval_us / 1000.0,
+        goodput_lost=lost,
+        recovery_ms=math.nan if math.isnan(lost) else took * plan.interval_us / 1000.0,
         p99_ms={name: 1e3 * value for name, value in broken.p99_s.items()},
         p99_whole_ms={name: 1e3 * value for name, value in whole.p99_s.items()},
     )

@@ -20,6 +20,8 @@ from spinewise.show import terminal
 from spinewise.show.terminal import Grid, new_table
 from spinewise.specs.spec import spec_hash
 
+NO_TRAFFIC = "no traffic"
+
 
 def report(study: Study) -> RenderableType:
     """Everything ``spinewise resilience SPEC.toml`` prints."""
@@ -37,14 +39,24 @@ def goodput_table(study: Study) -> Grid:
         runs = study.broken(label)
         counts = [[one.lost for one in runs], [one.dropped for one in runs], [one.unroutable for one in runs]]
         counts.append([one.timeouts for one in runs])
-        lost = fixed(study.interval(label, "goodput_lost"), 100.0)
-        made.line(label, lost, back(study, label), *(f"{stats.t_interval(one).mean:,.0f}" for one in counts))
+        means = [f"{stats.t_interval(one).mean:,.0f}" for one in counts]
+        made.line(label, lost(study, label), back(study, label), *means)
     return made
+
+
+def lost(study: Study, label: str) -> str:
+    """The share of goodput lost, in percent."""
+    idle, seeds = study.idle(label), len(study.plan.seeds)
+    if idle == seeds:
+        return NO_TRAFFIC
+    return fixed(study.interval(label, "goodput_lost"), 100.0) + (f", {idle}/{seeds} {NO_TRAFFIC}" if idle else "")
 
 
 def back(study: Study, label: str) -> str:
     """When goodput was back."""
-    never, seeds = study.never(label), len(study.plan.seeds)
+    never, seeds = study.never(label), len(study.plan.seeds) - study.idle(label)
+    if seeds == 0:
+        return NO_TRAFFIC
     if never == seeds:
         return "never"
     found = study.interval(label, "recovery_ms")
@@ -80,6 +92,11 @@ def notes(study: Study) -> list[str]:
         + (", in (brackets) when its 95 % interval includes zero." if seeds > 1 else "; one seed: no interval."),
         f"{seeds} seed{'s' * (seeds != 1)}, the same traffic with and without the faults.",
     ]
+    if any(study.idle(label) for label in study.labels):
+        lines.append(
+            f"{NO_TRAFFIC}: without the faults no byte would arrive from {plan.first_us / 1000:g} ms to {last}. A fault"
+            " must come while traffic goes on: see at_us of [[fault]] and duration_us of [[traffic]]."
+        )
     lines += [f"SKIPPED {one.label}, which cannot serve this fabric: {one.reason}." for one in plan.skipped]
     return lines
 

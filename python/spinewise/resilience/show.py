@@ -70,13 +70,17 @@ def cells(study: Study, fabric: str, fault: str, label: str) -> list[str]:
 
 
 def fixed(found: stats.Interval, scale: float = 1.0) -> str:
-    """Mean ± half width to one decimal: more would be noise, whatever the size."""
+    """Mean ± half width to one decimal: more would be noise, whatever the size; a dash where there is nothing."""
+    if not math.isfinite(found.mean):
+        return units.NOTHING
     text = f"{scale * found.mean:z.1f}"
     return f"{text} ±{scale * found.half:.1f}" if math.isfinite(found.half) else text
 
 
 def slower(found: stats.Interval) -> str:
     """A paired difference in percent, in brackets when its interval includes zero. One seed has no interval."""
+    if not math.isfinite(found.mean):
+        return units.NOTHING
     text = f"{100 * found.mean:+z.0f}%"
     return text if found.excludes_zero or found.n < 2 else f"({text})"
 
