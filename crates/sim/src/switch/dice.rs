@@ -65,11 +65,16 @@ impl Mrg32k3a {
     /// Uniform in (0, 1), 32 bits.
     pub(super) fn unit(&mut self) -> f64 {
         let [[x0, x1, x2], [y0, y1, y2]] = self.0;
-        let x = (A12 * x1 + (M[0] - A13) * x0) % M[0];
-        let y = (A21 * y2 + (M[1] - A23) * y0) % M[1];
+        let x = difference(A12 * x1, A13 * x0, M[0]);
+        let y = difference(A21 * y2, A23 * y0, M[1]);
         self.0 = [[x1, x2, x], [y1, y2, y]];
         (if x > y { x - y } else { x + M[0] - y }) as f64 * NORM
     }
+}
+
+/// (a − b) mod m, where `a` and `b` are below 2⁶³. To add (m − b) instead would pass 2⁶⁴ now and then.
+fn difference(a: u64, b: u64, m: u64) -> u64 {
+    (a.cast_signed() - b.cast_signed()).rem_euclid(m.cast_signed()).cast_unsigned()
 }
 
 fn dot(row: &[u64; 3], column: &[u64; 3], m: u64) -> u64 {
@@ -91,6 +96,14 @@ mod tests {
         for expected in [0.127_011_122_05, 0.318_527_565_40] {
             assert!((stream.unit() - expected).abs() < 1e-10);
         }
+    }
+
+    #[test]
+    fn residues_that_are_all_as_large_as_can_be_are_multiplied_whole() {
+        // -1 for all of them: x = A13 - A12 and y = A23 - A21 (mod m).
+        let mut stream = Mrg32k3a([[M[0] - 1; 3], [M[1] - 1; 3]]);
+        stream.unit();
+        assert_eq!([stream.0[0][2], stream.0[1][2]], [M[0] + A13 - A12, A23 - A21]);
     }
 
     #[test]
