@@ -124,6 +124,35 @@ def test_bench_prints_decisions_in_a_table_of_their_own(
     assert "hops" not in out
 
 
+@pytest.mark.parametrize(
+    ("words", "key", "value"),
+    [
+        (["compare", "SPEC", "--schemes", "ecmp,foo"], "--schemes", '"foo"'),
+        (["compare", "SPEC", "--schemes", "letflow:gap=1,ecmp"], "--schemes gap", "1"),
+        (["compare", "SPEC", "--schemes", "ecmp,rps:transport.kind=xx@x"], "--schemes transport.kind", '"xx"'),
+        (["advise", "SPEC", "--schemes", "letflow:gap=1"], "--schemes", "letflow:gap=1"),
+        (["run", "SPEC", "--capture", "leaf0,leafX", "--out", "out"], "--capture", '"leafX"'),
+        (["run", "SPEC", "--trace", "3,0", "--out", "out"], "--trace", "3,0"),
+        (["run", "SPEC", "--trace", "0", "--threads", "2", "--out", "out"], "--threads", "2"),
+    ],
+)
+def test_an_option_is_blamed_by_its_name(
+    words: list[str], key: str, value: str, tiny: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What an option has set is not looked for in the spec file."""
+    places = {"SPEC": str(tiny), "out": str(tiny.with_name("out"))}
+    assert main([places.get(word, word) for word in words] + ["--json"]) == 2
+    error = json.loads(capsys.readouterr().out)["error"]
+    assert (error["key"], error["value"], error["file"]) == (key, value, None)
+    assert not Path(places["out"]).exists()
+
+
+def test_what_the_file_says_is_blamed_on_the_file(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tiny.write_text(tiny.read_text() + '\n[compare]\nschemes = ["ecmp", "foo"]\n')
+    assert main(["compare", str(tiny), "--json"]) == 2
+    assert json.loads(capsys.readouterr().out)["error"]["file"] == str(tiny)
+
+
 def test_unknown_scheme_name_gets_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = run(capsys, "schemes", "ecpm")
     assert code == 2

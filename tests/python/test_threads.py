@@ -51,7 +51,7 @@ def test_what_is_traced_is_one_threads(capsys: Any, tmp_path: Any) -> None:
     spec.write_text(samples.TINY_TOML)
     assert main(["run", str(spec), "--threads", "2", "--trace", "0", "--out", str(tmp_path / "out")]) == 2
     told = " ".join(capsys.readouterr().err.split())
-    assert "key --threads value 2 allowed 1 together with --trace" in told
+    assert "key --threads value 2 allowed 1 together with trace" in told
     assert not (tmp_path / "out").exists()
 
 

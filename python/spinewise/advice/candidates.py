@@ -163,7 +163,8 @@ def find(spec: Spec, may: Sequence[str], schemes: str | Iterable[str] | None = N
             others.append(NotTried(variant.label, because))
     if sum(not one.oracle for one in found) < 2:
         reasons = "; ".join(f"{one.scheme}: {one.because}" for one in others[:3])
-        key, value = ("--may", ",".join(may)) if len(may) < len(MAY) else ("--schemes", "those that fit")
+        asked = "those that fit" if schemes is None else schemes if isinstance(schemes, str) else ",".join(schemes)
+        key, value = ("--may", ",".join(may)) if len(may) < len(MAY) else ("--schemes", asked)
         raise SpecError(key, value, f"what leaves a scheme besides {today.label}, which runs today", reasons)
     return Field(tuple(found), tuple(others), today.label)
 

@@ -24,6 +24,7 @@ from spinewise.errors import SchemeError, SpecError
 from spinewise.interop.text import InteropWarning
 from spinewise.reading import printable
 from spinewise.specs.lines import located
+from spinewise.specs.variants import parse_list
 
 # The allocators that pyarrow brings keep 20 MB for themselves. It reads this as it is imported, which is later.
 os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
@@ -130,7 +131,29 @@ def blame(error: SpecError, args: argparse.Namespace) -> SpecError:
         given = normal(override.partition("=")[0])
         if key == given or key.startswith(f"{given}."):
             return SpecError(f"--set {error.key}", error.value, error.allowed, error.hint)
+    option = of_option(error, args)
+    if option is not None:
+        return option
     return located(error, getattr(args, "spec", None))
+
+
+OPTIONS = {"capture": "metrics.capture.at", "trace": "trace", "threads": "threads", "seed": "seed"}
+"""Options that set a key of the spec or an argument of `spinewise.run`, and which."""
+
+
+def of_option(error: SpecError, args: argparse.Namespace) -> SpecError | None:
+    """The error about the option that has set the key which is wrong; None if it comes from elsewhere."""
+    for option, key in OPTIONS.items():
+        given = getattr(args, option, None)
+        if given is not None and (error.key == key or error.key.startswith(f"{key}[")):
+            value = error.value if option != "trace" else ",".join(map(str, given))
+            return SpecError(f"--{option}", value, error.allowed, error.hint)
+    schemes = getattr(args, "schemes", None)
+    for variant in parse_list(schemes) if isinstance(schemes, str) else ():
+        setting = variant.setting_of(error.key)
+        if setting is not None and f"in scheme {variant.label}" in (error.hint or ""):
+            return SpecError(f"--schemes {setting}".strip(), error.value, error.allowed, error.hint)
+    return None
 
 
 def forbidden(error: PermissionError) -> SpecError:

@@ -29,10 +29,6 @@ def command(args: argparse.Namespace) -> int:
     if args.capture and not args.out:
         given_names = ",".join(args.capture)
         raise SpecError("--capture", given_names, "together with --out", "packets are kept in the folder of the run")
-    if args.trace and args.threads > 1:
-        raise SpecError(
-            "--threads", args.threads, "1 together with --trace", "one thread follows all flows that are traced"
-        )
     if args.trace and not args.out:
         raise SpecError("--trace", args.trace, "together with --out", "the trace is kept in the folder of the run")
     with ExitStack() as stack:

@@ -64,13 +64,23 @@ class Variant:
                 scheme["header_bytes"] = shared["header_bytes"]
         changed["scheme"] = scheme
         for key, value in self.settings:
-            if "." in key:
-                set_path(changed, key, value)
-            elif key in SCHEME_KEYS:
-                set_path(changed, f"scheme.{key}", value)
-            else:
-                set_path(changed, f"scheme.params.{key}", value)
+            set_path(changed, path_of(key), value)
         return changed
+
+    def setting_of(self, key: str) -> str | None:
+        """The setting that a key path of a spec comes from, as it was written; "" of the name, None of none."""
+        for written, _ in self.settings:
+            path = path_of(written)
+            if key == path or key.startswith((f"{path}.", f"{path}[")):
+                return written
+        return "" if key == "scheme.name" else None
+
+
+def path_of(key: str) -> str:
+    """Where the key of a setting stands in a spec."""
+    if "." in key:
+        return key
+    return f"scheme.{key}" if key in SCHEME_KEYS else f"scheme.params.{key}"
 
 
 def own_sources(classes: Iterable[type[Scheme]]) -> dict[str, dict[str, str]]:
