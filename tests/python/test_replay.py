@@ -176,6 +176,14 @@ def test_their_runs_come_out_again_to_the_nanosecond() -> None:
             assert not found.problems
 
 
+def test_a_run_at_high_load_comes_out_again_too() -> None:
+    """A switch draws more numbers there than any does in the other cases."""
+    for path in recorded_cases.present("more/ali80-irn-ecmp.csv.gz"):
+        (case,) = follow.plan(path.parent, [path.name.removesuffix(".csv.gz")])
+        found = follow.replay(case, recorded.read(case), [10128, 17383])
+        assert (found.equal, found.first) == (1.0, None)
+
+
 def test_drill_is_not_followed_without_what_it_brings_out() -> None:
     """What ends in the first 150 us is equal, but not if receivers outlive their senders, or IRN steps as it sends."""
     until = 150_000
