@@ -197,6 +197,7 @@ def test_distributions_are_exact_and_sizes_may_be_in_packets(tmp_path: Path) -> 
     ("text", "key", "said"),
     [
         ("0 0\n10 0.7\n20 0.6\n30 1\n", "line 3, value", "at least 0.7"),
+        ("0 0 0\n10 0.5 0.5\n20 0.5 1\n", "line 2, second column", "0, as line 1 has"),
         ("0 0\n\n10 0.5\n5 1\n", "line 4, size", "at least 10"),
         ("0 0\n10 x\n", "line 2, value", "a number"),
         ("0 0\n-1 1\n", "line 2, size", "0 or more"),

@@ -63,6 +63,17 @@ def conducted(wanted: Study, folder: Path, **options: Any) -> Conducted:
 # ---- the file ----
 
 
+def test_a_grid_without_an_axis_is_refused(tmp_path: Path) -> None:
+    """Left out, the spec is one point; an empty table looks like one that was forgotten."""
+    (tmp_path / "tiny.toml").write_text(samples.TINY_TOML)
+    (tmp_path / "study.toml").write_text('[study]\nspec = "tiny.toml"\n[grid]\n')
+    with pytest.raises(sw.SpecError, match=r"grid = \(empty\): allowed is one axis or more") as refused:
+        file.read(tmp_path / "study.toml")
+    assert refused.value.file == str(tmp_path / "study.toml")
+    (tmp_path / "study.toml").write_text('[study]\nspec = "tiny.toml"\n')
+    assert file.read(tmp_path / "study.toml").axes == []
+
+
 @pytest.mark.parametrize(
     ("change", "key", "allowed"),
     [

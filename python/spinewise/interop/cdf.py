@@ -1,4 +1,4 @@
-"""Distributions of flow sizes: ``size value`` a line, or ``size ignored value`` as ns-2 scripts have it.
+"""Distributions of flow sizes: ``size value`` a line, or ``size 1 value`` as ns-2 scripts have it.
 
 Values are probabilities, or percentages when the last one exceeds 1.5. They are kept as decimals, exactly.
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 from spinewise.interop.text import Line, exact, read_lines
 
 PERCENT_FROM = Fraction(3, 2)
-FORM = 'a point, "size value" or "size ignored value"'
+FORM = 'a point, "size value" or "size 1 value"'
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,9 @@ def read(path: str | Path, unit_bytes: int = 1) -> Cdf:
     points: list[tuple[Fraction, Fraction]] = []
     for line in lines:
         line.expect([columns], f"{columns} numbers, as line {lines[0].number} has")
+        if columns > 2 and line.tokens[1] != lines[0].tokens[1]:
+            same = f"{lines[0].tokens[1]}, as line {lines[0].number} has: it is not read"
+            raise line.error("second column", line.tokens[1], same, FORM)
         points.append(read_point(line, points[-1] if points else None))
     percent = points[-1][1] > PERCENT_FROM
     check_ends(lines, points, percent=percent)

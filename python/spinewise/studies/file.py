@@ -128,6 +128,9 @@ def written(
             raise SpecError(name, shown(content[name]), ", ".join(f"[{one}]" for one in KEYS), hint)
     tables = {name: table(content, name) for name in KEYS}
     study = tables["study"]
+    if "grid" in content and not tables["grid"]:
+        hint = "without a [grid] the spec is one point, repeated over seeds"
+        raise SpecError("grid", "(empty)", "one axis or more: schemes, loads, faults, or a key of the spec", hint)
     axes = axes_of(tables["grid"], own)
     return Written(
         name=text("study.name", study.get("name", path.stem), "a name"),

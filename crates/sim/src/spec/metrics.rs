@@ -114,6 +114,10 @@ pub(crate) fn read(given: &Map<String, Value>) -> Result<(MetricsSpec, Value), S
     });
     let (size_classes, told) = read_classes("metrics.size_classes", &list)?;
     reader.set_resolved("size_classes", told);
+    let asked = reader.given("series_interval_us").and_then(Value::as_f64).is_some_and(|us| us > 0.0);
+    if asked && keys.series_interval_us == Span::ZERO {
+        return Err(reader.refuse("series_interval_us", "0 for no series, or a number of microseconds from 0.000001"));
+    }
     let series_interval = (keys.series_interval_us > Span::ZERO).then_some(keys.series_interval_us);
     let sample_interval = keys.sample_interval_us;
     if sample_interval.is_some_and(|interval| interval < SHORTEST_SAMPLE) {

@@ -5,6 +5,7 @@ use spinewise_policy::{Span, Tier, Time};
 
 use super::fault::{Effect, Fault};
 use super::scheme::{HashKind, shape};
+use super::switch::Limit;
 use super::traffic::{Traffic, TrafficEntry};
 use super::{Spec, SwitchSpec};
 use crate::transport::TransportSpec;
@@ -44,6 +45,7 @@ pub(crate) fn warnings(spec: &Spec) -> Vec<Warning> {
         about_fault(n, fault, spec, &mut found);
     }
     about_series(spec, &mut found);
+    about_marks(spec, &mut found);
     about_drops(spec, &mut found);
     about_values(spec, &mut found);
     found
@@ -118,6 +120,32 @@ fn about_series(spec: &Spec, found: &mut Vec<Warning>) {
             said(packet)
         );
         found.push(Warning::of("series_finer_than_packets", "metrics.series_interval_us", text));
+    }
+}
+
+/// A queue that is full before it is marked.
+fn about_marks(spec: &Spec, found: &mut Vec<Warning>) {
+    let SwitchSpec::OutputQueued(queues) = &spec.switch else { return };
+    let line = |limit: Limit| match limit {
+        Limit::Packets(_) => None,
+        Limit::Bytes(bytes) => Some((bytes, Span::ZERO)),
+        Limit::Line { bytes, time } => Some((bytes, time)),
+    };
+    let (key, never) = match (queues.ecn_threshold, queues.buffer) {
+        (Some(Limit::Packets(mark)), Limit::Packets(full)) => ("switch.ecn_threshold_packets", mark > full),
+        (Some(mark), full) => match (line(mark), line(full)) {
+            // At every rate, then.
+            (Some(mark), Some(full)) => {
+                let key = if mark.1 > full.1 { "switch.ecn_threshold_us" } else { "switch.ecn_threshold_bytes" };
+                (key, mark.0 >= full.0 && mark.1 >= full.1 && mark != full)
+            }
+            _ => return,
+        },
+        (None, _) => return,
+    };
+    if never {
+        let text = "The marking threshold is above the buffer: packets are dropped before one is marked.";
+        found.push(Warning::of("marks_never", key, text.to_owned()));
     }
 }
 

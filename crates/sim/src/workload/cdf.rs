@@ -47,16 +47,17 @@ struct Row {
 }
 
 impl Cdf {
-    /// Reads the text form: a point a line, `size value` or (as ns-2 scripts have it) `size ignored value`, separated by
-    /// blanks or commas. Sizes are bytes; values are probabilities, or percentages if the last one exceeds 1.5. `#`
+    /// Reads the text form: a point a line, `size value` or (as ns-2 scripts have it) `size 1 value`, separated by blanks
+    /// or commas. Sizes are bytes; values are probabilities, or percentages if the last one exceeds 1.5. `#`
     /// starts a comment; blank lines do not count as points.
     ///
     /// # Errors
-    /// A line that is not two (or three) numbers; a size or value that falls; a first value other than 0 or a last one
+    /// A line that is not two (or three) numbers; a second of three that changes; a size or value that falls; a first value other than 0 or a last one
     /// other than 1 (100); fewer than two points; no size above zero.
     pub fn parse(text: &str) -> Result<Cdf, CdfError> {
         let mut rows = Vec::new();
         let mut columns = 0;
+        let mut middle = None;
         for (index, text) in text.lines().enumerate() {
             let line = index + 1;
             let body = text.split('#').next().unwrap_or_default();
@@ -72,6 +73,16 @@ impl Cdf {
                 return Err(problem(line, format!("{} columns after lines of {columns}", fields.len())));
             }
             columns = fields.len();
+            // Of files in another form, the last column need not be the value.
+            if columns == 3 && *middle.get_or_insert(fields[1].to_owned()) != fields[1] {
+                return Err(problem(
+                    line,
+                    format!(
+                        "a second column that changes ({}): a point is `size value`, or `size 1 value` as ns-2 has it",
+                        fields[1]
+                    ),
+                ));
+            }
             rows.push(Row { line, size: number(line, fields[0])?, value: number(line, fields[columns - 1])? });
         }
         Cdf::from_rows(&rows)
@@ -222,6 +233,8 @@ mod tests {
         assert_eq!(fails("0 0\ninf 1").0, 2);
         assert_eq!(fails("-3 0\n10 1").0, 1);
         assert_eq!(fails("0 0\n10"), (2, "1 columns; a point is `size value`".into()));
+        let changing = "a second column that changes (0.5): a point is `size value`, or `size 1 value` as ns-2 has it";
+        assert_eq!(fails("0 0 0\n10 0.5 0.5\n20 0.5 1"), (2, changing.into()));
         assert_eq!(fails("0 0\n10 1 1"), (2, "3 columns after lines of 2".into()));
         assert_eq!(fails("0 0\n0 1"), (2, "every size is zero".into()));
         let error = Cdf::from_points(vec![(0.0, 0.0), (9.0, 0.5), (8.0, 1.0)]).unwrap_err();

@@ -93,7 +93,7 @@ fn lbsp_serves_fat_trees_whose_links_up_make_groups() {
                  aggregation switch",
             ),
             _ => Some(
-                "scheme.name = \"lbsp\": expected a scheme for any fabric; lbsp works by the numbering of a fat-tree: \
+                "scheme.name = \"lbsp\": expected any scheme that `spinewise schemes` lists but lbsp; lbsp works by the numbering of a fat-tree: \
                  topology.kind = \"fat_tree\"",
             ),
         };

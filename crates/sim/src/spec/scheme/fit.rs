@@ -54,7 +54,9 @@ pub(super) fn check_tree(
         Wiring::FatTree(tree) => tree.numbering(),
         Wiring::LeafSpine(_) | Wiring::Links(_) => {
             let hint = format!("{name} works by the numbering of a fat-tree: topology.kind = \"fat_tree\"");
-            return Err(reader.refuse("name", "a scheme for any fabric").hint(hint).unserved_if(true));
+            let trees = REGISTRY.iter().filter(|entry| entry.in_trees).map(Entry::name).collect::<Vec<_>>();
+            let allowed = format!("any scheme that `spinewise schemes` lists but {}", trees.join(", "));
+            return Err(reader.refuse("name", allowed).hint(hint).unserved_if(true));
         }
     };
     let Some(Uneven { param, groups, uplinks, tier }) = chosen.uneven(&tree) else { return Ok(()) };

@@ -89,6 +89,32 @@ fn traffic_that_may_not_be_meant_is_told() {
 }
 
 #[test]
+fn a_threshold_above_the_buffer_is_told() {
+    let of =
+        |switch: Value| warned(json!({"traffic": [{"kind": "permutation", "size_bytes": 1_000}], "switch": switch}));
+    assert_eq!(of(json!({"ecn_threshold_us": 1e9})), [("marks_never", "switch.ecn_threshold_us".to_owned())]);
+    let bytes = |mark: u64| of(json!({"buffer_bytes": 90_000, "ecn_threshold_bytes": mark}));
+    assert_eq!(bytes(90_001), [("marks_never", "switch.ecn_threshold_bytes".to_owned())]);
+    assert_eq!(bytes(89_000), []);
+    assert_eq!(bytes(0), [], "nothing is to be marked");
+    let packets = |mark: u64| of(json!({"buffer_packets": 100, "ecn_threshold_packets": mark}));
+    assert_eq!(packets(101), [("marks_never", "switch.ecn_threshold_packets".to_owned())]);
+    assert_eq!(packets(99), []);
+}
+
+#[test]
+fn a_series_interval_that_rounds_to_nothing_is_refused() {
+    let of = |interval: Value| {
+        let traffic = json!([{"kind": "permutation", "size_bytes": 1_000}]);
+        resolve(&json!({"traffic": traffic, "metrics": {"series_interval_us": interval}})).map(|_| ())
+    };
+    let error = of(json!(1e-7)).expect_err("a tenth of a picosecond").to_string();
+    assert!(error.contains("expected 0 for no series, or a number of microseconds from 0.000001"), "{error}");
+    of(json!(0)).unwrap();
+    of(json!(0.000_001)).unwrap();
+}
+
+#[test]
 fn a_series_finer_than_packets_is_told() {
     let of = |interval: f64| {
         let traffic = json!([{"kind": "permutation", "size_bytes": 1_000}]);
