@@ -209,6 +209,17 @@ def params_of(entry: Thing) -> list[Param]:
     return cast("list[Param]", found.get("params", []))
 
 
+def named(entries: Sequence[Thing], name: str) -> str | None:
+    """The name of the entry that has this name or alias; aliases in capitals or not, as specs take them."""
+    for entry in entries:
+        found: Mapping[str, object] = {**entry}
+        more = found.get("aliases")
+        words = [str(one).lower() for one in more] if isinstance(more, list) else []
+        if name == entry["name"] or name.lower() in (str(entry["name"]).lower(), *words):
+            return str(entry["name"])
+    return None
+
+
 @cache
 def columns() -> dict[str, list[Column]]:
     """The columns of `flows`, `series` and traces (name, dtype, unit, meaning), and the engine's series."""

@@ -147,6 +147,13 @@ def test_an_option_is_blamed_by_its_name(
     assert not Path(places["out"]).exists()
 
 
+def test_the_load_asked_for_stands_beside_what_was_drawn(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", str(tiny), "--set", "traffic[0].load=0.25"]) == 0
+    assert "offered load: asked for 0.25 · payload over the nominal rate 0." in capsys.readouterr().out
+    assert main(["compare", str(tiny), "--schemes", "ecmp,rps", "--loads", "0.2,0.4", "--seeds", "1"]) == 0
+    assert "drawn as payload over the nominal rate: 0.2 → 0." in " ".join(capsys.readouterr().out.split())
+
+
 def test_what_the_file_says_is_blamed_on_the_file(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tiny.write_text(tiny.read_text() + '\n[compare]\nschemes = ["ecmp", "foo"]\n')
     assert main(["compare", str(tiny), "--json"]) == 2

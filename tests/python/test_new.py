@@ -66,6 +66,14 @@ def test_it_can_be_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert found.labels == ["ecmp", "letflow"]
 
 
+def test_aliases_that_specs_take_name_a_workload(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["new", str(tmp_path / "a.toml"), *SMALL, "--workload", "WebSearch"]) == 0
+    assert 'cdf = "web_search"' in (tmp_path / "a.toml").read_text()
+    capsys.readouterr()
+    assert main(["workloads", "websearch"]) == 0
+    assert capsys.readouterr().out.startswith("web_search: ")
+
+
 def test_comments_are_those_of_the_registry(tmp_path: Path) -> None:
     path = tmp_path / "fabric.toml"
     main(["new", str(path)])
@@ -87,7 +95,8 @@ def test_hosts_that_carry_less_than_the_uplinks_are_not_overloaded() -> None:
         (["--k", "5", "--topology", "fat-tree"], "--k", "even"),
         (["--k", "4"], "--k", "only with --topology fat-tree"),
         (["--spines", "4", "--topology", "fat-tree"], "--spines", "only with --topology leaf-spine"),
-        (["--workload", "websearch"], "--workload", "web_search"),
+        (["--workload", "websaerch"], "--workload", "web_search"),
+        (["--slow-link", "leaf0:spine1:100"], "--slow-link", "less than the 100 Gbps of the links between switches"),
         (["--workload", "all_reduce", "--load", "0.5"], "--load", "as fast as it can be"),
         (["--slow-link", "leaf0:spine9:10"], "--slow-link", "from 0 to 3"),
         (["--slow-link", "leaf0:core1:10"], "--slow-link", "leaf0:spine1:10"),

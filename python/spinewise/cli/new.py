@@ -18,7 +18,16 @@ from spinewise.show.progress import say
 from spinewise.specs.spec import as_spec, resolve
 from spinewise.specs.variants import parse_list
 from spinewise.starting import asking, compose, place
-from spinewise.starting.wishes import FAT_TREE, LEAF_SPINE, Given, SlowLink, Wishes, distributions, workloads
+from spinewise.starting.wishes import (
+    FAT_TREE,
+    LEAF_SPINE,
+    Given,
+    SlowLink,
+    Wishes,
+    distributions,
+    workload_named,
+    workloads,
+)
 
 OPTIONS = {
     "topology.leaves": "--leaves", "topology.spines": "--spines", "topology.k": "--k",
@@ -61,9 +70,11 @@ def options(args: argparse.Namespace) -> Given:
     for field, needed in ONLY.items():
         if field in said and topology != needed:
             raise SpecError(f"--{field}", said[field], f"only with --topology {needed}")
-    workload: str = args.workload or Wishes.workload
-    if workload not in workloads():
-        raise SpecError("--workload", workload, ", ".join(workloads()), nearest(workload, workloads()))
+    workload = workload_named(args.workload or Wishes.workload)
+    if workload is None:
+        raise SpecError("--workload", args.workload, ", ".join(workloads()), nearest(args.workload, workloads()))
+    if args.workload:
+        said["workload"] = workload
     if workload not in distributions() and args.load:
         raise SpecError("--load", args.load, f"no load: {workload} is as fast as it can be")
     if args.slow_links:
@@ -87,6 +98,10 @@ def fit_each_other(wishes: Wishes) -> None:
     Raises:
         SpecError: they do not.
     """
+    for link in wishes.slow_links:
+        if link.rate_gbps >= wishes.link_gbps:
+            allowed = f"less than the {wishes.link_gbps:g} Gbps of the links between switches"
+            raise SpecError("--slow-link", f"{link.rate_gbps:g}", allowed)
     spec = as_spec(tomllib.loads(compose.text(wishes, "")))
     try:
         resolved = resolve(spec)

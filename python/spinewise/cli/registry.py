@@ -42,8 +42,9 @@ def find(kind: str, entries: Sequence[Thing], name: str) -> Thing:
     Raises:
         SpecError: there is none.
     """
+    known = core.named(entries, name)
     for entry in entries:
-        if entry["name"] == name:
+        if entry["name"] == known:
             return entry
     names = [str(entry["name"]) for entry in entries]
     raise SpecError(kind, name, ", ".join(names), nearest(name, names))

@@ -136,9 +136,20 @@ def load_name(comparison: Comparison, load: float | None) -> str:
     return f"{name} !" if comparison.overloaded(load) else name
 
 
+def drawn_loads(comparison: Comparison) -> list[str]:
+    """What the loads that were asked for came to, where entries have one."""
+    drawn: dict[float | None, list[float]] = {}
+    for cell in comparison.cells:
+        drawn.setdefault(cell.load, []).extend(
+            load for name, load in cell.summary.loads.items() if name == "payload_of_nominal"
+        )
+    found = [f"{load_name(comparison, load)} → {sum(some) / len(some):.3g}" for load, some in drawn.items() if some]
+    return [f"load asked for, and drawn as payload over the nominal rate: {', '.join(found)}."] if found else []
+
+
 def notes(comparison: Comparison, by: By = "auto") -> list[str]:
     """How to read the tables."""
-    lines = [*reading(comparison), flow_line(comparison)]
+    lines = [*reading(comparison), flow_line(comparison), *drawn_loads(comparison)]
     if comparison.mixed:
         lines.append(
             "each traffic entry is reported separately; --by class pools them."

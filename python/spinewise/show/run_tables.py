@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from spinewise.measures import units
-from spinewise.measures.entries import By
+from spinewise.measures.entries import By, names
 from spinewise.measures.links import hottest
 from spinewise.measures.report import OnLinux, Operations, Report
 from spinewise.measures.summary import ALL, ClassSummary, Distribution, Packets, Summary
@@ -123,6 +123,13 @@ def straggler_lines(result: Result) -> list[str]:
     return lines
 
 
+def asked_loads(result: Result) -> list[str]:
+    """The load that each traffic entry was to have, in words; what was drawn may differ."""
+    traffic = result.spec.get("traffic", [])
+    found = [(name, one["load"]) for name, one in zip(names(traffic), traffic, strict=True) if one.get("load")]
+    return [f"asked for {load:g}" + (f" by {name}" if len(traffic) > 1 else "") for name, load in found]
+
+
 # The readings of offered load, in words.
 LOADS = {
     "payload_of_nominal": "payload over the nominal rate",
@@ -206,7 +213,7 @@ def run_lines(result: Result, summary: Summary) -> list[str]:
     lines.append("bytes that carry no data: " + overhead_line(summary))
     if summary.loads:
         words = [f"{LOADS.get(name, name.replace('_', ' '))} {units.digits(x, 3)}" for name, x in summary.loads.items()]
-        lines.append("offered load: " + " · ".join(words))
+        lines.append("offered load: " + " · ".join([*asked_loads(result), *words]))
     if summary.overloaded:
         lines.append("OVERLOADED: the results depend on how long the run lasts")
     if summary.faults:

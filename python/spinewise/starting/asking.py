@@ -94,6 +94,12 @@ def questions(numbers: Mapping[str, Read]) -> list[Question]:
 
         return read
 
+    def workload(text: str) -> str:
+        found = wishes.workload_named(text)
+        if found is None:
+            raise SpecError("", text, ", ".join(known_workloads))
+        return found
+
     def flat(known: Wishes) -> bool:
         return known.topology == LEAF_SPINE
 
@@ -112,7 +118,7 @@ def questions(numbers: Mapping[str, Read]) -> list[Question]:
         number("link_gbps", "Rate of a link between switches, Gbps"),
         Question("transport", f"Transport: {', '.join(wishes.TRANSPORTS)}", choice([*wishes.TRANSPORTS]),
                  lambda known: known.transport),
-        Question("workload", f"Workload: {', '.join(known_workloads)}", choice(known_workloads),
+        Question("workload", f"Workload: {', '.join(known_workloads)}", workload,
                  lambda known: known.workload),
         number("load", "Load, as a share of the leaves' uplinks", lambda known: known.workload not in COLLECTIVES),
         number("incast", "Incast: hosts that send to one at once, 0 for none"),

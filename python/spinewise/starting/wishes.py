@@ -176,3 +176,9 @@ def distributions() -> dict[str, float]:
 def workloads() -> list[str]:
     """What `--workload` may name."""
     return [*distributions(), *COLLECTIVES]
+
+
+def workload_named(name: str) -> str | None:
+    """One of them by its name, or an alias that specs take; None if there is none."""
+    found = core.named(core.registry()["workloads"], name)
+    return found if found in workloads() else None
