@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from spinewise.errors import SchemeError, SpecError
 from spinewise.machine import free_memory
@@ -53,6 +53,8 @@ class Progress:
 
 
 ProgressHook = Callable[[Progress], object]
+ThreadsWhen = Literal["worth", "always"]
+"""Whether threads leave a run to one of them where they gain nothing; tests have them work at any cost."""
 
 
 @cache
@@ -146,11 +148,17 @@ def topology(spec: Mapping[str, object]) -> Fabric:
 
 
 def run(
-    resolved: Spec, progress: ProgressHook | None = None, trace: Sequence[int] | None = None, threads: int = 1
+    resolved: Spec,
+    progress: ProgressHook | None = None,
+    trace: Sequence[int] | None = None,
+    threads: int = 1,
+    *,
+    when: ThreadsWhen = "worth",
 ) -> RawOutcome:
     """Simulate a resolved spec with the interpreter detached; with `trace`, choices of these flows are traced.
 
-    So many threads work at it; a run that is traced, or cannot be parted, is one thread's.
+    So many threads work at it, where there are processors and they gain by it, or `when` says always; a run that is
+    traced, or cannot be parted, is one thread's.
 
     Under a scheme written in Python the interpreter stays: such runs take turns, however many threads there are.
 
@@ -159,7 +167,7 @@ def run(
     core = engine()
     try:
         watch = watcher(resolved, progress)
-        return cast("RawOutcome", core.run(encode(resolved), watch, means(threads), trace, own_schemes(resolved)))
+        return cast("RawOutcome", core.run(encode(resolved), watch, means(threads, when), trace, own_schemes(resolved)))
     except core.SpecError as error:
         raise translated(error) from None
     except core.SchemeError as error:
@@ -179,10 +187,11 @@ def validate(resolved: Spec, progress: ProgressHook | None = None) -> Checked:
     return cast(Checked, json.loads(told))
 
 
-def means(threads: int = 1) -> str:
+def means(threads: int = 1, when: ThreadsWhen = "worth") -> str:
     """What a run may take of this machine, as the engine wants it."""
     memory = free_memory()
-    return encode({"threads": threads} if memory is None else {"threads": threads, "memory": memory})
+    told: dict[str, object] = {"threads": threads, "threads_if_worth": when == "worth"}
+    return encode(told if memory is None else told | {"memory": memory})
 
 
 def watcher(resolved: Spec, progress: ProgressHook | None) -> Callable[[int, int, int, int], object] | None:

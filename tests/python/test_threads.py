@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -14,25 +13,23 @@ from outcomes.table import recorded
 from spinewise import core
 from spinewise.cli import main
 from spinewise.core import Progress
+from spinewise.runs.result import Result
 
 EVERY = 13
 """Of the grid of outcomes; `python -m outcomes check --threads N` does it all."""
 
 
-@pytest.fixture(autouse=True)
-def _at_any_cost(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Threads work at a run however many processors there are and however busy these are."""
-    means = core.means
-    monkeypatch.setattr(
-        core, "means", lambda threads=1: core.encode({**json.loads(means(threads)), "threads_if_worth": False})
-    )
+def ran(spec: Any, threads: int, progress: Any = None) -> Result:
+    """A run at which threads work however many processors there are and however busy these are."""
+    resolved = sw.resolve(spec)
+    return Result.from_outcome(resolved, core.run(resolved, progress, threads=threads, when="always"))
 
 
 @pytest.mark.parametrize("threads", [2, 3])
 def test_outcomes_do_not_depend_on_how_many_threads_there_are(threads: int) -> None:
     then, parted = recorded(), 0
     for name, spec in list(grid())[threads::EVERY]:
-        report = sw.run(spec, threads=threads).report
+        report = ran(spec, threads).report
         assert report["outcome_hash"] == then[name], name
         parted += not any(warning["code"] == "one_thread" for warning in report["warnings"])
     assert parted > 100
@@ -55,15 +52,12 @@ def test_what_is_traced_is_one_threads(capsys: Any, tmp_path: Any) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_a_run_that_cannot_be_parted_says_why(capsys: Any, tmp_path: Any) -> None:
-    spec = tmp_path / "spec.toml"
-    spec.write_text(samples.TINY_TOML)
-    assert main(["run", str(spec), "--threads", "2", "--set", "run.engine=events"]) == 0
-    assert "One thread made this run, as the engine of events has no windows." in " ".join(
-        capsys.readouterr().out.split()
-    )
-    assert main(["run", str(spec), "--threads", "2"]) == 0
-    assert "One thread" not in capsys.readouterr().out
+def test_a_run_that_cannot_be_parted_says_why() -> None:
+    told = ran({**samples.TINY_SPEC, "run": {"engine": "events"}}, 2).summary().warnings
+    assert [str(one.text) for one in told if one.code == "one_thread"] == [
+        "One thread made this run, as the engine of events has no windows."
+    ]
+    assert not [one for one in ran(samples.TINY_SPEC, 2).summary().warnings if one.code == "one_thread"]
 
 
 def test_an_exception_of_the_progress_call_ends_all_threads() -> None:
@@ -76,4 +70,4 @@ def test_an_exception_of_the_progress_call_ends_all_threads() -> None:
 
     traffic = [{**samples.TINY_SPEC["traffic"][0], "duration_us": 3_000_000}]
     with pytest.raises(Enough):
-        sw.run({**samples.TINY_SPEC, "traffic": traffic}, threads=2, progress=watch)
+        ran({**samples.TINY_SPEC, "traffic": traffic}, 2, watch)
