@@ -80,8 +80,9 @@ impl<T> Periodic<T> {
             (self.begun, self.next) = (true, seq);
         }
         if seq < self.first {
+            let follows = end == self.first;
             self.pass(now, ready);
-            if end != self.first {
+            if !follows {
                 self.next = end;
             }
             self.first = self.next;
@@ -261,9 +262,12 @@ mod tests {
         }
         assert_eq!(bench.arrive(10, 3), [3], "the last one: it was what it expected to follow on");
         assert_eq!(bench.arrive(11, 4), [4]);
+        assert!(bench.bytes(12, 5 * LEN, 50, 55).is_empty());
+        assert_eq!(bench.arrive(13, 4), [55, 4], "and so it was with a small one behind it");
+        assert_eq!(bench.bytes(14, 5 * LEN + 50, LEN - 50, 5), [5]);
         assert_eq!(bench.arrive(20, 1), [1]);
-        assert!(bench.arrive(21, 5).is_empty(), "it expects packet 2");
+        assert!(bench.arrive(21, 6).is_empty(), "it expects packet 2");
         assert_eq!(bench.arrive(22, 2), [2]);
-        assert_eq!(bench.expire(200), [5]);
+        assert_eq!(bench.expire(200), [6]);
     }
 }
