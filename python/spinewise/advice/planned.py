@@ -35,7 +35,7 @@ def planned(aim: Aim, plan: Forecast, doubtful: Forecast, in_time: Forecast, lef
         )
     takes = f"That takes {least} if the pilot's {PILOT} seeds are typical, up to {most} if they flatter"
     if in_time.settles and in_time.band > plan.band:
-        takes += f"; {units.percent(in_time.band)} is sure to be reached in time"
+        takes += f"; {units.percent(in_time.band)} should be reached even then"
     elif not in_time.settles:
         takes += "; what cannot be told apart will be named"
     return f"{aim.text}: differences of {band} or more can be told in the {clock} left. {takes}"
