@@ -201,6 +201,7 @@ class Transport(TypedDict, total=False):
     hpcc_base_rtt_us: float
     hpcc_min_rate_gbps: float
     ack_every_bytes: int
+    sleek_target_rtts: float | str
     receiver_credit: bool
     pull_bytes: int
     pull_share: float
@@ -212,6 +213,7 @@ class Transport(TypedDict, total=False):
     nscc_delay_weight: float
     nscc_quick_adapt_gate: int
     nscc_base_rtt_from_trims: bool
+    nscc_flight_wraps: bool
 
 
 _Source = TypedDict("_Source", {"class": str}, total=False)

@@ -89,6 +89,12 @@ impl Acked {
     pub fn flight(&self) -> u64 {
         self.next.saturating_sub(self.cumulative)
     }
+
+    /// The same, less than none while a sender of Ultra Ethernet puts it right.
+    #[inline]
+    pub fn signed_flight(&self) -> i64 {
+        self.next.wrapping_sub(self.cumulative) as i64
+    }
 }
 
 /// A packet of a connection that has lost its payload on the way.
@@ -98,8 +104,8 @@ pub struct Trimmed {
     pub now: Time,
     /// Its bytes on the wire when it was sent.
     pub bytes: u64,
-    /// Bytes under way, its own included.
-    pub flight: u64,
+    /// Bytes under way, its own included. Less than none while they are put right.
+    pub flight: i64,
     /// From its sending to the NACK.
     pub rtt: Span,
     /// Its receiver paces its senders and lost it at its own port: their windows need not shrink for that.
@@ -178,8 +184,8 @@ pub trait Controller: Clone + std::fmt::Debug {
     fn couple(&mut self, _window: u64) {}
 
     /// The average queueing delay, of those that keep one.
-    fn delay(&self) -> Span {
-        Span::ZERO
+    fn delay(&self) -> Option<Span> {
+        None
     }
 
     /// The least time between two packets of a window, asked of those that pace.
@@ -357,7 +363,7 @@ macro_rules! controllers {
                 }
 
                 /// See [`Controller::delay`].
-                pub(crate) fn delay(&self) -> Span {
+                pub(crate) fn delay(&self) -> Option<Span> {
                     match self { $( Control::$variant(control) => control.delay(), )+ }
                 }
 

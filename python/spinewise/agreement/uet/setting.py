@@ -137,12 +137,13 @@ def transport_of(case: UetCase, topology: Topology) -> Transport:
     if algorithm not in SENDERS:
         raise SpecError("-sender_cc_algo", algorithm, ", ".join(SENDERS), file=case.name)
     transport["congestion_control"] = "none" if receiver_only else SENDERS[algorithm]
-    if transport["congestion_control"] == "nscc" and "disable_trim" in case.options:
-        transport["nscc_target_rtts"] = 1.0
+    target = 1.0 if "disable_trim" in case.options else 0.75
+    if transport["congestion_control"] == "nscc":
+        transport["nscc_target_rtts"] = target
     if case.receiver_paces:
         transport["receiver_credit"] = True
     if "sleek" in case.options and not receiver_only:
-        transport["recovery"] = "sleek"
+        transport["recovery"], transport["sleek_target_rtts"] = "sleek", target
     if "force_disable_oversubscribed_cc" in case.options:
         transport["pull_least"] = 1.0
     return transport

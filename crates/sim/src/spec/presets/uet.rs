@@ -4,6 +4,7 @@
 //! | rule | uet-htsim | here |
 //! |---|---|---|
 //! | `transport.nscc_base_rtt_from_trims` | headers that overtake queues shorten the base round trip, and the largest window with it | round trips of data alone |
+//! | `transport.nscc_flight_wraps` | bytes under way that count as less than none wrap, and marks are ignored from then on | they count as none |
 //! | `transport.pull_heeds` | receivers without windows at the senders heed the fabric only where the core is oversubscribed | wherever it marks or trims |
 //! | `transport.pull_after_end` | receivers go on granting a flow credit after its last byte | not so |
 //! | `lists` of `round_robin` | above the leaves each flow has a list of uplinks, all with one counter | each switch has one |
@@ -17,7 +18,7 @@ use crate::transport::UetConfig;
 pub(super) const PRESET: Preset = Preset {
     name: "uet",
     doc: "Ultra Ethernet: uet-htsim without the artefacts of that program",
-    source: "as uet-htsim, five rules turned: docs/model.md, Ultra Ethernet",
+    source: "as uet-htsim, six rules turned: docs/model.md, Ultra Ethernet",
     switch: Switch::Trimming(trimming),
     transport: TransportPreset::Uet(UetConfig::uet),
     ..Preset::TCP

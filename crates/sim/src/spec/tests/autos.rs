@@ -112,6 +112,18 @@ fn schemes_fit_the_fabric_under_the_preset_of_today_and_where_asked() {
 }
 
 #[test]
+fn sleek_has_the_target_of_nscc_and_a_round_trip_beside_other_windows() {
+    let of = |transport: Value| {
+        let found = resolved(&spec("uet-htsim", leaf_spine(), json!({"transport": transport})));
+        found["transport"]["sleek_target_rtts"].as_f64().unwrap()
+    };
+    assert_eq!(of(json!({})), 0.75);
+    assert_eq!(of(json!({"nscc_target_rtts": 0.5})), 0.5);
+    assert_eq!(of(json!({"congestion_control": "constant", "recovery": "sleek"})), 1.0);
+    assert_eq!(of(json!({"congestion_control": "constant", "sleek_target_rtts": 0.5})), 0.5);
+}
+
+#[test]
 fn what_is_given_is_not_worked_out() {
     assert_eq!(keys(&spec("datacenter", leaf_spine(), json!({}))), Vec::<String>::new());
     let found = keys(&spec("linux", leaf_spine(), json!({"transport": {"min_rto_us": 700}})));

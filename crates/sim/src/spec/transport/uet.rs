@@ -10,11 +10,13 @@ use crate::transport::congestion::nscc::{bdp, window_of};
 use crate::transport::uet::config::{PullHeeds, Recovery};
 use crate::transport::{Frame, UetConfig};
 
-/// The values of `[transport]` that make this configuration: what a preset says, which leaves the timeout to the fabric.
+/// The values of `[transport]` that make this configuration: what a preset says, with what it leaves to the
+/// fabric and to other keys.
 pub(crate) fn values(config: &UetConfig) -> Map<String, Value> {
     let mut values = config.values();
     values.insert("rto_us".into(), AUTO.into());
     values.insert("pull_least".into(), AUTO.into());
+    values.insert("sleek_target_rtts".into(), AUTO.into());
     values.into_iter().chain(config.control.values(config.kind)).collect()
 }
 
@@ -32,6 +34,9 @@ fn oversubscription(topology: &TopologySpec) -> Result<f64, SpecError> {
 /// that are hashed to one link.
 const LEAST_PULL: f64 = 0.1;
 
+/// The queueing delay that SLEEK takes for none where no key of the window says, in round trips of the empty network.
+const UNTRIMMED_TARGET: f64 = 1.0;
+
 /// What `auto` stands for.
 fn uet_autos(reader: &Reader<'_>, topology: &TopologySpec) -> Result<Autos, SpecError> {
     if !reader.wants_auto() {
@@ -47,7 +52,8 @@ fn uet_autos(reader: &Reader<'_>, topology: &TopologySpec) -> Result<Autos, Spec
     let how = format!("15 us and six times what a queue of {packets} packets takes (uet-htsim)");
     // Cores that are slower than all hosts together: receivers must not grant as if they were not.
     let ratio = oversubscription(topology)?;
-    let window = reader.wanted("congestion_control") != Some(&Value::from(Control::None.name()));
+    let control = reader.wanted("congestion_control");
+    let window = control != Some(&Value::from(Control::None.name()));
     let always = reader.wanted("pull_heeds") == Some(&Value::from(PullHeeds::Congestion.word()));
     let (least, why) = match (window, always) {
         (true, _) => (1.0, "nothing to heed: senders have windows".into()),
@@ -63,7 +69,16 @@ fn uet_autos(reader: &Reader<'_>, topology: &TopologySpec) -> Result<Autos, Spec
         }
         (false, false) => (1.0, "nothing to heed: the core is as fast as the hosts".into()),
     };
-    Ok(vec![("rto_us", (ns as f64 / 1e3).into(), how), ("pull_least", least.into(), why)])
+    let (target, whose) =
+        match reader.wanted("nscc_target_rtts").filter(|_| control == Some(&Control::Nscc.name().into())) {
+            Some(target) => (target.clone(), "nscc_target_rtts"),
+            None => (UNTRIMMED_TARGET.into(), "what uet-htsim has where nothing is trimmed"),
+        };
+    Ok(vec![
+        ("rto_us", (ns as f64 / 1e3).into(), how),
+        ("pull_least", least.into(), why),
+        ("sleek_target_rtts", target, whose.into()),
+    ])
 }
 
 /// Reads `[transport]` with `kind = "uet"`.

@@ -42,6 +42,10 @@ keys! {
         /// The base round trip falls with that of trimmed packets, which is shorter: their headers overtake queues. So does
         /// the largest window (a trap of uet-htsim, which has it on).
         trims_tell_rtt as "nscc_base_rtt_from_trims": bool, Kind::Bool, Default::Bool(true);
+        /// After a quick adapt, marks are old news for as many bytes as were under way. These count as less than none while
+        /// packets that were given up too early arrive: is that nearly 2³² (a trap of uet-htsim, whose count wraps), so that
+        /// marks and trims move the window no more? Otherwise it is none.
+        flight_wraps as "nscc_flight_wraps": bool, Kind::Bool, Default::Bool(true);
     }
 }
 
@@ -137,7 +141,7 @@ impl Controller for Nscc {
                 rtt.0 - self.base_rtt.0
             }
         };
-        if self.adapts(config, window, (ack.now, ack.flight()), ack.marked, delay) {
+        if self.adapts(config, window, (ack.now, ack.signed_flight()), ack.marked, delay) {
             return;
         }
         match (ack.marked, delay >= self.target) {
@@ -152,8 +156,8 @@ impl Controller for Nscc {
         self.bound(window);
     }
 
-    fn delay(&self) -> Span {
-        Span(self.average)
+    fn delay(&self) -> Option<Span> {
+        Some(Span(self.average))
     }
 
     fn on_trim(&mut self, config: &Config, window: &mut Window, trim: &Trimmed) {
@@ -180,12 +184,7 @@ impl Nscc {
     }
 
     fn average_in(&mut self, config: &Config, delay: u64, marked: bool) {
-        let weight = config.weight;
-        let sample = match !marked && delay > self.target {
-            true => weight * self.base_rtt.0 as f64 * 0.25,
-            false => weight * delay as f64,
-        };
-        self.average = (sample + (1.0 - weight) * self.average as f64) as u64;
+        self.average = averaged(self.average, (delay, marked), (self.base_rtt, self.target), config.weight);
     }
 
     /// Quick adapt: has the window become what was delivered, or is this the echo of what was before?
@@ -193,7 +192,7 @@ impl Nscc {
         &mut self,
         config: &Config,
         window: &mut Window,
-        (now, flight): (Time, u64),
+        (now, flight): (Time, i64),
         marked: bool,
         delay: u64,
     ) -> bool {
@@ -202,7 +201,8 @@ impl Nscc {
             let much = self.trimmed || delay > 4 * self.target;
             if self.period_end != Time::ZERO && much && self.achieved < self.most >> config.gate {
                 window.cwnd = self.achieved.max(self.mtu) as u64;
-                (self.to_ignore, self.ignored, self.trimmed) = (flight as i64, 0, false);
+                let flight = if config.flight_wraps { i64::from(flight as u32) } else { flight.max(0) };
+                (self.to_ignore, self.ignored, self.trimmed) = (flight, 0, false);
                 done = true;
             }
             self.achieved = 0;
@@ -268,6 +268,18 @@ impl Nscc {
     }
 }
 
+/// The average queueing delay (ps) with one more sample of this weight, which echoes a mark or does not: much delay without a
+/// mark counts as a quarter of the least round trip.
+pub(crate) fn averaged(
+    average: u64,
+    (delay, marked): (u64, bool),
+    (base_rtt, target): (Span, u64),
+    weight: f64,
+) -> u64 {
+    let sample = if !marked && delay > target { weight * base_rtt.0 as f64 * 0.25 } else { weight * delay as f64 };
+    (sample + (1.0 - weight) * average as f64) as u64
+}
+
 /// The bandwidth-delay product, whole bytes.
 pub(crate) fn bdp(rtt: Span, rate: u64) -> i64 {
     (rtt.0 as f64 / 1e12 * (rate / 8) as f64) as i64
@@ -276,4 +288,55 @@ pub(crate) fn bdp(rtt: Span, rate: u64) -> i64 {
 /// The largest window over a path of this bandwidth-delay product.
 pub(crate) fn window_of(bdp: i64) -> i64 {
     (1.5 * bdp as f64) as i64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transport::Frame;
+
+    /// The window after a quick adapt with `flight` bytes under way, and one packet trimmed after that.
+    fn adapted(config: &Config, flight: i64) -> u64 {
+        let frame = Frame { mss: 4_086, header: 64, ack_bytes: 64 };
+        let base_rtt = Span(9_348_480);
+        let start = Start { rate: 100_000_000_000, base_rtt, frame, ..Start::default() };
+        let mut nscc = Nscc::new(config, &start);
+        let mut window = Window { cwnd: 0, ssthresh: u64::MAX };
+        nscc.open(config, &mut window, 4_086);
+        let trim = |us, flight| Trimmed {
+            now: Time::ZERO + Span::from_us(us),
+            bytes: 4_150,
+            flight,
+            rtt: base_rtt,
+            excused: false,
+        };
+        // The first begins a period. Hardly anything was delivered in it: the second sets the window to that.
+        let ack = Acked {
+            now: Time::ZERO + Span::from_us(11),
+            bytes: 12_450,
+            cumulative: 12_450,
+            next: 112_450,
+            marked: false,
+            recovering: false,
+            mss: 4_086,
+            rtt: base_rtt,
+            srtt: base_rtt,
+        };
+        nscc.on_trim(config, &mut window, &trim(10, 100_000));
+        nscc.on_ack(config, &mut window, &ack);
+        nscc.on_trim(config, &mut window, &trim(30, flight));
+        assert_eq!(window.cwnd, 12_450);
+        nscc.on_trim(config, &mut window, &trim(31, 8_300));
+        window.cwnd
+    }
+
+    #[test]
+    fn less_than_nothing_under_way_wraps() {
+        let [wraps, plain] = [true, false].map(|flight_wraps| Config { flight_wraps, ..Config::defaults() });
+        // What was under way is old news: one packet of it is.
+        assert_eq!([&wraps, &plain].map(|config| adapted(config, 50_000)), [12_450; 2]);
+        // Of nothing under way none is, so that the window falls; what wraps is never through.
+        assert_eq!([&wraps, &plain].map(|config| adapted(config, 0)), [8_300; 2]);
+        assert_eq!([&wraps, &plain].map(|config| adapted(config, -4_150)), [12_450, 8_300]);
+    }
 }

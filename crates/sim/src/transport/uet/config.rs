@@ -56,6 +56,9 @@ keys! {
         /// How a sender finds losses of which no trimmed packet tells: by the timeout, or by SLEEK (uet-htsim's `-sleek`), for
         /// fabrics that do not trim. It needs a window.
         recovery: Recovery, Kind::Words(Recovery::WORDS), Default::Word("timeout");
+        /// With SLEEK: a probe that is delayed by less finds no queue in which packets could still wait, and the last of a flow are
+        /// asked after as much later; in round trips of the empty network (uet-htsim: NSCC's target, whatever moves windows).
+        sleek_target as "sleek_target_rtts": f64, Kind::Auto(&Kind::Positive { max: 100.0 }), Default::Preset;
         /// Do receivers pace their senders by credit (RCCC)? A sender that has no window (congestion_control = "none") needs it.
         receiver_credit: bool, Kind::Bool, Default::Bool(false);
         /// What a packet that grants credit grants.
@@ -92,6 +95,7 @@ impl UetConfig {
             ack_every_bytes: 16_384,
             rto: Span::from_ns(72_768),
             recovery: Recovery::Timeout,
+            sleek_target: 1.0,
             receiver_credit: false,
             pull_bytes: 16_384,
             pull_share: 0.99,
@@ -107,6 +111,7 @@ impl UetConfig {
     pub fn uet() -> Self {
         let mut config = UetConfig { pull_after_end: false, pull_heeds: PullHeeds::Congestion, ..Self::uet_htsim() };
         config.control.nscc.trims_tell_rtt = false;
+        config.control.nscc.flight_wraps = false;
         config
     }
 }

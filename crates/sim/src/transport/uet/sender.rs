@@ -54,7 +54,7 @@ impl UetSender {
         let mut control = Control::new(config.kind, &config.control, start);
         control.open(&config.control, &mut window, u64::from(config.mss));
         let cut = Cut::of(start.size, config);
-        let sleek = || Box::new(Sleek::new(start.rate, start.base_rtt, config.control.nscc.target));
+        let sleek = || Box::new(Sleek::new(start.rate, start.base_rtt, config.sleek_target));
         UetSender {
             cut,
             packets: cut.packets(),
@@ -195,12 +195,12 @@ impl UetSender {
         self.flight -= new as i64;
         let rtt = self.round_trip(now, answer, sack).unwrap_or(Span::ZERO);
         let newly_acked = self.arrive(self.cut.packets_by(answer.cumulative), sack);
-        let (flight, received) = (self.flight.max(0) as u64, self.received);
+        let received = self.received;
         let delivered = Delivered {
             now,
             bytes: new,
             cumulative: received,
-            next: received + flight,
+            next: received.wrapping_add_signed(self.flight),
             marked: answer.ece,
             recovering: false,
             mss: u64::from(config.mss),
@@ -209,7 +209,7 @@ impl UetSender {
         };
         self.control.on_ack(&config.control, &mut self.window, &delivered);
         let starts = self.records.first_queued().is_none() && now >= self.sent_until;
-        self.recover((now, rtt), self.cut.packets_by(answer.cumulative), sack);
+        self.recover((now, rtt), answer, sack);
         if !(starts && self.restarts()) {
             self.watch(config, now);
         }
@@ -230,13 +230,12 @@ impl UetSender {
         Some(rtt)
     }
 
-    /// What SLEEK takes for lost waits to be sent again. The answer has all before `expected`, which may be less than an
-    /// earlier one had.
-    fn recover(&mut self, (now, rtt): (Time, Span), expected: Psn, sack: &Sack) {
+    /// What SLEEK takes for lost waits to be sent again. The answer may have less than an earlier one had.
+    fn recover(&mut self, (now, rtt): (Time, Span), answer: &Answer, sack: &Sack) {
         let Some(sleek) = &mut self.sleek else { return };
         let known = Known {
             waiting: sack.waiting,
-            expected,
+            expected: self.cut.packets_by(answer.cumulative),
             next: self.records.next(),
             cwnd: self.window.cwnd,
             mss: u64::from(self.cut.mss),
@@ -244,9 +243,11 @@ impl UetSender {
             queued: self.records.first_queued().is_some(),
         };
         sleek.hear(now, &known, known.next < self.packets);
+        let delay = rtt.0.checked_sub(self.base_rtt.0).map(Span);
+        sleek.feel(delay, answer.ece);
         if sack.probe != 0 {
-            let delay = if rtt == Span::ZERO { self.control.delay() } else { Span(rtt.0 - self.base_rtt.0) };
-            sleek.judge(delay, &known);
+            let average = || self.control.delay().unwrap_or(sleek.delay());
+            sleek.judge(delay.unwrap_or_else(average), &known);
         }
         for psn in sleek.lost(&known) {
             if self.records.flying(psn).is_some() {
@@ -292,7 +293,7 @@ impl UetSender {
         let trimmed = Trimmed {
             now,
             bytes: u64::from(wire),
-            flight: self.flight.max(0) as u64,
+            flight: self.flight,
             rtt: now.since(sent),
             excused: self.credit.is_some() && at == TrimmedAt::LastHop,
         };

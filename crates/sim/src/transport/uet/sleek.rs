@@ -15,7 +15,7 @@
 //! the average stays.
 
 use super::Psn;
-use crate::transport::congestion::nscc::{bdp, window_of};
+use crate::transport::congestion::nscc::{averaged, bdp, window_of};
 use spinewise_policy::time::{Span, Time};
 use std::ops::Range;
 
@@ -25,6 +25,8 @@ const WINDOWS: f64 = 1.5;
 /// When a probe goes without an answer, in round trips: with data that was never sent, and after another probe.
 const FIRST: u64 = 3;
 const NEXT: u64 = 5;
+/// Weight of a new sample in the average delay.
+const WEIGHT: f64 = 0.0125;
 
 /// What a sender knows at an answer.
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +55,8 @@ pub(super) struct Sleek {
     /// The least round trip when something was heard last, and the queueing delay below which nothing is held up.
     base_rtt: Span,
     target: Span,
+    /// Average queueing delay, ps, for windows that keep none.
+    average: u64,
     /// It is under way, until all before `until` have arrived. All before `again` have been sent again.
     recovering: bool,
     until: Psn,
@@ -66,13 +70,13 @@ pub(super) struct Sleek {
 }
 
 impl Sleek {
-    /// The state of a new flow. `network_rtt` is the round trip of an empty network, `target_rtts` NSCC's target in units of
-    /// it.
+    /// The state of a new flow. `network_rtt` is the round trip of an empty network, `target_rtts` the target in units of it.
     pub(super) fn new(rate: u64, network_rtt: Span, target_rtts: f64) -> Self {
         Sleek {
             rate,
             base_rtt: network_rtt,
             target: Span((network_rtt.0 as f64 * target_rtts) as u64),
+            average: 0,
             recovering: false,
             until: 0,
             again: 0,
@@ -131,6 +135,18 @@ impl Sleek {
             (false, true) => Some(now + self.base_rtt + self.target),
             (false, false) => None,
         };
+    }
+
+    /// An answer that may echo a mark was delayed by this much, if it tells that.
+    pub(super) fn feel(&mut self, delay: Option<Span>, marked: bool) {
+        if let Some(delay) = delay {
+            self.average = averaged(self.average, (delay.0, marked), (self.base_rtt, self.target.0), WEIGHT);
+        }
+    }
+
+    /// The average queueing delay.
+    pub(super) fn delay(&self) -> Span {
+        Span(self.average)
     }
 
     /// A probe has been answered: packets are delayed by this much.

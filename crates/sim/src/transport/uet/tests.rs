@@ -189,7 +189,7 @@ fn a_probe_that_finds_no_queue_tells_of_a_loss() {
     while send(&mut sender, &config, us(0)).is_some() {}
     answer(&mut sender, &mut receiver, &config, (0, us(10)));
     // Nothing new is left: the probe goes after a round trip and the target, and the next one five round trips later.
-    let at = us(10) + RTT + Span(RTT.0 * 3 / 4);
+    let at = us(10) + RTT * 2;
     assert_eq!(sender.deadline(), Some(at));
     assert_eq!(Sender::on_timeout(&mut sender, &config, at, 0), None);
     assert_eq!(sender.deadline(), Some((at + RTT * 5).min(us(0) + config.rto)));
@@ -309,4 +309,31 @@ fn an_early_probe_is_judged_by_the_average_delay() {
     let (reply, told) = answered(&mut receiver, &config, &first);
     Sender::on_answer(&mut sender, &config, at, 0, &reply, || &told);
     assert_eq!(send(&mut sender, &config, at).map(|(psn, _)| psn), Some(1));
+}
+
+#[test]
+fn an_early_probe_is_judged_by_the_average_delay_of_windows_that_keep_none() {
+    // Marked answers that are late by four round trips: after 30 of them the average is above one, after none it is nothing.
+    for (late, again) in [(30, None), (0, Some(40))] {
+        let config = UetConfig { rto: Span::from_us(1_000), ..sleek() };
+        let (mut sender, mut receiver) = (sender(&config, 42), receiver(&config, 42));
+        while send(&mut sender, &config, us(0)).is_some() {}
+        let at = us(0) + RTT * 5;
+        for psn in 0..40 {
+            let marked = Arrival { ce: psn < late, ..Arrival::default() };
+            let (answer, told) = arrive(&mut receiver, &config, psn, marked).expect("each is answered");
+            let at = if psn < late { at } else { us(0) + RTT };
+            Sender::on_answer(&mut sender, &config, at, 0, &answer, || &told);
+        }
+        let mut probe = || {
+            let at = sender.sleek.as_ref().and_then(|sleek| sleek.deadline()).expect("a probe is planned");
+            Sender::on_timeout(&mut sender, &config, at, 0);
+            (at, Sender::next(&mut sender, &config, at).expect("a probe"))
+        };
+        let (_, first) = probe();
+        let (at, _) = probe();
+        let (reply, told) = answered(&mut receiver, &config, &first);
+        Sender::on_answer(&mut sender, &config, at, 0, &reply, || &told);
+        assert_eq!(send(&mut sender, &config, at).map(|(psn, _)| psn), again, "{late} late");
+    }
 }
