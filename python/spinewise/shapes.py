@@ -202,8 +202,10 @@ class Transport(TypedDict, total=False):
     hpcc_min_rate_gbps: float
     ack_every_bytes: int
     sleek_target_rtts: float | str
+    requests: str
     receiver_credit: bool
     pull_bytes: int
+    pull_values: int
     pull_share: float
     pull_after_end: bool
     pull_heeds: str

@@ -307,7 +307,7 @@ impl Host {
         self.plan_timer(subflow, timer);
     }
 
-    /// A flow sends on one of several paths, or opens its connection.
+    /// A flow sends on one of several paths, asks its receiver, or opens its connection.
     #[cold]
     fn send_otherwise(&mut self, w: &mut World<'_>, flow: FlowId, (what, timer): (Outgoing, Time)) {
         let spec = &w.flows.specs[flow];

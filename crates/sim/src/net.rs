@@ -130,6 +130,8 @@ impl Net {
             shared_rows: BTreeMap::new(),
             hashing: Hashing {
                 tags: match spec.scheme.path_tag {
+                    // No scheme writes paths into packets: what has a tag is to be hashed.
+                    _ if spec.scheme.edge.is_none() && spec.transport.grants_by_value() => Tags::Inner,
                     PathTag::Explicit => Tags::Explicit,
                     PathTag::Outer => Tags::Outer,
                     PathTag::Inner => Tags::Inner,

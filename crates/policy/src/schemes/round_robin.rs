@@ -9,7 +9,7 @@
 //! | the list is shuffled before the first packet, and after so many rounds | [`shuffle`] |
 //! | with `tiers = "leaf"` other switches hash | `pick` |
 //! | `ecmp_rr` hashes packets below 128 bytes, headers and answers (`_size < 128`) | `least_bytes` |
-//! | above the leaves each flow has a list of its own, and all have their turns by one counter | `lists = "flow"`, [`Own`] |
+//! | above the leaves each destination has a list of its own, and all have their turns by one counter | `lists = "destination"`, [`Own`] |
 //!
 //! | our word | htsim's |
 //! |---|---|
@@ -21,13 +21,13 @@
 //!
 //! With one list a switch loads its uplinks evenly. In htsim leaves have one, and aggregation switches one for each destination,
 //! with a counter for all of them: packets to different hosts then meet on an uplink by chance. So it is here with
-//! `lists = "flow"`, which preset uet-htsim has, up to 16 uplinks.
+//! `lists = "destination"`, which preset uet-htsim has, up to 16 uplinks.
 //!
-//! Departures: none in fabrics where all uplinks lead to all destinations, but that flows to one host do not share a list
-//! above the leaves. In others htsim has a list for each set of ports.
+//! Departures: none in fabrics where all uplinks lead to all destinations. In others htsim has a list for each set of ports.
 
 use crate::{
-    AtSwitch, Aware, Compared, Cx, Listed, Needs, Packet, Policy, Rng, Rule, Sees, Sheet, Sight, SwitchView, Tier, Way,
+    AtSwitch, Aware, Compared, Cx, Layout, Listed, Needs, Packet, Peers, Policy, Rng, Rule, Sees, Shape, Sheet, Sight,
+    SwitchView, Tier, Way,
 };
 
 crate::choice! {
@@ -45,8 +45,8 @@ crate::choice! {
     Lists {
         /// Each switch one.
         Switch = "switch",
-        /// Above the leaves each flow one.
-        Flow = "flow",
+        /// Above the leaves each destination host one.
+        Destination = "destination",
     }
 }
 
@@ -59,13 +59,13 @@ crate::params! {
         reshuffle_rounds: u32 = 1, Allowed::Integer { min: 0.0, max: 60_000.0 };
         /// Smaller packets are hashed and take no turn (htsim: 128 for ecmp_rr, 0 for rr_ecmp).
         least_bytes: u32 = 128, Allowed::Integer { min: 0.0, max: 65_535.0 };
-        /// Who has a list: each switch one for all packets, or above the leaves each flow one, of up to 16 uplinks, with one
-        /// counter for all (htsim: each destination one).
+        /// Who has a list: each switch one for all packets, or above the leaves each destination one, of up to 16 uplinks, with
+        /// one counter for all (htsim's way).
         lists: Lists = Lists::Switch, Allowed::Words(Lists::WORDS);
     }
 }
 
-/// Row per flow: its list where each has one, four bits a place; 0: there is none yet.
+/// Row per destination: its list where each has one, four bits a place; 0: there is none yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Own(u64);
 
@@ -143,7 +143,7 @@ impl Policy for RoundRobin {
     const HASHES: bool = true;
     type Site = AtSwitch;
     type Config = Config;
-    crate::rows! { flow: Own, port: Place, node: Turn }
+    crate::rows! { peer: Own, port: Place, node: Turn }
 
     fn new(config: &Config) -> Self {
         RoundRobin {
@@ -154,7 +154,12 @@ impl Policy for RoundRobin {
         }
     }
 
-    fn sees(&self, cx: &Cx<'_, Self>, _: &Own, packet: &Packet, sight: &mut Sight<'_>) {
+    fn layout(&self, _: &Shape) -> Layout {
+        let peers = if self.lists == Lists::Destination { Peers::Hosts } else { Peers::None };
+        Layout { peers, ..Layout::default() }
+    }
+
+    fn sees(&self, cx: &Cx<'_, Self>, (): &(), packet: &Packet, sight: &mut Sight<'_>) {
         sight.rule(match (self.has_turns(&cx.view), packet.wire >= self.least) {
             (true, true) => Why::Turn,
             (true, false) => Why::Small,
@@ -163,7 +168,7 @@ impl Policy for RoundRobin {
     }
 
     #[inline]
-    fn pick(&self, cx: &mut Cx<'_, Self>, own: &mut Own, packet: &Packet, _: &mut ()) -> Way {
+    fn pick(&self, cx: &mut Cx<'_, Self>, (): &mut (), packet: &Packet, _: &mut ()) -> Way {
         let candidates = cx.view.candidates;
         if candidates.len() == 1 {
             return Way(0);
@@ -171,8 +176,8 @@ impl Policy for RoundRobin {
         if packet.wire < self.least || !self.has_turns(&cx.view) {
             return Way(packet.spread(cx.view.salt, candidates.len() as u32) as u16);
         }
-        if self.lists == Lists::Flow && cx.view.tier != Tier::Leaf && candidates.len() <= MOST {
-            return Way(self.next_of(own, cx.node, candidates.len(), cx.rng));
+        if self.lists == Lists::Destination && cx.view.tier != Tier::Leaf && candidates.len() <= MOST {
+            return Way(self.next_of(cx.peers.current().0, cx.node, candidates.len(), cx.rng));
         }
         if cx.node.len == 0 {
             begin(cx.node, cx.ports, cx.view.host_ports, cx.rng);
@@ -194,7 +199,7 @@ impl RoundRobin {
         self.tiers == Tiers::All || view.tier == Tier::Leaf
     }
 
-    /// The next of `n` uplinks of a flow's own list. The flow whose packet begins a round shuffles its list.
+    /// The next of `n` uplinks of a destination's own list. The one whose packet begins a round has its list shuffled.
     #[inline]
     fn next_of(&self, own: &mut Own, turn: &mut Turn, n: usize, rng: &mut Rng) -> u16 {
         let ends = usize::from(turn.at) >= n * usize::from(self.reshuffle.max(1));
@@ -246,7 +251,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_of_a_flow_has_each_uplink_once() {
+    fn a_list_of_a_destination_has_each_uplink_once() {
         let mut rng = Rng::stream(1, "test", 0);
         for n in [2, 3, 16] {
             let own = Own::shuffled(n, &mut rng);
@@ -256,17 +261,17 @@ mod tests {
     }
 
     #[test]
-    fn flows_have_turns_by_one_counter() {
+    fn destinations_have_turns_by_one_counter() {
         let (mut rng, mut turn) = (Rng::stream(1, "test", 0), Turn::default());
-        let rule = RoundRobin { tiers: Tiers::All, reshuffle: 1, least: 128, lists: Lists::Flow };
-        let mut flows = [Own::default(); 2];
+        let rule = RoundRobin { tiers: Tiers::All, reshuffle: 1, least: 128, lists: Lists::Destination };
+        let mut lists = [Own::default(); 2];
         // Two in turn have every other place each, of the list that each has then.
         for packet in 0..40 {
-            let flow = &mut flows[packet % 2];
-            let before = *flow;
-            let way = rule.next_of(flow, &mut turn, 4, &mut rng);
-            assert_eq!((turn.at, way), ((packet % 4 + 1) as u16, flow.at((packet % 4) as u16)));
-            assert!(packet % 4 == 0 || before.0 == 0 || before == *flow, "shuffled as a round begins");
+            let list = &mut lists[packet % 2];
+            let before = *list;
+            let way = rule.next_of(list, &mut turn, 4, &mut rng);
+            assert_eq!((turn.at, way), ((packet % 4 + 1) as u16, list.at((packet % 4) as u16)));
+            assert!(packet % 4 == 0 || before.0 == 0 || before == *list, "shuffled as a round begins");
         }
     }
 }

@@ -73,3 +73,17 @@ fn small_packets_are_hashed_and_take_no_turn() {
     shell.pick(4, &Packet { wire: 128, ..small }, &mut ());
     assert_ne!(shell.node, before);
 }
+
+#[test]
+fn a_destination_has_a_list_above_leaves_that_all_its_flows_share() {
+    let config = Config { tiers: Tiers::All, reshuffle_rounds: 1, least_bytes: 128, lists: Lists::Destination };
+    let mut shell: Shell<RoundRobin> = Shell::new(&config, Tier::Aggregation, 0, 8);
+    let ways = |shell: &mut Shell<RoundRobin>, hosts: &dyn Fn(u32) -> u32| -> usize {
+        (0..8).map(|flow| shell.pick(hosts(flow), &data(flow), &mut ()).0).collect::<BTreeSet<_>>().len()
+    };
+    for _ in 0..20 {
+        assert_eq!(ways(&mut shell, &|_| 4), 8, "eight flows to one host: each uplink once");
+    }
+    let met: usize = (0..20).map(|_| ways(&mut shell, &|flow| flow)).sum();
+    assert!(met < 150, "flows to eight hosts meet by chance: {met}");
+}

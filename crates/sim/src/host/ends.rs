@@ -314,6 +314,9 @@ impl Host {
         }
         self.plan_timer(subflow, timer);
         self.ready(w, flow);
+        while let Some(what) = w.flows.ends.beside(w.now, flow) {
+            self.send_otherwise(w, flow, (what, Time::NEVER));
+        }
     }
 
     pub(super) fn delayed_ack(&mut self, w: &mut World<'_>, subflow: SubflowId) {

@@ -163,8 +163,7 @@ impl Host {
         self.timers.plan(w.now + pacer.gap(quanta), What::Credit);
         let dst = w.flows.specs[flow].sender();
         let mut packet = answer_packet((self.id, dst), flow.whole(), w.net.frame.ack_bytes as u16, &answer);
-        // Without a scheme that writes values, switches take them for paths.
-        packet.way = if w.edge.is_some() { Way(value) } else { Way::ANY };
+        packet.way = value.map_or(Way::ANY, Way);
         self.send_tagged(w, InHand::with_body(packet, told.body));
     }
 

@@ -324,9 +324,9 @@ fn every_declared_key_is_accepted_and_documented() {
     let uet = json!({
         "transport": {
             "kind": "uet", "congestion_control": "nscc", "mss_bytes": 4000, "header_bytes": 60, "ack_bytes": 60,
-            "ack_every_bytes": 1, "rto_us": 100, "receiver_credit": true, "pull_bytes": 8192, "pull_share": 0.5,
+            "ack_every_bytes": 1, "rto_us": 100, "receiver_credit": true, "pull_bytes": 8192, "pull_values": 2, "pull_share": 0.5,
             "pull_heeds": "congestion", "pull_least": 0.25, "pull_after_end": true, "recovery": "sleek",
-            "sleek_target_rtts": 0.5,
+            "sleek_target_rtts": 0.5, "requests": "as_data",
         },
         "switch": {
             "model": "trimming", "buffer_bytes": 100_000, "control_bytes": 9_000, "trim": true, "trimmed_bytes": 60,

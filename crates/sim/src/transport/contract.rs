@@ -95,8 +95,8 @@ pub struct Grant {
     pub answer: Answer,
     /// What it carries.
     pub told: Told,
-    /// Its own entropy value.
-    pub value: u16,
+    /// Its own entropy value, if it has one.
+    pub value: Option<u16>,
     /// Quanta of 256 bytes that it grants.
     pub quanta: u64,
     /// Where its receiver stands now.
@@ -200,6 +200,11 @@ pub trait Sender: Sized {
     /// That timer has expired. Says the first byte that waited for it in vain, unless the timer was one that gives up
     /// nothing.
     fn on_timeout(&mut self, config: &Self::Config, now: Time, path: usize) -> Option<u64>;
+
+    /// What goes at once, beside data: taken until there is nothing more, when its timer has expired.
+    fn beside(&mut self, _config: &Self::Config, _now: Time) -> Option<Outgoing> {
+        None
+    }
 
     /// Is there anything to close on this path?
     fn is_open(&self, _path: usize) -> bool {

@@ -191,6 +191,11 @@ impl<T: Transport> EndsOf<T> {
         Expired::Sends(gave_up, sending.plan(path))
     }
 
+    /// [`Sender::beside`].
+    pub fn beside(&mut self, now: Time, flow: FlowId) -> Option<Outgoing> {
+        self.senders[flow].as_deref_mut()?.machine.beside(&self.config, now)
+    }
+
     /// [`Sender::is_open`].
     pub fn is_open(&mut self, subflow: SubflowId) -> bool {
         self.sending(subflow).is_some_and(|(sending, _, path)| sending.machine.is_open(path))

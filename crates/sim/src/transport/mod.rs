@@ -117,6 +117,11 @@ impl TransportSpec {
         }
     }
 
+    /// Do its receivers send packets that have entropy values of their own, whatever scheme there is?
+    pub const fn grants_by_value(&self) -> bool {
+        matches!(self, TransportSpec::Uet(uet) if uet.receiver_credit && uet.pull_values > 1)
+    }
+
     /// Its packets.
     pub const fn frame(&self) -> Frame {
         match self {

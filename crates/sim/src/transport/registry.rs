@@ -180,6 +180,11 @@ macro_rules! ends {
                 match self { $(Ends::$variant(ends) => ends.on_data_anew(now, sized, data, option),)* }
             }
 
+            /// [`EndsOf::beside`].
+            pub fn beside(&mut self, now: Time, flow: FlowId) -> Option<Outgoing> {
+                match self { $(Ends::$variant(ends) => ends.beside(now, flow),)* }
+            }
+
             /// [`EndsOf::share`].
             pub fn share(&mut self, flow: FlowId, waiting: usize) {
                 match self { $(Ends::$variant(ends) => ends.share(flow, waiting),)* }

@@ -70,6 +70,26 @@ fn credit_alone_paces_a_flow_at_ninety_nine_percent() {
     assert_eq!(fct(&outcome)[0] / 1_000, 172_619);
 }
 
+/// Packets that grant credit change their value with each, and switches hash it whatever scheme there is. Answers of a flow go
+/// by one path under schemes at switches that hash small packets.
+#[test]
+fn grants_spread_under_schemes_at_switches() {
+    for scheme in ["adaptive", "round_robin", "ecmp", "oblivious"] {
+        for (values, spread) in [(128, true), (1, false)] {
+            let params = if scheme == "oblivious" { json!({"values": 1}) } else { json!({}) };
+            let credit = json!({"congestion_control": "none", "receiver_credit": true, "pull_values": values});
+            let more = json!({"transport": credit, "scheme": {"params": params}});
+            let outcome = run(&spec(leaf_spine(100), scheme, &[(1, 120, 2_000_000)], more));
+            let links = outcome.report["links"].as_array().expect("links");
+            let is_used = |link: &&Value| {
+                link["name"].as_str().expect("a name").starts_with("leaf7->spine") && link["packets"] != json!(0)
+            };
+            let used = links.iter().filter(is_used).count();
+            assert!(if spread { used == 16 } else { used <= 2 }, "{scheme}, {values} values: {used} uplinks");
+        }
+    }
+}
+
 /// Sixteen hosts send to one, and one more to its neighbour.
 fn incast() -> Vec<(u32, u32, u64)> {
     (0..16).map(|n| (16 + 7 * n, 3, 1_000_000)).chain([(127, 5, 1_000_000)]).collect()

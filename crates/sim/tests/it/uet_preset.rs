@@ -39,18 +39,19 @@ fn told(preset: &str, scheme: &str, more: &Value) -> Map<String, Value> {
 }
 
 #[test]
-fn the_two_differ_in_five_rules_and_in_nothing_else() {
+fn the_two_differ_in_six_rules_and_in_nothing_else() {
     let blames = ("scheme.params.timeout_blames", json!("first"), json!("value"));
     let trims = ("transport.nscc_base_rtt_from_trims", json!(true), json!(false));
+    let wraps = ("transport.nscc_flight_wraps", json!(true), json!(false));
     let after_end = ("transport.pull_after_end", json!(true), json!(false));
     let heeds = ("transport.pull_heeds", json!("oversubscription"), json!("congestion"));
-    let lists = ("scheme.params.lists", json!("flow"), json!("switch"));
+    let lists = ("scheme.params.lists", json!("destination"), json!("switch"));
     let alone = json!({"transport": {"congestion_control": "none", "receiver_credit": true}});
     let cases = [
-        ("round_robin", json!({}), vec![&lists, &trims, &after_end, &heeds]),
-        ("bitmap", json!({}), vec![&blames, &trims, &after_end, &heeds]),
-        ("uet_mixed", json!({}), vec![&blames, &trims, &after_end, &heeds]),
-        ("reps", json!({}), vec![&trims, &after_end, &heeds]),
+        ("round_robin", json!({}), vec![&lists, &trims, &wraps, &after_end, &heeds]),
+        ("bitmap", json!({}), vec![&blames, &trims, &wraps, &after_end, &heeds]),
+        ("uet_mixed", json!({}), vec![&blames, &trims, &wraps, &after_end, &heeds]),
+        ("reps", json!({}), vec![&trims, &wraps, &after_end, &heeds]),
         ("oblivious", json!({"transport": {"congestion_control": "constant"}}), vec![&after_end, &heeds]),
     ];
     for (scheme, more, expected) in cases {

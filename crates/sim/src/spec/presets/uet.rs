@@ -7,7 +7,7 @@
 //! | `transport.nscc_flight_wraps` | bytes under way that count as less than none wrap, and marks are ignored from then on | they count as none |
 //! | `transport.pull_heeds` | receivers without windows at the senders heed the fabric only where the core is oversubscribed | wherever it marks or trims |
 //! | `transport.pull_after_end` | receivers go on granting a flow credit after its last byte | not so |
-//! | `lists` of `round_robin` | above the leaves each flow has a list of uplinks, all with one counter | each switch has one |
+//! | `lists` of `round_robin` | above the leaves each destination has a list of uplinks, all with one counter | each switch has one |
 //! | `timeout_blames` of `bitmap` and `uet_mixed` | a timeout blames value 0 | the value of the packet that was waited for |
 //!
 //! REPS with a timeout where nothing is trimmed, which aborts that program, is refused under every preset.

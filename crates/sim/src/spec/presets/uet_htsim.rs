@@ -16,7 +16,7 @@ pub(super) const PRESET: Preset = Preset {
     params: &[
         ("bitmap", &[("timeout_blames", Word("first"))]),
         ("uet_mixed", &[("timeout_blames", Word("first"))]),
-        ("round_robin", &[("lists", Word("flow"))]),
+        ("round_robin", &[("lists", Word("destination"))]),
     ],
     ..Preset::TCP
 };

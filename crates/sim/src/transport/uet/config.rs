@@ -16,6 +16,16 @@ words! {
 }
 
 words! {
+    /// How the NIC takes what a sender asks its receiver: requests and probes.
+    Requests {
+        /// With answers, at the instant that they fall due (uet-htsim).
+        Control = "as_control",
+        /// When it is the turn of their flow.
+        Data = "as_data",
+    }
+}
+
+words! {
     /// Where receivers pace senders that have no window: when do they heed congestion inside the fabric?
     PullHeeds {
         /// Where the core is oversubscribed (uet-htsim): elsewhere two flows that share a link there are trimmed for good.
@@ -59,10 +69,15 @@ keys! {
         /// With SLEEK: a probe that is delayed by less finds no queue in which packets could still wait, and the last of a flow are
         /// asked after as much later; in round trips of the empty network (uet-htsim: NSCC's target, whatever moves windows).
         sleek_target as "sleek_target_rtts": f64, Kind::Auto(&Kind::Positive { max: 100.0 }), Default::Preset;
+        /// How the NIC takes requests and probes, which ask a receiver what it has: with answers, or in the turn of their flow.
+        requests: Requests, Kind::Words(Requests::WORDS), Default::Word("as_control");
         /// Do receivers pace their senders by credit (RCCC)? A sender that has no window (congestion_control = "none") needs it.
         receiver_credit: bool, Kind::Bool, Default::Bool(false);
         /// What a packet that grants credit grants.
         pull_bytes: u32, Kind::Integer { min: 256, max: 16_777_216 }, Default::Number(16_384.0);
+        /// Packets that grant credit go through so many entropy values, one after the other, which switches hash whichever scheme
+        /// there is; 1: they have none, and go by a hash of their flow.
+        pull_values: u32, Kind::Integer { min: 1, max: 32_768 }, Default::Number(128.0);
         /// The share of a host's rate that its receivers grant.
         pull_share: f64, Kind::Positive { max: 1.0 }, Default::Number(0.99);
         /// Do receivers go on granting a flow credit when all of it is here, as far as they do one that asks for none? Each time
@@ -96,8 +111,10 @@ impl UetConfig {
             rto: Span::from_ns(72_768),
             recovery: Recovery::Timeout,
             sleek_target: 1.0,
+            requests: Requests::Control,
             receiver_credit: false,
             pull_bytes: 16_384,
+            pull_values: 128,
             pull_share: 0.99,
             pull_after_end: true,
             pull_heeds: PullHeeds::Oversubscription,

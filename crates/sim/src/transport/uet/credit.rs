@@ -139,8 +139,8 @@ impl Account {
         self.target.saturating_sub(self.granted)
     }
 
-    /// Grants a pull. Returns the quanta granted, up to where, the entropy value, and whether it is served again.
-    pub(super) fn grant(&mut self, config: &UetConfig, asks: Asks) -> (u64, u64, u16, After) {
+    /// Grants a pull. Returns the quanta granted, up to where, the entropy value, if it has one, and whether it is served again.
+    pub(super) fn grant(&mut self, config: &UetConfig, asks: Asks) -> (u64, u64, Option<u16>, After) {
         let pull = u64::from(config.pull_bytes) >> SHIFT;
         let before = self.granted;
         let most = config.most_window as u64 >> SHIFT;
@@ -157,7 +157,7 @@ impl Account {
             }
         };
         self.turns -= u32::from(after == After::Leaves);
-        self.pulls = (self.pulls + 1) % 128;
-        (self.granted - before, self.granted, self.pulls, after)
+        self.pulls = (self.pulls + 1) % config.pull_values as u16;
+        (self.granted - before, self.granted, (config.pull_values > 1).then_some(self.pulls), after)
     }
 }

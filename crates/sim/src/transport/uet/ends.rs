@@ -1,5 +1,6 @@
 //! Both ends of a connection of Ultra Ethernet as the contract of transports has them.
 
+use super::config::Requests;
 use super::{UetConfig, UetReceiver, UetSender};
 use crate::transport::Frame;
 use crate::transport::contract::{
@@ -46,13 +47,14 @@ impl Sender for UetSender {
     }
 
     #[inline]
-    fn may_send_from(&self, _: &UetConfig) -> Time {
-        if self.may_send() { Time::ZERO } else { Time::NEVER }
+    fn may_send_from(&self, config: &UetConfig) -> Time {
+        if self.may_send() || config.requests == Requests::Data && self.is_to_ask() { Time::ZERO } else { Time::NEVER }
     }
 
     #[inline]
     fn next(&mut self, config: &UetConfig, now: Time) -> Option<Outgoing> {
-        self.next(config, now)
+        let asks = if config.requests == Requests::Data { self.ask(config, now) } else { None };
+        asks.or_else(|| self.next(config, now))
     }
 
     #[inline]
@@ -78,6 +80,10 @@ impl Sender for UetSender {
 
     fn on_timeout(&mut self, config: &UetConfig, now: Time, _: usize) -> Option<u64> {
         self.on_timeout(config, now)
+    }
+
+    fn beside(&mut self, config: &UetConfig, now: Time) -> Option<Outgoing> {
+        if config.requests == Requests::Control { self.ask(config, now) } else { None }
     }
 
     fn account(&self, counts: &mut Counts) {

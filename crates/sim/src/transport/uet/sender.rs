@@ -92,10 +92,12 @@ impl UetSender {
         self.window.cwnd as i64 >= self.flight + i64::from(wire)
     }
 
+    /// Is a request or a probe to be sent?
+    pub(super) fn is_to_ask(&self) -> bool {
+        self.asks || self.sleek.as_ref().is_some_and(|sleek| sleek.is_due())
+    }
+
     pub(super) fn may_send(&self) -> bool {
-        if self.asks || self.sleek.as_ref().is_some_and(|sleek| sleek.is_due()) {
-            return true;
-        }
         let granted = self.credit.as_ref().is_none_or(Allowance::may_send);
         granted && self.upcoming().is_some_and(|psn| self.has_room(self.cut.wire(psn)) || self.recovers(psn))
     }
@@ -129,19 +131,20 @@ impl UetSender {
         [self.deadline, sleek.deadline()].into_iter().flatten().min()
     }
 
+    /// Takes a request or a probe that is to be sent.
+    pub(super) fn ask(&mut self, config: &UetConfig, now: Time) -> Option<Outgoing> {
+        let seq = self.cut.seq(self.expected);
+        let option = if std::mem::take(&mut self.asks) {
+            self.asked = Some(now);
+            self.credit.as_ref().map_or(Box::default(), |credit| put_quanta(credit.target()))
+        } else {
+            put_probe(self.sleek.as_mut().filter(|sleek| sleek.is_due())?.send(now))
+        };
+        Some(Outgoing::Request { seq, wire: config.header as u16, option })
+    }
+
     #[inline(always)]
     pub(super) fn next(&mut self, config: &UetConfig, now: Time) -> Option<Outgoing> {
-        if let Some(sleek) = self.sleek.as_mut().filter(|sleek| sleek.is_due()) {
-            let (seq, option) = (self.cut.seq(self.expected), put_probe(sleek.send(now)));
-            return Some(Outgoing::Request { seq, wire: config.header as u16, option });
-        }
-        if self.asks {
-            self.asks = false;
-            self.asked = Some(now);
-            let seq = self.cut.seq(self.expected);
-            let option = self.credit.as_ref().map_or(Box::default(), |credit| put_quanta(credit.target()));
-            return Some(Outgoing::Request { seq, wire: config.header as u16, option });
-        }
         let psn = self.upcoming()?;
         let again = psn < self.records.next();
         let wire = self.cut.wire(psn);

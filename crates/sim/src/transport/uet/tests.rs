@@ -1,5 +1,6 @@
 //! Both ends of a connection, packet by packet.
 
+use super::config::Requests;
 use super::*;
 use crate::packet::{RETRANSMIT, URGENT};
 use crate::transport::Frame;
@@ -92,7 +93,7 @@ fn an_answer_tells_what_has_arrived_beyond_a_gap() {
     assert_eq!(sender.deadline(), Some(us(0) + config.rto));
     assert_eq!(Sender::on_timeout(&mut sender, &config, us(0) + config.rto, 0), Some(0));
     // The window has shrunk by it: nothing may go, so a request asks for an answer, which makes room.
-    let asks = Sender::next(&mut sender, &config, us(80));
+    let asks = Sender::beside(&mut sender, &config, us(80));
     assert!(matches!(asks, Some(Outgoing::Request { seq: 0, wire: 64, .. })), "{asks:?}");
     assert_eq!(send(&mut sender, &config, us(80)), None);
     let (answer, told) = arrive(&mut receiver, &config, 4, Arrival::default()).expect("each is answered");
@@ -193,7 +194,7 @@ fn a_probe_that_finds_no_queue_tells_of_a_loss() {
     assert_eq!(sender.deadline(), Some(at));
     assert_eq!(Sender::on_timeout(&mut sender, &config, at, 0), None);
     assert_eq!(sender.deadline(), Some((at + RTT * 5).min(us(0) + config.rto)));
-    let Some(Outgoing::Request { seq, wire: 64, option }) = Sender::next(&mut sender, &config, at) else {
+    let Some(Outgoing::Request { seq, wire: 64, option }) = Sender::beside(&mut sender, &config, at) else {
         panic!("a probe");
     };
     assert_eq!(send(&mut sender, &config, at), None);
@@ -238,7 +239,7 @@ fn a_timeout_while_sleek_recovers_sends_nothing_by_itself() {
     let before = sender.clone();
     assert_eq!(Sender::on_timeout(&mut sender, &config, wanted, 0), Some(0), "the scheme hears of it");
     // A probe has fallen due meanwhile.
-    assert!(matches!(Sender::next(&mut sender, &config, wanted), Some(Outgoing::Request { .. })));
+    assert!(matches!(Sender::beside(&mut sender, &config, wanted), Some(Outgoing::Request { .. })));
     assert_eq!(send(&mut sender, &config, wanted).filter(|&(_, flags)| flags & RETRANSMIT != 0), None);
     assert_eq!((sender.window, sender.flight), (before.window, before.flight));
     // There is no timer now but that of probes; the next answer has both sent again.
@@ -266,7 +267,7 @@ fn a_sender_that_waits_asks_as_often_as_its_control_has_it() {
             Sender::on_timeout(sender, &config, at, 0);
             let asks = sender.asks;
             if asks {
-                assert!(matches!(Sender::next(sender, &config, at), Some(Outgoing::Request { .. })));
+                assert!(matches!(Sender::beside(sender, &config, at), Some(Outgoing::Request { .. })));
             }
             asks
         };
@@ -277,13 +278,31 @@ fn a_sender_that_waits_asks_as_often_as_its_control_has_it() {
 }
 
 #[test]
+fn a_request_goes_beside_data_or_in_the_turn_of_its_flow() {
+    for requests in [Requests::Control, Requests::Data] {
+        let config = UetConfig { requests, kind: delivery::Kind::Constant, ..UetConfig::uet_htsim() };
+        let mut sender = sender(&config, 100);
+        while send(&mut sender, &config, us(0)).is_some() {}
+        let at = us(0) + config.rto;
+        Sender::on_timeout(&mut sender, &config, at, 0);
+        // The window has no room for what was lost: there is nothing but the request.
+        assert_eq!(sender.may_send_from(&config) != Time::NEVER, requests == Requests::Data);
+        let beside = Sender::beside(&mut sender, &config, at);
+        assert_eq!(beside.is_some(), requests == Requests::Control);
+        let asks = beside.or_else(|| Sender::next(&mut sender, &config, at));
+        assert!(matches!(asks, Some(Outgoing::Request { .. })), "{asks:?}");
+        assert!(!sender.is_to_ask());
+    }
+}
+
+#[test]
 fn the_answer_to_a_request_tells_of_no_packet_under_way() {
     let config = UetConfig { ack_every_bytes: 1, ..UetConfig::uet_htsim() };
     let (mut sender, mut receiver) = (sender(&config, 100), receiver(&config, 100));
     while send(&mut sender, &config, us(0)).is_some() {}
     let at = us(0) + config.rto;
     Sender::on_timeout(&mut sender, &config, at, 0);
-    let asks = Sender::next(&mut sender, &config, at).expect("a request");
+    let asks = Sender::beside(&mut sender, &config, at).expect("a request");
     // Of those that were sent at first, packet 1 is next to be acknowledged: it is not what was answered.
     answer(&mut sender, &mut receiver, &config, (0, at));
     let base = sender.base_rtt;
@@ -301,7 +320,7 @@ fn an_early_probe_is_judged_by_the_average_delay() {
     let mut probe = || {
         let at = sender.sleek.as_ref().and_then(|sleek| sleek.deadline()).expect("a probe is planned");
         Sender::on_timeout(&mut sender, &config, at, 0);
-        (at, Sender::next(&mut sender, &config, at).expect("a probe"))
+        (at, Sender::beside(&mut sender, &config, at).expect("a probe"))
     };
     let (_, first) = probe();
     let (at, _) = probe();
@@ -328,7 +347,7 @@ fn an_early_probe_is_judged_by_the_average_delay_of_windows_that_keep_none() {
         let mut probe = || {
             let at = sender.sleek.as_ref().and_then(|sleek| sleek.deadline()).expect("a probe is planned");
             Sender::on_timeout(&mut sender, &config, at, 0);
-            (at, Sender::next(&mut sender, &config, at).expect("a probe"))
+            (at, Sender::beside(&mut sender, &config, at).expect("a probe"))
         };
         let (_, first) = probe();
         let (at, _) = probe();
