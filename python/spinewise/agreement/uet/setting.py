@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import tomllib
+from collections import Counter
 from fractions import Fraction
 from pathlib import Path
 from typing import cast
 
+from spinewise import core
 from spinewise.agreement.uet.recorded import UetCase
 from spinewise.errors import SpecError
 from spinewise.interop import htsim_cm, htsim_topo
@@ -83,19 +85,21 @@ def topology_of(case: UetCase) -> Topology:
             # NICs there go by the option, ports by the file.
             allowed = f"the rate of hosts in {case.topo}, {topology['host_rate_gbps']} Gbps, in Mbps"
             raise SpecError("-linkspeed", case.option("linkspeed", USUAL_MBPS), allowed, file=case.name)
-    for option, there in (("nodes", hosts_of(topology)), ("tiers", 2 if topology["kind"] == "leaf_spine" else 3)):
-        if int(case.option(option, str(there))) != there:
-            raise SpecError(f"-{option}", case.option(option, ""), f"{there}, as the fabric has", file=case.name)
+    if not {"nodes", "tiers"}.isdisjoint(case.options):
+        check_size(case, topology)
     degraded = int(case.option("failed", "0"))
     if degraded:
         topology["override"] = slower(topology, degraded)
     return topology
 
 
-def hosts_of(topology: Topology) -> int:
-    """Hosts of a leaf-spine or a fat-tree."""
-    leaves = topology["leaves"] if topology["kind"] == "leaf_spine" else topology["pods"] * topology["leaves_per_pod"]
-    return leaves * topology["hosts_per_leaf"]
+def check_size(case: UetCase, topology: Topology) -> None:
+    """See that hosts and tiers of switches are as many as the options say."""
+    fabric = core.topology({"topology": topology, "traffic": [{"kind": "permutation", "size_bytes": 1}]})
+    tiers = Counter(node["tier"] for node in fabric["nodes"])
+    for option, there in (("nodes", tiers["host"]), ("tiers", len(tiers) - 1)):
+        if int(case.option(option, str(there))) != there:
+            raise SpecError(f"-{option}", case.option(option, ""), f"{there}, as the fabric has", file=case.name)
 
 
 def slower(topology: Topology, count: int) -> list[Override]:
