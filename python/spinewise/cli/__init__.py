@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import NoReturn
 
-EXIT_INTERRUPTED = 130
+from spinewise.cli import exits
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -37,4 +37,4 @@ def quiet_interrupt() -> Iterator[None]:
 
 def leave(_signal: int, _frame: FrameType | None) -> NoReturn:
     """End the process without its clean-up."""
-    os._exit(EXIT_INTERRUPTED)
+    os._exit(exits.INTERRUPTED)

@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import NoReturn, TextIO
 
-from spinewise.cli import EXIT_INTERRUPTED, completions, streams
+from spinewise.cli import completions, exits, streams
 from spinewise.cli.parser import build_parser
 from spinewise.errors import SchemeError, SpecError
 from spinewise.interop.text import InteropWarning
@@ -28,9 +28,6 @@ from spinewise.specs.variants import parse_list
 
 # The allocators that pyarrow brings keep 20 MB for themselves. It reads this as it is imported, which is later.
 os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
-
-EXIT_BAD_INPUT = 2
-EXIT_TERMINATED = 143
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -56,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = leave(left, args)
     except KeyboardInterrupt:
         streams.complain(f"spinewise: interrupted; {written()}")
-        code = EXIT_INTERRUPTED
+        code = exits.INTERRUPTED
     except BrokenPipeError:
         # The reader of our output has gone, as `| head` does. That is no error.
         streams.silence()
@@ -72,7 +69,7 @@ def asks_for_json(words: Sequence[str]) -> bool:
 def leave(left: SystemExit, args: argparse.Namespace) -> int:
     """The exit code when a command was left before its end: after --help, or terminated."""
     code = left.code if isinstance(left.code, int) else 0
-    if code == EXIT_TERMINATED:
+    if code == exits.TERMINATED:
         streams.complain(f"spinewise: terminated; {written()}")
     try:
         sys.stdout.flush()
@@ -119,7 +116,7 @@ def notes_on_stderr() -> Iterator[None]:
 
 def terminate(_signal: int, _frame: FrameType | None) -> NoReturn:
     """On SIGTERM leave through the clean-up of every open block."""
-    raise SystemExit(EXIT_TERMINATED)
+    raise SystemExit(exits.TERMINATED)
 
 
 def blame(error: SpecError, args: argparse.Namespace) -> SpecError:
@@ -175,7 +172,7 @@ def scheme_failed(error: SchemeError, *, as_json: bool) -> int:
     if error.__cause__ is not None:
         traceback.print_exception(error.__cause__)
     print(f"spinewise: {error}", file=sys.stderr)
-    return EXIT_BAD_INPUT
+    return exits.BAD_INPUT
 
 
 def refuse(error: SpecError, *, as_json: bool) -> int:
@@ -188,4 +185,4 @@ def refuse(error: SpecError, *, as_json: bool) -> int:
     if error.hint:
         lines.append(f"  hint     {error.hint}")
     streams.complain("\n".join(lines))
-    return EXIT_BAD_INPUT
+    return exits.BAD_INPUT
