@@ -75,8 +75,8 @@ keys! {
         receiver_credit: bool, Kind::Bool, Default::Bool(false);
         /// What a packet that grants credit grants.
         pull_bytes: u32, Kind::Integer { min: 256, max: 16_777_216 }, Default::Number(16_384.0);
-        /// Packets that grant credit go through so many entropy values, one after the other, which switches hash whichever scheme
-        /// there is; 1: they have none, and go by a hash of their flow.
+        /// Packets that grant credit cycle through this many entropy values, which switches hash whatever the scheme; 1: they have
+        /// none, and are hashed by their flow.
         pull_values: u32, Kind::Integer { min: 1, max: 32_768 }, Default::Number(128.0);
         /// The share of a host's rate that its receivers grant.
         pull_share: f64, Kind::Positive { max: 1.0 }, Default::Number(0.99);
