@@ -140,10 +140,9 @@ def drawn_loads(comparison: Comparison) -> list[str]:
     """What the loads that were asked for came to, where entries have one."""
     drawn: dict[float | None, list[float]] = {}
     for cell in comparison.cells:
-        drawn.setdefault(cell.load, []).extend(
-            load for name, load in cell.summary.loads.items() if name == "payload_of_nominal"
-        )
-    found = [f"{load_name(comparison, load)} → {sum(some) / len(some):.3g}" for load, some in drawn.items() if some]
+        if "payload_of_nominal" in cell.summary.loads:
+            drawn.setdefault(cell.load, []).append(cell.summary.loads["payload_of_nominal"])
+    found = [f"{load_name(comparison, load)} → {sum(some) / len(some):.3g}" for load, some in drawn.items()]
     return [f"load asked for, and drawn as payload over the nominal rate: {', '.join(found)}."] if found else []
 
 

@@ -131,21 +131,24 @@ class BatchProgress:
         """Time left, by what the sweep has learnt of its runs."""
         return whole_seconds(max((self.end or 0.0) - time.monotonic(), 0.0))
 
+    def so_far(self) -> float:
+        """Runs that have ended, with the parts of those under way."""
+        return self.done + sum(self.parts.values())
+
     def words(self) -> str:
         """How far it is."""
-        done = self.done + sum(self.parts.values())
         stored = f" ({self.stored} more stored)" if self.stored else ""
         hops = f"{units.count(self.hops)} packet-hops"
         if self.budget_s is not None:
             left = whole_seconds(max(self.budget_s - self.pace.elapsed(), 0.0))
             return f"{units.counted(self.done, 'run')}{stored} · {hops} · at most {left} left"
-        left = self.pace.left(done / max(self.total, 1)) if self.end is None else self.clock()
+        left = self.pace.left(self.so_far() / max(self.total, 1)) if self.end is None else self.clock()
         return f"{self.done}/{self.total} runs{stored} · {hops} · ETA {left}"
 
     def show(self) -> None:
         """Update the bar, or print a line when it is time for one."""
         if self.bar is not None and self.task is not None:
-            far = self.done + sum(self.parts.values()) if self.budget_s is None else self.pace.elapsed()
+            far = self.so_far() if self.budget_s is None else self.pace.elapsed()
             self.bar.update(self.task, completed=far, detail=self.words())
         elif time.monotonic() - self.last_line >= SECONDS_BETWEEN_LINES:
             self.last_line = time.monotonic()

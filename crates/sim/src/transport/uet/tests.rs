@@ -311,19 +311,21 @@ fn the_answer_to_a_request_tells_of_no_packet_under_way() {
     assert_eq!((sender.base_rtt, sender.expected), (base, 1));
 }
 
+/// The probe that SLEEK has planned, and when it goes.
+fn probe(sender: &mut UetSender, config: &UetConfig) -> (Time, Outgoing) {
+    let at = sender.sleek.as_ref().and_then(|sleek| sleek.deadline()).expect("a probe is planned");
+    Sender::on_timeout(sender, config, at, 0);
+    (at, Sender::beside(sender, config, at).expect("a probe"))
+}
+
 #[test]
 fn an_early_probe_is_judged_by_the_average_delay() {
     let config = UetConfig { kind: delivery::Kind::Nscc, ..sleek() };
     let (mut sender, mut receiver) = (sender(&config, 3), receiver(&config, 3));
     while send(&mut sender, &config, us(0)).is_some() {}
     answer(&mut sender, &mut receiver, &config, (0, us(10)));
-    let mut probe = || {
-        let at = sender.sleek.as_ref().and_then(|sleek| sleek.deadline()).expect("a probe is planned");
-        Sender::on_timeout(&mut sender, &config, at, 0);
-        (at, Sender::beside(&mut sender, &config, at).expect("a probe"))
-    };
-    let (_, first) = probe();
-    let (at, _) = probe();
+    let (_, first) = probe(&mut sender, &config);
+    let (at, _) = probe(&mut sender, &config);
     // The answer to the first comes late, after the second has gone: it tells no delay, and the average is none.
     let (reply, told) = answered(&mut receiver, &config, &first);
     Sender::on_answer(&mut sender, &config, at, 0, &reply, || &told);
@@ -344,13 +346,8 @@ fn an_early_probe_is_judged_by_the_average_delay_of_windows_that_keep_none() {
             let at = if psn < late { at } else { us(0) + RTT };
             Sender::on_answer(&mut sender, &config, at, 0, &answer, || &told);
         }
-        let mut probe = || {
-            let at = sender.sleek.as_ref().and_then(|sleek| sleek.deadline()).expect("a probe is planned");
-            Sender::on_timeout(&mut sender, &config, at, 0);
-            (at, Sender::beside(&mut sender, &config, at).expect("a probe"))
-        };
-        let (_, first) = probe();
-        let (at, _) = probe();
+        let (_, first) = probe(&mut sender, &config);
+        let (at, _) = probe(&mut sender, &config);
         let (reply, told) = answered(&mut receiver, &config, &first);
         Sender::on_answer(&mut sender, &config, at, 0, &reply, || &told);
         assert_eq!(send(&mut sender, &config, at).map(|(psn, _)| psn), again, "{late} late");
