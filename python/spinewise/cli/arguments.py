@@ -71,7 +71,8 @@ class Parser(argparse.ArgumentParser):
         word = words[0]
         if not word.startswith("-"):
             known = [self.shown(action) for action in self._actions if not action.option_strings]
-            return SpecError("(arguments)", word, ", ".join(known) or "options alone", self.way_out())
+            allowed = f"{', '.join(known)} and no word more" if known else "options alone"
+            return SpecError("(arguments)", word, allowed, self.way_out())
         options = [name for action in self._actions for name in action.option_strings if name.startswith("--")]
         option = word.partition("=")[0]
         return SpecError(option, "no option of this command", ", ".join(options), nearest(option, options))

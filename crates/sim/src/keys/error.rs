@@ -126,10 +126,26 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// The option whose spelling comes nearest to `word`, if one comes near.
+/// Words that people use, and what they are called here.
+const CALLED: [(&str, &str); 8] = [
+    ("workload", "cdf"),
+    ("distribution", "cdf"),
+    ("cc", "congestion_control"),
+    ("bandwidth", "host_rate_gbps"),
+    ("latency", "host_delay_ns"),
+    ("size", "size_bytes"),
+    ("parameters", "params"),
+    ("duration", "duration_us"),
+];
+
+/// The option that `word` stands for, or whose spelling comes nearest to it, if one comes near.
 pub(crate) fn nearest<'a>(word: &str, options: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.to_ascii_lowercase();
+    let called = |option: &str| CALLED.contains(&(word.as_str(), option));
     let closeness = |option: &str| {
+        if called(option) {
+            return 1.0;
+        }
         let option = option.to_ascii_lowercase();
         // Half a name (`host_rate`) and a misspelling (`hostrate_gbps`) are both near.
         let begins = if word.len() >= 3 && option.starts_with(&word) { 0.9 } else { 0.0 };
@@ -156,5 +172,6 @@ mod tests {
         assert_eq!(near("host_rate", &["host_rate_gbps", "host_delay_ns"]), Some("host_rate_gbps"));
         assert_eq!(near("ECMP", &["rps", "ecmp"]), Some("ecmp"));
         assert_eq!(near("colour", &["leaves", "spines"]), None);
+        assert_eq!(near("workload", &["load", "cdf"]), Some("cdf"), "what it is called elsewhere");
     }
 }
