@@ -55,7 +55,12 @@ def test_a_step_against_the_trend_leaves_it_in_part() -> None:
 
 @pytest.mark.parametrize(
     ("last", "expected"),
-    [([5.0, 5.5, 5.2], Status.HOLDS), ([0.4, 1.0, 0.9], Status.PARTLY), ([0.1, 0.2, 0.1], Status.FAILS)],
+    [
+        ([5.0, 5.5, 5.2], Status.HOLDS),
+        ([0.4, 1.0, 0.9], Status.OPEN),
+        ([0.1, 0.2, 0.1], Status.FAILS),
+        ([0.4, 0.8, 0.7], Status.FAILS),
+    ],
 )
 def test_a_valley_lies_below_both_ends(last: list[float], expected: Status) -> None:
     points = {1.0: [1.0, 1.5, 1.2], 2.0: [0.5, 0.9, 0.7], 3.0: last}

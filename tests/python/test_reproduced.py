@@ -79,7 +79,7 @@ def cells_of(text: str) -> list[str]:
             column = cells.index("measured")
         elif column is not None and not line.startswith("|---"):
             found += [one.replace("\\|", "|") for one in cells[column].split("<br>")]
-    return [one for one in found if one != "–" and not re.fullmatch(r"and \d+ more", one)]
+    return [one for one in found if one != "–" and not re.fullmatch(r"and \d+ more; in all [\w ,]+", one)]
 
 
 def foreign(text: str, kept: dict[str, Kept]) -> list[str]:

@@ -21,6 +21,7 @@ from spinewise.docs import prose
 from spinewise.docs.drawings import Drawing, shown_forms
 from spinewise.reproduction import evidence, files, reasons
 from spinewise.reproduction.catalogue import Catalogue, Origin, load
+from spinewise.reproduction.claims import MARKS
 from spinewise.reproduction.evidence import Kept
 from spinewise.reproduction.experiment import Effort, Experiment
 from spinewise.reproduction.reproduce import OWN_PAPERS, PAPERS_FILE, Listed, listed, load_experiment
@@ -134,9 +135,13 @@ Each statement of five papers is a check that is computed from paired runs: same
 is half a 95 % Student-t interval over seeds. An effect is *reproduced* when it is certain and at least half of what the
 paper gives (of a range: of its lower end), *in part* when it is certain but less, or at some points only, *not
 reproduced* when its sign is the other one or the claimed size is excluded, *not distinguishable* when the runs cannot
-tell, *not testable* when nothing could fail; *depends on our X* names a model that the paper does not describe. Where a
-paper leaves open how it was run, a claim has several readings: one heads the verdict, for the reason that the paper's
-page gives, and all others stand beside it.
+tell, *not testable* when nothing could fail; *depends on our X* names a model that the paper does not describe.
+
+Many statements are about several schemes, loads or metrics. One that must hold at all of them ("always", "highest", an
+order) is as good as the worst. One that gives a number or a direction for each is *in part* where some hold and some do
+not, even if many of the latter go the other way: so each row says how all comparisons came out. Where a paper leaves
+open how it was run, a claim has several readings: one heads the verdict, for the reason that the paper's page gives,
+and all others stand beside it.
 """
 
 HEADS = ("claim", "the paper states", "its number", "measured", "verdict", "readings", "command", "figure")
@@ -185,7 +190,7 @@ def whole_row(found: Book, row: Row) -> str:
     """A statement as a row of the page of all."""
     one = row.statement
     measured = row.measured if row.ruling else []
-    more = [f"and {len(measured) - MOST_LINES} more"] if len(measured) > MOST_LINES else []
+    more = rest(measured, MOST_LINES)
     texts = (
         f"[{one.id}](reproduction/{one.paper}.md#{anchor(one.id)})",
         one.text,
@@ -264,12 +269,20 @@ def claim_section(found: Book, row: Row) -> Iterator[str]:
         yield ""
 
 
+def rest(lines: Sequence[str], most: int) -> list[str]:
+    """What is said of comparisons that are not shown: how many, and how all of them came out."""
+    if len(lines) <= most:
+        return []
+    count = {mark: sum(f": {mark}: " in f": {line}" for line in lines) for mark in MARKS.values()}
+    return [f"and {len(lines) - most} more; in all {', '.join(f'{n} {mark}' for mark, n in count.items() if n)}"]
+
+
 def check_row(row: Row, check: Check) -> str:
     """A check as a row: bold if it heads the verdict."""
     part = check.claim[len(row.statement.id) :]
     reading = ", ".join(text for text in (part and f"({part})", check.reading) if text)
     lines = check.verdict.evidence if check.verdict else ()
-    more = [f"and {len(lines) - MOST_OF_A_READING} more"] if len(lines) > MOST_OF_A_READING else []
+    more = rest(lines, MOST_OF_A_READING)
     bold = "**" if check.headline else ""
     measured = "<br>".join([*lines[:MOST_OF_A_READING], *more])
     texts = (check.experiment, reading, f"{bold}{row.word_of(check)}{bold}", measured)

@@ -49,7 +49,7 @@ def healthy_fabric(numbers: Numbers) -> Finding:
     shuffle = numbers.at("all-to-all", HEALTHY)
     return Finding(
         "Where packets may come in any order and nothing is broken, spread them; how matters much less.",
-        "Every scheme that gives each packet its own path leaves hashed flows far behind, for hashed flows meet on "
+        "Turns, queues and entropy values for each packet all leave hashed flows far behind, for hashed flows meet on "
         "uplinks and are trimmed there. Switches that look at their queues are a little better than entropy values, "
         "which still meet by chance. So do turns as uet-htsim's switches take them in three tiers: the lists of "
         "uplinks differ by destination, and one counter goes through them all.",
@@ -71,7 +71,7 @@ def one_path(numbers: Numbers) -> Finding:
     return Finding(
         "Flowlets find no gap here.",
         "A flow of Ultra Ethernet is paced by its window and does not pause, so MEET as published and ARS in its "
-        "flowlet mode move next to nothing, and do no better than ECMP.",
+        "flowlet mode move next to nothing, and stay far behind what spreads packets.",
         [
             at_most(permutation, "moved", 0.001, "meet", "ars"),
             more(permutation, "imbalance", "meet", "round_robin", "bitmap"),
@@ -84,13 +84,19 @@ def one_path(numbers: Numbers) -> Finding:
 def slow_link(numbers: Numbers) -> Finding:
     """A degraded link: feedback for each value."""
     permutation, victims = numbers.at("permutation", SLOW), numbers.at("incast, victims", SLOW)
+    reduce, shuffle = numbers.at("all-reduce", SLOW), numbers.at("all-to-all", SLOW)
     return Finding(
-        "With a slow link, penalties for values beat both switches and reuse.",
+        "In a permutation with a slow link, penalties for values beat both switches and reuse.",
         "`bitmap` and `uet_mixed` skip values that met marks or trims, and so leave the slow link, down to near the "
         "part that it can carry. Taking turns and drawing go on loading it. Switches that look at their queues see a "
         "slow uplink of their own, but not the slow way down behind another switch. REPS reuses what came through "
-        "unmarked and tries drawn values for the rest, which lead over the slow link again.",
+        "unmarked and tries drawn values for the rest, which lead over the slow link again. It takes long connections: "
+        "in collective operations, and for the victims of an incast, switches that look at their queues are ahead of "
+        "the bitmap.",
         [
+            less(reduce, VALUE, "adaptive", "bitmap"),
+            less(shuffle, VALUE, "adaptive", "bitmap"),
+            less(victims, VALUE, "adaptive", "bitmap"),
             leads(permutation, "uet_mixed"),
             less(permutation, VALUE, "bitmap", "reps", "adaptive", "round_robin", "oblivious"),
             less(permutation, "faulty", "bitmap", "reps", "adaptive", "oblivious", "round_robin"),
@@ -243,7 +249,7 @@ def roce(numbers: Numbers) -> Finding:
         "A queue pair that goes back by what it missed takes a packet that overtakes another for a loss, and sprayed "
         "it sends much of what it sends again. SELB moves flows off uplinks whose queues grow, and its last leaf "
         "restores the order; ARS places new flows and flowlets by load. MEET finds too few gaps to differ from ECMP. "
-        "With selective repeat spraying costs little, and still gains nothing.",
+        "With selective repeat, too, spraying stays behind hashed flows.",
         [
             leads(lossless, "selb", "ars"),
             leads(irn, "selb", "ars"),
@@ -301,9 +307,9 @@ def elab(numbers: Numbers) -> Finding:
     return Finding(
         "ELAB's shares follow a slow link and not a dead one.",
         "ELAB gives each path a share by what it can still carry, so the slow link gets less than under REPS; known "
-        "values in place of its search help it everywhere. But a path counts as dead only after 30 ms without an "
-        "arrival, when all is over. While it learns what paths carry, it loads them unevenly, and much is trimmed on "
-        "the way up.",
+        "values in place of its search help it on a whole fabric. But a path counts as dead only after 30 ms without "
+        "an arrival, when all is over. While it learns what paths carry, it loads them unevenly, and much is trimmed "
+        "on the way up.",
         [
             less(slow, VALUE, "elab, values", "reps", "adaptive", "oblivious"),
             less(slow, "faulty", "elab, values", "reps", "adaptive"),
@@ -322,10 +328,9 @@ def large(numbers: Numbers) -> Finding:
         *(numbers.at("permutation", one, LARGE) for one in (HEALTHY, SLOW, DEAD)),
     )
     return Finding(
-        "On the larger fabric today's schemes keep their order, and those that measure every path fall back.",
+        "On the larger fabric today's schemes lose next to nothing, and those that measure every path fall back.",
         "A pair of hosts has more paths to choose from there. MEET and ELAB measure each of them, load them less "
-        "evenly than on the smaller fabric, and much is trimmed. Values of which nothing is measured but what became "
-        "of their packets lose next to nothing.",
+        "evenly than on the smaller fabric, and much is trimmed.",
         [
             *barely_slower(small, healthy, 1.05, "round_robin", "adaptive", "bitmap", "uet_mixed", "mrc", "lbsp"),
             *grown(small, healthy, 1.3, "meet, packets", "elab, values"),

@@ -156,7 +156,7 @@ def trend(measured: Measured, curve: str, metric: str, *, rising: float) -> Verd
 def bend(measured: Measured, curve: str, metric: str, *, valley: float) -> Verdict:
     """`metric` has a valley (`valley` = 1) or a peak (-1) inside: some point lies beyond both ends.
 
-    In part when it lies beyond one end for sure, and beyond the other perhaps. The point is the one whose mean is
+    It fails where no mean inside lies beyond one of the ends: the line goes one way. The point is the one whose mean is
     furthest out, and so chosen by what is then tested: a bend found by a hair may be none.
     """
     inner = measured.xs[1:-1]
@@ -164,12 +164,9 @@ def bend(measured: Measured, curve: str, metric: str, *, valley: float) -> Verdi
         return line(Status.UNTESTED, f"{named(metric)} of {curve}: fewer than three points")
     best = min(inner, key=lambda x: valley * measured.interval(curve, x, metric).mean)
     ends = (measured.xs[0], measured.xs[-1])
-    found = [above_zero(signed(step(measured, curve, metric, best, end), valley)) for end in ends]
-    status = Status.PARTLY
-    if Status.FAILS in found:
-        status = Status.FAILS
-    elif len(set(found)) == 1:
-        status = found[0]
+    rises = [signed(step(measured, curve, metric, best, end), valley) for end in ends]
+    found = [Status.FAILS if rise.mean <= 0.0 else above_zero(rise) for rise in rises]
+    status = next((status for status in WORST_FIRST if status in found), Status.HOLDS)
     texts = [step_text(measured, curve, metric, end, best) for end in ends]
     return line(status, "; ".join(texts), comparisons=len(ends))
 
@@ -279,13 +276,19 @@ def graded(verdicts: Iterable[Verdict]) -> Verdict:
     return together(status, found)
 
 
-def reduction(measured: Measured, curve: str, other: str, metric: str, x: float, *, claimed: float) -> Verdict:
+PAPERS, OURS = "paper", "asked for"
+"""Whose number an effect is compared with: the paper's, or ours where the paper says no more than a word."""
+
+
+def reduction(
+    measured: Measured, curve: str, other: str, metric: str, x: float, *, claimed: float, whose: str = PAPERS
+) -> Verdict:
     """`metric` of `curve` lies below that of `other` by a share that the paper gives as `claimed`.
 
     It holds when the difference is certain and at least `ENOUGH` of what is claimed, in part when it is certain but
     less. It fails when `curve` is higher for sure, or an effect of that size is excluded; else it cannot be told.
     """
-    return effect(measured, curve, other, metric, x, claimed=-claimed)
+    return effect(measured, curve, other, metric, x, claimed=-claimed, whose=whose)
 
 
 def increase(measured: Measured, curve: str, other: str, metric: str, x: float, *, claimed: float) -> Verdict:
@@ -293,7 +296,9 @@ def increase(measured: Measured, curve: str, other: str, metric: str, x: float, 
     return effect(measured, curve, other, metric, x, claimed=claimed)
 
 
-def effect(measured: Measured, curve: str, other: str, metric: str, x: float, *, claimed: float) -> Verdict:
+def effect(
+    measured: Measured, curve: str, other: str, metric: str, x: float, *, claimed: float, whose: str = PAPERS
+) -> Verdict:
     """A relative difference that the paper gives with its sign; see `reduction`."""
     its = measured.interval(other, x, metric).mean
     change = signed(measured.difference(curve, other, x, metric), claimed)
@@ -304,7 +309,7 @@ def effect(measured: Measured, curve: str, other: str, metric: str, x: float, *,
         status = Status.FAILS if change.n >= 2 and change.high < enough else unsure(change)
     alike = "" if change.excludes_zero else ", not distinguishable at this size"
     text = comparison(measured, curve, other, metric, x)
-    return line(status, f"{text}; paper {100 * claimed:+.0f} %{alike}")
+    return line(status, f"{text}; {whose} {100 * claimed:+.0f} %{alike}")
 
 
 def exceeds(measured: Measured, curve: str, other: str, metric: str, x: float, *, by: float) -> Verdict:
@@ -353,6 +358,18 @@ def alike(measured: Measured, curve: str, other: str, metric: str, x: float, *, 
     elif change.n >= 2 and (change.low > bound or change.high < -bound):
         status = Status.FAILS
     return line(status, f"{comparison(measured, curve, other, metric, x)}, within ±{100 * within:g} %")
+
+
+def no_worse(measured: Measured, curve: str, other: str, metric: str, x: float, *, within: float) -> Verdict:
+    """`metric` of `curve` does not lie above that of `other` by more than a share."""
+    change = measured.difference(curve, other, x, metric)
+    bound = within * measured.interval(other, x, metric).mean
+    status = unsure(change)
+    if change.n >= 2 and change.high <= bound:
+        status = Status.HOLDS
+    elif change.n >= 2 and change.low > bound:
+        status = Status.FAILS
+    return line(status, f"{comparison(measured, curve, other, metric, x)}, above it by {100 * within:g} % at most")
 
 
 def in_each(readings: Iterable[str], statements: Sequence[Claim], *, headline: Sequence[str]) -> tuple[Claim, ...]:

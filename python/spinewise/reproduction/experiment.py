@@ -310,6 +310,11 @@ class Measured:
         change = stats.relative_difference(*self.pairs((curve, x, metric), (other, x, metric)))
         return stats.Interval(1.0 + change.mean, change.half, change.n)
 
+    def seeds_drawn(self, metric: str) -> int:
+        """Of how many seeds a line of this metric was kept."""
+        lines = ((m.run.seed, m.values.get(metric)) for m in self.measurements)
+        return len({seed for seed, line in lines if isinstance(line, Timeline) and len(line.time_s)})
+
     def timeline(self, curve: str, metric: str, x: float | None = None) -> Timeline:
         """Mean over seeds of a timeline, on the time grid that all seeds share; NaN does not count."""
         lines = [

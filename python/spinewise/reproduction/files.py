@@ -71,7 +71,9 @@ def drawn(panel: Panel, measured: Measured) -> plot.Panel:
         curves = [replace(curve, x=[float(place)] * len(curve.x)) for place, curve in enumerate(curves)]
         overloaded = set()
     return plot.Panel(
-        title=f"Fig. {panel.figure}: {panel.title}" if panel.figure[:1].isdigit() else panel.title,
+        title=f"{'Figs.' if ' and ' in panel.figure else 'Fig.'} {panel.figure}: {panel.title}"
+        if panel.figure[:1].isdigit()
+        else panel.title,
         x_label=panel.x_label,
         y_label=panel.y_label,
         curves=curves,
@@ -111,7 +113,10 @@ def caption(done: Reproduction, measured: Measured) -> str:
     kinds = {panel.timeline for panel in done.experiment.panels}
     timelines = kinds == {True}
     lines = "lines" if timelines else "lines without bars"
-    shown = {False: "bars: 95 % Student-t intervals over seeds", True: f"{lines}: means over seeds"}
+    drawn = [measured.seeds_drawn(panel.metric) for panel in done.experiment.panels if panel.timeline]
+    of_all = "means over seeds" if max(drawn, default=0) > 1 else "seed 1 alone"
+    some = ", but of seed 1 alone where a panel says one seed" if 1 in drawn and max(drawn) > 1 else ""
+    shown = {False: "bars: 95 % Student-t intervals over seeds", True: f"{lines}: {of_all}{some}"}
     text = (
         f"{done.experiment.setup}. {seeds} seeds, the same traffic for every scheme;"
         f" {'; '.join(shown[kind] for kind in sorted(kinds))} ({done.effort.value} effort)."

@@ -134,9 +134,9 @@ STATEMENTS = (
 def panels(name: str) -> tuple[Panel, ...]:
     """The paper's two figures have one axis here."""
     return (
-        Panel("6a", "p999_s", "99.9th percentile of completion", "", "ms", 1e3, name, words=WORDS),
-        Panel("6a", "mean_s", "mean completion", "", "ms", 1e3, name, words=WORDS),
-        shapes.share("7b", "out_of_order", "packets out of order", "", of="packets", variant=name, words=WORDS),
+        Panel("6a and 7b", "p999_s", "99.9th percentile of completion", "", "ms", 1e3, name, words=WORDS),
+        Panel("6a and 7b", "mean_s", "mean completion", "", "ms", 1e3, name, words=WORDS),
+        shapes.share("beside", "out_of_order", "packets out of order", "", of="packets", variant=name, words=WORDS),
     )
 
 

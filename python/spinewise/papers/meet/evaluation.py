@@ -140,10 +140,11 @@ def below(
     measured: Measured,
     *,
     xs: Sequence[float] = (),
+    whose: str = claims.PAPERS,
 ) -> Verdict:
     """`curve` below each of the others by the share the paper gives, at every load."""
     return claims.graded(
-        claims.reduction(measured, curve, other, metric, x, claimed=claimed)
+        claims.reduction(measured, curve, other, metric, x, claimed=claimed, whose=whose)
         for metric in metrics
         for other in others
         for x in at(measured, (curve, other), xs)
@@ -207,6 +208,17 @@ def like(
     """`curve` within a share of another at every load."""
     return claims.graded(
         claims.alike(measured, curve, other, metric, x, within=within)
+        for metric in metrics
+        for x in at(measured, (curve, other), xs)
+    )
+
+
+def no_worse(
+    curve: str, other: str, metrics: Sequence[str], measured: Measured, *, xs: Sequence[float] = ()
+) -> Verdict:
+    """`curve` not above another at any load, by more than what counts as alike."""
+    return claims.combined(
+        claims.no_worse(measured, curve, other, metric, x, within=SIMILAR)
         for metric in metrics
         for x in at(measured, (curve, other), xs)
     )
@@ -286,6 +298,14 @@ class Statement:
 ONLY_TO_COMPLETION = (TO_COMPLETION,)
 
 
+AT_LEAST_AS_GOOD = Statement(
+    "C2-42",
+    "abcd",
+    "MEET not behind Hermes (by 5 % at most)",
+    partial(no_worse, "MEET", "Hermes", tuple(WORDS)),
+)
+
+
 def under_rack(statement: Statement) -> Statement:
     """The statement on DRILL alone where the sender is not misled by reordering."""
     return replace(statement, forms=(RACK,))
@@ -310,6 +330,20 @@ def counts(part: Measured) -> list[str]:
         text += f"; worst leaf asked for up to {wire:.2f} of what it has"
         found.append(text + (f"; {over} of {len(of)} overloaded" if over else ""))
     return found
+
+
+def loads_of(plan: Plan) -> str:
+    """The loads of a full effort, in words."""
+    whole = set(plan.loads) == set(PAPER_LOADS)
+    every = "the paper's nine loads" if whole else f"{len(plan.loads)} of the paper's nine loads, {listed(plan.loads)},"
+    if list(plan.beside_loads) == list(plan.loads):
+        return f"{every} and {plan.seeds} seeds"
+    return f"{every} and {plan.seeds} seeds, and has the proxy probe at {listed(plan.beside_loads)} alone"
+
+
+def listed(loads: Sequence[float]) -> str:
+    """Loads as a list."""
+    return ", ".join(f"{load:g}" for load in loads)
 
 
 def experiment(
@@ -343,7 +377,7 @@ def experiment(
         ),
         assumptions=fabric.ASSUMPTIONS,
         notes=(
-            f"Full effort has the proxy probe at {', '.join(f'{load:g}' for load in plan.beside_loads)} alone;"
+            f"Full effort has {loads_of(plan)};"
             f" `--whole` has the paper's nine loads and 10 seeds of both, {plan.whole_us / 1e3:g} ms of arrivals.",
             "Reductions hold when certain and at least half of what the paper gives (of a range: its lower end), and"
             " hold in part when smaller; an effect of half the size that is excluded does not hold.",

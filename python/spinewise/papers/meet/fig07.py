@@ -28,15 +28,17 @@ PLAN = evaluation.Plan(
 
 
 def slightly_worse(measured: Measured) -> Verdict:
-    """MEET's small flows take longer than CONGA's at 90 %, and not much longer."""
+    """MEET's small flows take longer than CONGA's at 90 %, not much, and at no other load; in part if at others too."""
     if HIGHEST not in measured.xs:
         return claims.line(Status.UNTESTED, f"no runs at {100 * HIGHEST:g} %")
-    return claims.combined(
+    there = claims.combined(
         [
             claims.higher(measured, "MEET", ["CONGA"], SMALL, [HIGHEST]),
             claims.alike(measured, "MEET", "CONGA", SMALL, HIGHEST, within=SLIGHT),
         ]
     )
+    elsewhere = evaluation.no_worse("MEET", "CONGA", [SMALL], measured, xs=[x for x in measured.xs if x != HIGHEST])
+    return claims.graded([there, elsewhere])
 
 
 def better_elsewhere(measured: Measured) -> Verdict:
@@ -52,7 +54,7 @@ EXPERIMENT = evaluation.experiment(
         Statement(
             "C2-15",
             "a",
-            "small, 90 %: MEET slightly worse than CONGA (by 10 % at most)",
+            "small: MEET slightly worse than CONGA at 90 % (by 10 % at most), elsewhere not (by more than 5 %)",
             slightly_worse,
             evaluation.ONLY_TO_COMPLETION,
         ),

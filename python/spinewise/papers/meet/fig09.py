@@ -66,5 +66,6 @@ EXPERIMENT = evaluation.experiment(
             "p99: MEET better than Hermes above 40 %",
             partial(always_ahead, "MEET", ["Hermes"], [P99], xs=ABOVE_40),
         ),
+        evaluation.AT_LEAST_AS_GOOD,
     ),
 )

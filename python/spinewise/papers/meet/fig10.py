@@ -7,6 +7,7 @@ from functools import partial
 from spinewise.papers.meet import evaluation
 from spinewise.papers.meet.evaluation import Statement, all_ahead, below, up_to
 from spinewise.papers.meet.fabric import HERMES_CODE, RACK, TO_COMPLETION, UNSTOPPED
+from spinewise.reproduction import claims
 
 SMALL, LARGE, MEAN, P99 = evaluation.WORDS
 
@@ -58,7 +59,8 @@ EXPERIMENT = evaluation.experiment(
             "C2-37",
             "bcd",
             "large, average, p99: MEET far better than these (at least the 20 % against Hermes)",
-            partial(below, "MEET", ("CONGA", *evaluation.REST), [LARGE, MEAN, P99], 0.20),
+            partial(below, "MEET", ("CONGA", *evaluation.REST), [LARGE, MEAN, P99], 0.20, whose=claims.OURS),
         ),
+        evaluation.AT_LEAST_AS_GOOD,
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from spinewise.papers.meet import evaluation
-from spinewise.papers.meet.evaluation import Statement, ahead, below, with_thirds
+from spinewise.papers.meet.evaluation import Statement, ahead, below, no_worse, with_thirds
 
 PLAN = evaluation.Plan(
     number="11",
@@ -38,6 +38,12 @@ EXPERIMENT = evaluation.experiment(
             "abcd",
             "CONGA 25 % better than MEET, at every size",
             with_thirds(partial(below, "CONGA", ["MEET"], evaluation.TINY_FCT, 0.25)),
+        ),
+        Statement(
+            "C2-42",
+            "abcd",
+            "MEET not behind Hermes (by 5 % at most), at every size",
+            partial(no_worse, "MEET", "Hermes", evaluation.TINY_FCT),
         ),
     ),
     notes=(evaluation.TINY_NOTE,),
