@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import partial
 
 from spinewise.papers.selb import fabric
+from spinewise.papers.selb.evaluation import extent
 from spinewise.papers.selb.measure.figures import measure
 from spinewise.reproduction import claims, shapes
 from spinewise.reproduction.experiment import Claim, Effort, Experiment, Measured, Panel, Run, Status, Verdict
@@ -23,14 +24,15 @@ LOADS = (0.4, 0.8)
 
 def runs(effort: Effort) -> list[Run]:
     """Both at both loads, and ECMP, which the limited one comes close to."""
-    duration = effort.choose(full=3000.0, quick=500.0)
-    return [
-        Run(variant.label, load, seed, variant.apply(of(mode, load, duration)), mode)
-        for mode in fabric.MODES
-        for load in LOADS
-        for seed in range(1, 1 + effort.choose(full=5, quick=3))
-        for variant in parse_list(SCHEMES)
-    ]
+    found = []
+    for mode in fabric.MODES:
+        for load in LOADS:
+            duration, seeds = extent(load, effort)
+            for seed in range(1, 1 + seeds):
+                for variant in parse_list(SCHEMES):
+                    made = variant.apply(of(mode, load, duration))
+                    found.append(Run(variant.label, load, seed, made, mode))
+    return found
 
 
 def of(mode: str, load: float, duration_us: float) -> Spec:
@@ -87,7 +89,7 @@ EXPERIMENT = Experiment(
     id="selb-2",
     figures=("2a", "2b"),
     title="SELB Fig. 2: ConWeave with 8 reorder queues per port and without a limit",
-    setup="8x8 leaf-spine, 128 hosts, 2:1, 100 Gbps, 1 µs; AliStorage, 3 ms of arrivals (quick: 0.5 ms)",
+    setup="8x8 leaf-spine, 128 hosts, 2:1, 100 Gbps, 1 µs; AliStorage; 3 ms of arrivals, at 0.8 10 ms (quick: 0.4 ms)",
     runs=runs,
     measure=measure,
     panels=tuple(panel for mode in fabric.MODES for panel in panels(mode)),
