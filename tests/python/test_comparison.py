@@ -73,6 +73,15 @@ def test_unfinished_flows_are_counted_and_shown() -> None:
     assert math.isnan(found.interval("a", 0.3, "long", "fct_s.mean").mean)
 
 
+def test_a_best_scheme_that_left_more_flows_behind_is_no_plain_winner() -> None:
+    short = {"size_bytes": [10, 20]}
+    cells = [cell("a", 0.3, seed, 10.0, finished=[True, False], **short) for seed in (1, 2)]
+    cells += [cell("b", 0.3, seed, 11.0, **short) for seed in (1, 2)]
+    found = Comparison({"name": "x"}, parse_list("a,b"), [0.3], [1, 2], cells)
+    assert "but a left 2 flows unfinished, which are in no mean here; b none" in " ".join(printed(found).split())
+    assert "left" not in printed(comparison())
+
+
 def test_different_traffic_is_reported() -> None:
     found = comparison()
     assert found.paired
@@ -129,6 +138,7 @@ def test_the_plan_takes_what_is_not_given_from_the_spec() -> None:
         ({"schemes": "a"}, "compare.schemes"),
         ({"schemes": ["a"], "loads": ["x"]}, "--loads"),
         ({"schemes": ["a"], "loads": [0]}, "--loads"),
+        ({"schemes": ["a"], "loads": [0.5, 0.5]}, "--loads"),
         ({"schemes": ["a"], "seeds": 0}, "--seeds"),
         ({"schemes": ["a"], "seeds": [1, 1]}, "--seeds"),
         ({"schemes": ["a"], "seeds": True}, "compare.seeds"),

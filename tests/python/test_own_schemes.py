@@ -440,6 +440,16 @@ def test_compare_takes_classes_and_variants_of_them() -> None:
         sw.compare(SMALL, ["ecmp", POWER_OF_TWO, other], seeds=1)
 
 
+def test_a_scheme_that_leaves_with_words_is_no_success(
+    tmp_path: Path, tiny: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine = tmp_path / "mine.py"
+    mine.write_text("import sys\n\nsys.exit('no licence')\n")
+    assert main(["run", str(tiny), "--scheme-file", f"{mine}:Mine", "--out", str(tmp_path / "run")]) == 2
+    assert "no licence" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
 def test_the_command_line_runs_a_file(tmp_path: Path, tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
     mine = f"{EXAMPLES / 'power_of_two.py'}:PowerOfTwo"
     assert main(["run", str(tiny), "--scheme-file", mine, "--out", str(tmp_path / "run")]) == 0

@@ -126,7 +126,7 @@ impl Line {
             Pace::Uneven(uneven) => {
                 let mut serializer = uneven.serializer;
                 serializer.set_rate(self.rate(now));
-                serializer.send(bytes as u32, now > self.busy_until)
+                serializer.stretch(bytes, now > self.busy_until)
             }
         }
     }
@@ -232,6 +232,22 @@ impl Serializer {
             Serializer::Ns3 { rate } => Span::from_ns(ns3_nanoseconds(u64::from(bytes), *rate)),
         }
     }
+
+    /// Time to send `bytes` as if they were one packet, however many.
+    fn stretch(&self, bytes: u64, fresh: bool) -> Span {
+        let work = u128::from(bytes) * u128::from(PS_BITS);
+        match self {
+            Serializer::Carried { rate, remainder } => {
+                let carried = if fresh { 0 } else { *remainder };
+                Span(((work + u128::from(carried)) / u128::from(*rate)) as u64)
+            }
+            Serializer::Floored { rate, ps_per_byte } => {
+                let time = ps_per_byte.map_or_else(|| (work / u128::from(*rate)) as u64, |ps| bytes * ps);
+                Span(time - time % 1000)
+            }
+            Serializer::Ns3 { rate } => Span::from_ns(ns3_nanoseconds(bytes, *rate)),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -248,6 +264,14 @@ mod tests {
             line.send(start, bytes, &mut wires).since(start).0
         };
         packets.iter().map(&mut time).collect()
+    }
+
+    #[test]
+    fn a_long_queue_takes_as_long_as_its_bytes() {
+        for (clock, takes) in [(Clock::Exact, 13_333_333_333_333), (Clock::Floor1Ns, 13_333_333_333_000)] {
+            let line = Line::new(clock, (3_000_000_000, Span::ZERO), LinkId::new(0), None);
+            assert_eq!(line.would_take(Time::ZERO, 5_000_000_000), Span(takes), "{clock:?}");
+        }
     }
 
     #[test]

@@ -96,6 +96,7 @@ impl Setup {
         let Offer { list, waits, loads, warnings } = traffic(spec, &topology, (room, &go_on))?;
         warden.check()?;
         check_reachable(&spec.traffic, &list, &topology)?;
+        check_lengths(spec, &list)?;
         // Such a scheme is never under one at the hosts.
         if spec.scheme.chosen().entry().in_trees {
             topology.route_as_wired(&go_on);
@@ -387,6 +388,19 @@ fn check_reachable(traffic: &[TrafficEntry], list: &[Listed], topology: &Topolog
         }
     }
     Ok(())
+}
+
+/// The transport must be able to number the packets of each flow.
+fn check_lengths(spec: &Spec, list: &[Listed]) -> Result<(), SpecError> {
+    let most = spec.transport.most_bytes();
+    let Some((flow, _)) = list.iter().find(|(flow, udp)| udp.is_none() && flow.size > most) else { return Ok(()) };
+    let entry = usize::from(flow.entry);
+    let error = SpecError::said(
+        format!("traffic[{entry}]"),
+        format!("a flow of {} bytes", flow.size),
+        format!("flows of at most {most} bytes: this transport numbers no more packets of transport.mss_bytes"),
+    );
+    Err(error.of_entry(entry, &spec.traffic[entry].name, spec.traffic.len()))
 }
 
 /// Seats the schemes: one in the fabric, and one at the hosts if the spec names a host scheme.

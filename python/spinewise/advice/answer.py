@@ -193,7 +193,7 @@ class Effort:
     """What the answer cost.
 
     Attributes:
-        runs: made now; stored: those that the store had.
+        runs: made now; stored: those that were there already, in the store or of another variant.
         grid: runs that it would take to run every scheme on every seed and in every case.
         seconds: wall time.
         budget_s: what was allowed.

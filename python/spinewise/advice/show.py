@@ -254,7 +254,7 @@ def untried(advice: Advice) -> list[str]:
 def effort(advice: Advice) -> str:
     """What it cost."""
     spent = advice.effort
-    there = f" and {spent.stored:,} from the store" if spent.stored else ""
+    there = f" and {spent.stored:,} that were there already" if spent.stored else ""
     share = units.percent((spent.runs + spent.stored) / max(spent.grid, 1))
     took = f"{spent.runs:,} runs{there} in {units.clock(spent.seconds)} of {units.clock(spent.budget_s)}"
     return f"{took}; all schemes on all seeds and in all cases are {spent.grid:,} runs, of which this is {share}"

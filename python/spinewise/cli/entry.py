@@ -68,7 +68,10 @@ def asks_for_json(words: Sequence[str]) -> bool:
 
 def leave(left: SystemExit, args: argparse.Namespace) -> int:
     """The exit code when a command was left before its end: after --help, or terminated."""
-    code = left.code if isinstance(left.code, int) else 0
+    code = left.code if isinstance(left.code, int) else exits.BAD_INPUT if left.code else 0
+    if left.code and not isinstance(left.code, int):
+        # As Python does: a scheme of the user's may leave with words.
+        streams.complain(f"spinewise: left with: {left.code}")
     if code == exits.TERMINATED:
         streams.complain(f"spinewise: terminated; {written()}")
     try:

@@ -48,7 +48,25 @@ def lines(comparison: Comparison, found: Verdict) -> list[str]:
             everyone = len(found.ties) == len(comparison.labels) - 1
             who = "any other" if everyone else ", ".join(found.ties)
             lines.append(f"not told apart from {who}; first on {found.first_on} of {len(comparison.seeds)} seeds")
+    lines += left_open(comparison, found)
     return [*lines, *told("why", found.why), *told("price", found.price), *unexplained(found)]
+
+
+def left_open(comparison: Comparison, found: Verdict) -> list[str]:
+    """That the best one has left more flows unfinished than others: those are in no mean."""
+    asked = found.question
+
+    def count(label: str) -> int:
+        return comparison.unfinished(label, found.load, asked.size_class, asked.entry)
+
+    if found.best is None:
+        return []
+    own, least = count(found.best), min(map(count, comparison.labels))
+    if own <= least:
+        return []
+    fewest = next(label for label in comparison.labels if count(label) == least)
+    flows = "flow" if own == 1 else "flows"
+    return [f"but {found.best} left {own:,} {flows} unfinished, which are in no mean here; {fewest} {least or 'none'}"]
 
 
 def spread(found: Verdict) -> str:

@@ -158,10 +158,13 @@ class Plan:
         if schemes is None:
             raise SpecError("--schemes", "(nothing)", "two or more schemes, such as ecmp,rps,pdlb")
         loads = loads if loads is not None else table.get("loads")
+        checked = [check_load(load) for load in listed([] if loads is None else loads, "--loads", LOADS)]
+        if len(set(checked)) < len(checked):
+            raise SpecError("--loads", ", ".join(f"{load:g}" for load in checked), "loads that differ")
         return cls(
             spec,
             parse_list(schemes, own),
-            [check_load(load) for load in listed([] if loads is None else loads, "--loads", LOADS)] or [None],
+            [*checked] or [None],
             seed_list(seeds if seeds is not None else table.get("seeds"), spec),
         )
 

@@ -52,7 +52,7 @@ class Facts:
     """What happened in a run, or on average in several; counts of packets are of all flows but UDP, a run.
 
     Attributes:
-        drops: packets dropped at full queues, control and UDP included.
+        drops: packets dropped at full queues and where no way was left, control and UDP included.
         trims: packets trimmed at full queues; NaN where switches do not trim.
         marks: data packets that arrived marked CE.
         timeouts: retransmission timeouts.

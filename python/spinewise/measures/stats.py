@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +35,8 @@ def percentile(values: Floats, p: float, method: Method = "nearest_rank") -> flo
 def percentiles(values: Floats, ps: Sequence[float], method: Method = "nearest_rank") -> list[float]:
     """Several quantiles with one sort; see `percentile`."""
     shares = np.asarray(ps, dtype=np.float64)
+    if method not in get_args(Method):
+        raise ValueError(f"a method is one of {', '.join(get_args(Method))}, not {method!r}")
     if not ((shares >= 0.0) & (shares <= 1.0)).all():
         raise ValueError(f"quantiles lie between 0 and 1, not {list(ps)}")
     ordered = np.sort(np.asarray(values, dtype=np.float64))

@@ -99,7 +99,7 @@ def lost(summary: Summary) -> Answer:
         by_tier = ", ".join(f"{one['tier']} {one['trimmed']:,}" for one in trims)
         gone = sum(one["headers_lost"] for one in trims)
         more.append(f"trimmed: {by_tier}; headers lost: {gone:,}")
-    return Answer("packets dropped at full queues", units.count(facts.drops), tuple(more))
+    return Answer("packets dropped: full queues, or no way left", units.count(facts.drops), tuple(more))
 
 
 def warnings(summary: Summary) -> list[Item]:

@@ -87,7 +87,8 @@ def notes(study: Study) -> list[str]:
         f"goodput lost: bytes not received from {plan.first_us / 1000:g} ms to {last}, of those that arrive meanwhile"
         " without the faults.",
         f"95 % after: from the first fault until goodput is {100 * SHARE:g} % of that without faults for good.",
-        "gone: packets lost to the fault; dropped: at full queues; no way: no port was left; means over seeds.",
+        "gone: packets lost to the fault; dropped: at full queues or without a way; no way: these alone;"
+        " means over seeds.",
         "vs none: paired difference to the runs without faults"
         + (", in (brackets) when its 95 % interval includes zero." if seeds > 1 else "; one seed: no interval."),
         f"{seeds} seed{'s' * (seeds != 1)}, the same traffic with and without the faults.",

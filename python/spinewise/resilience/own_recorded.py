@@ -22,7 +22,7 @@ class Recording:
         p99_s: 99th percentile of the completion times of each traffic entry, in seconds; "all" is all traffic.
         unfinished: flows of each entry that did not finish.
         lost: packets lost on links, and in switches that died.
-        dropped: packets dropped at full queues.
+        dropped: packets dropped at full queues and where no way was left.
         unroutable: packets no port was left for.
         timeouts: retransmission timeouts.
         outcome_hash: the engine's hash of everything that happened.

@@ -20,7 +20,7 @@ class Recording:
         p999_s: 99.9th percentile of the completion times of flows that finished.
         flows: all flows.
         lost: packets lost on links, and in switches that died.
-        dropped: packets dropped at full queues.
+        dropped: packets dropped at full queues and where no way was left.
         unroutable: packets no port was left for.
         cut_off: unfinished flows whose hosts had no path.
         out_of_time: other unfinished flows.

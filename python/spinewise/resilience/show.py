@@ -117,7 +117,8 @@ def notes(study: Study) -> list[str]:
         " never: not before the repair.",
         "p99.9: of completion times; vs none: against the run without the fault"
         + (", in (brackets) when the interval of the difference includes zero." if seeds > 1 else "."),
-        "gone: packets lost to the fault; dropped: at full queues; open: unfinished flows, cut off or late.",
+        "gone: packets lost to the fault; dropped: at full queues or without a way;"
+        " open: unfinished flows, cut off or late.",
     ]
     lines += [f"{fault.name}: {fault.about}." for fault in plan.faults]
     for fabric in plan.fabrics:

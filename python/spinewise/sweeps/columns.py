@@ -134,7 +134,7 @@ OFFERED = (
 )
 
 MEANINGS_OF_FACTS = {
-    "drops": "packets dropped at full queues, control and UDP included",
+    "drops": "packets dropped at full queues and where no way was left, control and UDP included",
     "trims": "packets trimmed at full queues; null where switches do not trim",
     "marks": "data packets that arrived marked CE",
     "timeouts": "retransmission timeouts",

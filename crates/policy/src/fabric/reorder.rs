@@ -194,6 +194,7 @@ impl Rules {
         let mut joins = None;
         match row.age(header) {
             Age::Older => return Verdict::Forward,
+            Age::Present if header.tx.since(row.seen) > 0 => row.seen = header.tx,
             Age::Present => {}
             Age::Newer => {
                 let before = *row;

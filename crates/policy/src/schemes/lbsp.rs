@@ -379,7 +379,11 @@ impl Lbsp {
 
     /// Computes the rows of these addresses anew, and tells the leaves below what changes for them.
     fn bring_up_to_date(&self, cx: &mut Cx<'_, Self>, tree: &Tree, (first, last): (u32, u32)) {
-        let place = Place { tree: *tree, switch: cx.view.switch, groups: self.bits.map(|bits| 1 << bits) };
+        let switch = cx.view.switch;
+        // It knows its own links however many failures elsewhere it has heard of.
+        let gone = (0u16..).zip(&*cx.ports).filter(|(_, link)| link.gone);
+        let own = gone.filter_map(|(port, _)| tree.uplink(switch, port)).fold(0, |dead, link| dead | 1 << link);
+        let place = Place { tree: *tree, switch, groups: self.bits.map(|bits| 1 << bits), own };
         for leaf in first / tree.hosts_per_leaf..=last / tree.hosts_per_leaf {
             // All leaves are met from the start, in order.
             let (row, _) = cx.peers.at(leaf as usize);

@@ -17,6 +17,7 @@
 //! Departures:
 //! - A switch learns the members towards a leaf as its routes show them. One that is first seen later takes buckets of all
 //!   others, as does every new member.
+//! - Links to switches beyond the first 1024 of a switch are no members; their buckets are spread anew.
 //! - Buckets move at once. Linux (`ip nexthop ... type resilient`) waits until they have been idle.
 
 use crate::{
@@ -31,30 +32,30 @@ crate::params! {
     }
 }
 
-/// Most ports that are told apart.
+/// Most links between switches that are told apart.
 const MOST: usize = 1024;
 
-/// Row per leaf: the ports that have ever led there, a bit each.
+/// Row per leaf: the links to switches that have ever led there, a bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Members {
-    ports: [u64; MOST / 64],
+    links: [u64; MOST / 64],
 }
 
 impl Members {
-    fn learn(&mut self, port: u16) {
-        if let Some(word) = self.ports.get_mut(usize::from(port) / 64) {
-            *word |= 1 << (port % 64);
+    fn learn(&mut self, link: u16) {
+        if let Some(word) = self.links.get_mut(usize::from(link) / 64) {
+            *word |= 1 << (link % 64);
         }
     }
 
     fn len(&self) -> u32 {
-        self.ports.iter().map(|word| word.count_ones()).sum()
+        self.links.iter().map(|word| word.count_ones()).sum()
     }
 
     /// The `n`-th member, by number.
     fn nth(&self, n: u32) -> Option<u16> {
         let mut left = n;
-        for (at, &word) in (0u16..).zip(&self.ports) {
+        for (at, &word) in (0u16..).zip(&self.links) {
             let here = word.count_ones();
             if left < here {
                 let word = (0..left).fold(word, |word, _| word & (word - 1));
@@ -110,12 +111,12 @@ impl Policy for Resilient {
 
     #[inline]
     fn pick(&self, cx: &mut Cx<'_, Self>, _: &mut (), packet: &Packet, _: &mut ()) -> Way {
-        let candidates = cx.view.candidates;
+        let (candidates, hosts) = (cx.view.candidates, cx.view.host_ports);
         let members = cx.peers.current().0;
-        candidates.iter().for_each(|&port| members.learn(port));
+        candidates.iter().for_each(|&port| members.learn(port - hosts));
         let bucket = packet.spread(cx.view.salt, self.buckets);
         let member = members.nth(bucket % members.len().max(1));
-        let way = member.and_then(|member| candidates.iter().position(|&port| port == member));
+        let way = member.and_then(|member| candidates.iter().position(|&port| port - hosts == member));
         Way(way.unwrap_or_else(|| moved(bucket, cx.view.salt, candidates.len() as u32) as usize) as u16)
     }
 }

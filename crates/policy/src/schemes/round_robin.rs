@@ -65,9 +65,14 @@ crate::params! {
     }
 }
 
-/// Row per destination: its list where each has one, four bits a place; 0: there is none yet.
+/// Row per destination: its list where each has one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Own(u64);
+pub struct Own {
+    /// Four bits a place.
+    order: u64,
+    /// Places; 0: there is no list yet.
+    len: u8,
+}
 
 /// Most uplinks of such a list.
 const MOST: usize = 16;
@@ -77,12 +82,12 @@ impl Own {
     fn shuffled(n: usize, rng: &mut Rng) -> Own {
         let mut order: [u8; MOST] = core::array::from_fn(|at| at as u8);
         shuffle(&mut order[..n], rng);
-        Own(order[..n].iter().rev().fold(0, |packed, &way| packed << 4 | u64::from(way)))
+        Own { order: order[..n].iter().rev().fold(0, |packed, &way| packed << 4 | u64::from(way)), len: n as u8 }
     }
 
     /// The uplink at a place.
     const fn at(self, place: u16) -> u16 {
-        (self.0 >> (4 * place) & 15) as u16
+        (self.order >> (4 * place) & 15) as u16
     }
 }
 
@@ -97,8 +102,8 @@ pub struct Place {
 pub struct Turn {
     /// Places in the list; 0: there is none yet.
     len: u16,
-    /// The next place.
-    at: u16,
+    /// The next place; of lists of destinations, packets since the last round of all lists began.
+    at: u32,
     /// Rounds since it was shuffled.
     rounds: u16,
 }
@@ -202,14 +207,15 @@ impl RoundRobin {
     /// The next of `n` uplinks of a destination's own list. The one whose packet begins a round has its list shuffled.
     #[inline]
     fn next_of(&self, own: &mut Own, turn: &mut Turn, n: usize, rng: &mut Rng) -> u16 {
-        let ends = usize::from(turn.at) >= n * usize::from(self.reshuffle.max(1));
+        let ends = turn.at >= n as u32 * u32::from(self.reshuffle.max(1));
         if ends {
             turn.at = 0;
         }
-        if own.0 == 0 || ends && self.reshuffle > 0 {
+        // Where routes have changed the list is of other uplinks.
+        if usize::from(own.len) != n || ends && self.reshuffle > 0 {
             *own = Own::shuffled(n, rng);
         }
-        let way = own.at(turn.at % n as u16);
+        let way = own.at((turn.at % n as u32) as u16);
         turn.at += 1;
         way
     }
@@ -217,9 +223,9 @@ impl RoundRobin {
     /// The next port of the list.
     #[inline]
     fn next(&self, turn: &mut Turn, list: &mut [Place], rng: &mut Rng) -> u16 {
-        let port = list[usize::from(turn.at)].port;
+        let port = list[turn.at as usize].port;
         turn.at += 1;
-        if turn.at == turn.len {
+        if turn.at == u32::from(turn.len) {
             (turn.at, turn.rounds) = (0, turn.rounds.wrapping_add(1));
             if turn.rounds == self.reshuffle {
                 turn.rounds = 0;
@@ -270,8 +276,19 @@ mod tests {
             let list = &mut lists[packet % 2];
             let before = *list;
             let way = rule.next_of(list, &mut turn, 4, &mut rng);
-            assert_eq!((turn.at, way), ((packet % 4 + 1) as u16, list.at((packet % 4) as u16)));
-            assert!(packet % 4 == 0 || before.0 == 0 || before == *list, "shuffled as a round begins");
+            assert_eq!((turn.at, way), ((packet % 4 + 1) as u32, list.at((packet % 4) as u16)));
+            assert!(packet % 4 == 0 || before.len == 0 || before == *list, "shuffled as a round begins");
+        }
+    }
+
+    #[test]
+    fn a_list_is_for_the_uplinks_there_are() {
+        let (mut rng, mut turn, mut list) = (Rng::stream(1, "test", 0), Turn::default(), Own::default());
+        let rule = RoundRobin { tiers: Tiers::All, reshuffle: 0, least: 128, lists: Lists::Destination };
+        for n in [3, 4, 2] {
+            let mut sent = [0; 4];
+            (0..12).for_each(|_| sent[usize::from(rule.next_of(&mut list, &mut turn, n, &mut rng))] += 1);
+            assert!(sent[..n].iter().all(|&packets| packets == 12 / n), "{n} uplinks: {sent:?}");
         }
     }
 }

@@ -66,6 +66,8 @@ pub struct Share {
     pub weight: u32,
     /// Entries of this way and of those before it.
     pub upto: u32,
+    /// The port it was worked out for.
+    pub port: u16,
 }
 
 /// Hashing by capacity.
@@ -89,8 +91,8 @@ impl Policy for Wcmp {
             state: "per leaf and port, at every switch",
             needs: Needs::Nothing,
             order: "a flow stays on its path",
-            pick: "O(log n)",
-            update: "once per leaf",
+            pick: "O(n), to see that its group is for these uplinks",
+            update: "once per leaf and change of routes",
         }),
         sees: Sees { decides: Decides::Hashes, ..Sees::NOTHING },
         ..Sheet::AT_SWITCH
@@ -119,7 +121,8 @@ impl Policy for Wcmp {
         let (leaf, ways) = (cx.peers.ids[cx.peers.current], cx.view.candidates.len());
         let (group, shares) = cx.peers.current();
         let shares = &mut shares[..ways];
-        if usize::from(group.ways) != ways {
+        let is_for = |(share, &port): (&Share, &u16)| share.port == port;
+        if usize::from(group.ways) != ways || !shares.iter().zip(cx.view.candidates).all(is_for) {
             exact(&cx.view, leaf, shares);
             *group = Group { entries: reduce(shares, self.entries.max(ways as u32), self.allowed), ways: ways as u16 };
         }
@@ -132,7 +135,7 @@ impl Policy for Wcmp {
 pub fn exact(view: &SwitchView<'_>, leaf: u32, shares: &mut [Share]) {
     let mut unit = 0;
     for (share, &port) in shares.iter_mut().zip(view.candidates) {
-        share.exact = view.told_capacity(Port(port), leaf);
+        (share.exact, share.port) = (view.told_capacity(Port(port), leaf), port);
         unit = divisor(share.exact, unit);
     }
     shares.iter_mut().for_each(|share| share.exact /= unit.max(1));

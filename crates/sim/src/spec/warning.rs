@@ -8,7 +8,9 @@ use super::scheme::{HashKind, shape};
 use super::switch::Limit;
 use super::traffic::{Traffic, TrafficEntry};
 use super::{Spec, SwitchSpec};
+use crate::topology::Fabric;
 use crate::transport::TransportSpec;
+use crate::transport::congestion::window::Kind;
 use crate::transport::rdma::Recovery;
 use crate::workload::Workload;
 
@@ -48,6 +50,7 @@ pub(crate) fn warnings(spec: &Spec) -> Vec<Warning> {
     about_marks(spec, &mut found);
     about_drops(spec, &mut found);
     about_values(spec, &mut found);
+    about_target(spec, &mut found);
     found
 }
 
@@ -175,6 +178,23 @@ fn about_values(spec: &Spec, found: &mut Vec<Warning>) {
             edge.name()
         );
         found.push(Warning::of("values_not_hashed", "scheme.hash", text));
+    }
+}
+
+/// A round trip that is aimed at and that no packet can make.
+fn about_target(spec: &Spec, found: &mut Vec<Warning>) {
+    let TransportSpec::Tcp(tcp) = &spec.transport else { return };
+    let Ok(fabric) = Fabric::of(&spec.topology) else { return };
+    let (target, rtt) = (tcp.control.swift.base, fabric.base_rtt(spec.transport.frame()));
+    if tcp.kind == Kind::Swift && target <= rtt {
+        let text = format!(
+            "Swift aims at a round trip of {} and {} for each switch on the way, and one of the empty fabric takes {}: \
+             windows shrink to the least, and flows may never end. Aim above it.",
+            said(target),
+            said(tcp.control.swift.per_hop),
+            said(rtt)
+        );
+        found.push(Warning::of("target_below_round_trip", "transport.swift_base_target_us", text));
     }
 }
 

@@ -122,6 +122,15 @@ impl TransportSpec {
         matches!(self, TransportSpec::Uet(uet) if uet.receiver_credit && uet.pull_values > 1)
     }
 
+    /// Bytes of the longest flow whose packets it can number.
+    pub fn most_bytes(&self) -> u64 {
+        match self {
+            TransportSpec::Tcp(_) | TransportSpec::Rdma(_) => u64::MAX,
+            // One number stands for no packet.
+            TransportSpec::Uet(uet) => u64::from(uet.mss) * u64::from(uet::Psn::MAX - 1),
+        }
+    }
+
     /// Its packets.
     pub const fn frame(&self) -> Frame {
         match self {

@@ -7,6 +7,9 @@
 //! **What breaks.** A path whose uplink is no route any more leaves the set, and its flows start anew on another. What
 //! breaks farther on the leaf does not learn from its routes: there the packet is hashed among the ports that are left.
 //! Answers are late on such a path, as on any, if it is slower.
+//!
+//! **Departure.** Over two tiers, and with `path = "uplink"`, a path is a place among the uplinks that are left. Where one leaves,
+//! those behind it move up: flows on them change their uplinks without a TAIL, as if by a change of routes.
 
 use super::source::Draw;
 use super::{ConWeave, Path};

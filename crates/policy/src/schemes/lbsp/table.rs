@@ -45,6 +45,9 @@ pub struct Place {
     pub switch: u32,
     /// Link groups of a leaf, and of an aggregation switch.
     pub groups: [u32; 2],
+    /// Its own links up that have failed, one bit each: the only ones whose message, about all hosts, is acted on, and here
+    /// alone.
+    pub own: u64,
 }
 
 impl Place {
@@ -63,7 +66,7 @@ impl Place {
     /// Types 0 and 1: an aggregation switch above `leaf` has lost its link to it; and this leaf's own links.
     fn at_leaf(&self, known: &Known, leaf: u32, row: &mut Row) {
         let [uneven, lost] = row.told;
-        row.dead = self.own(known) | lost;
+        row.dead = self.own | lost;
         for failure in self.affecting(known, leaf) {
             if let Some(Lost::Aggregation { column }) = failure {
                 row.dead |= 1 << column;
@@ -90,7 +93,7 @@ impl Place {
             let lost = groups_of(*cores, groups);
             anywhere |= if lost == every { 0 } else { lost };
         }
-        row.dead = self.own(known) | cores[column as usize];
+        row.dead = self.own | cores[column as usize];
         let own = groups_of(row.dead, groups);
         row.forbidden = own | anywhere;
         if row.forbidden == every && own != every {
@@ -101,13 +104,6 @@ impl Place {
             () if own == every => State::Uneven,
             () => State::Whole,
         };
-    }
-
-    /// This switch's own links up that have failed: the only ones whose message, about all hosts, is acted on, and here
-    /// alone.
-    fn own(&self, known: &Known) -> u64 {
-        let own = known.all().iter().filter(|failure| failure.gone && failure.origin == self.switch);
-        own.filter_map(|failure| self.tree.uplink(self.switch, failure.port)).fold(0, |dead, link| dead | 1 << link)
     }
 
     /// Who has lost the hosts of a leaf.

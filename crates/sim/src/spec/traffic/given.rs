@@ -94,7 +94,7 @@ keys! {
         schedule: Vec<Value>, Kind::List("a list of tables with at_us and rate_gbps"), Default::Required;
         /// Bytes on the wire in all, the last packet being short if they do not divide.
         size_bytes: Option<u64>, SIZE, Default::Nothing("no limit");
-        /// No packet leaves from here on.
+        /// No packet is made from here on; what waits at the NIC still leaves.
         end_us: Option<Span>, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Nothing("no end");
     }
 }

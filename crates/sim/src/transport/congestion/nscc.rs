@@ -104,7 +104,7 @@ impl Controller for Nscc {
             average: 0,
             mtu,
             mss: f64::from(start.frame.mss),
-            most: window_of(bdp),
+            most: window_of(bdp).max(mtu),
             scale: bdp as f64 / REFERENCE_BDP,
             increase: 0,
             delivered: 0,
@@ -179,7 +179,7 @@ impl Nscc {
     fn learn(&mut self, rtt: Span) {
         if rtt < self.base_rtt {
             self.base_rtt = rtt;
-            self.most = window_of((rtt.0 as f64 / 1e6 * self.rate as f64 / 8e6) as i64);
+            self.most = window_of((rtt.0 as f64 / 1e6 * self.rate as f64 / 8e6) as i64).max(self.mtu);
         }
     }
 

@@ -20,7 +20,8 @@ impl Controller for Constant {
     type Config = NoKeys;
 
     fn new(_: &NoKeys, start: &Start) -> Self {
-        Constant(nscc::window_of(nscc::bdp(start.base_rtt, start.rate)) as u64)
+        let window = nscc::window_of(nscc::bdp(start.base_rtt, start.rate)) as u64;
+        Constant(window.max(u64::from(start.frame.mtu())))
     }
 
     fn open(&mut self, _: &NoKeys, window: &mut Window, _: u64) {

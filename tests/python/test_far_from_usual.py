@@ -1,0 +1,168 @@
+"""Sizes and changes of routes far from the usual: each met a wrong result once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+import spinewise
+from spinewise.errors import SpecError
+
+UPLINKS = "leaf0->spine"
+
+
+def sent(spec: Mapping[str, Any], links: str = UPLINKS) -> list[int]:
+    """Packets that each of these links has carried."""
+    return [one["packets"] for one in spinewise.run(spec).report["links"] if one["name"].startswith(links)]
+
+
+def udp(src: int, dst: int, gbps: float, end_us: float, **more: Any) -> dict[str, Any]:
+    """A source of constant rate."""
+    rate = [{"rate_gbps": gbps}]
+    return {"kind": "udp", "src": src, "dst": dst, "packet_bytes": 1000, "schedule": rate, "end_us": end_us, **more}
+
+
+def down(until_us: float, at_us: float = 0.001, **where: Any) -> dict[str, Any]:
+    """What is down for a while."""
+    return {"kind": "down", "at_us": at_us, "until_us": until_us, **where}
+
+
+def test_a_queue_of_megabytes_is_as_long_on_a_line_that_a_fault_names() -> None:
+    """A wait of more than 2.3 MB once wrapped there: QDAPS took the longest queue for the shortest."""
+    spec = {
+        "preset": "datacenter",
+        "topology": {"leaves": 2, "spines": 2, "hosts_per_leaf": 16},
+        "switch": {"buffer_bytes": 20_000_000, "ecn_threshold_bytes": 0},
+        "scheme": {"name": "qdaps"},
+        "run": {"stop": "time", "until_us": 60_000},
+        "traffic": [
+            {"kind": "udp", "src": n, "dst": 16 + n, "packet_bytes": 1500, "size_bytes": 3_000_000,
+             "schedule": [{"rate_gbps": 8}]}
+            for n in range(16)
+        ],
+    }  # fmt: skip
+    later = {"kind": "rate", "ends": ["leaf0", "spine0"], "at_us": 50_000, "until_us": 55_000, "rate_gbps": 5}
+    assert sent(spec) == sent({**spec, "fault": [later]})
+
+
+def test_wcmp_makes_its_group_anew_where_one_uplink_takes_the_place_of_another() -> None:
+    """As many uplinks as before, and not the same."""
+    spec = {
+        "preset": "datacenter",
+        "topology": {
+            "leaves": 2, "spines": 3, "hosts_per_leaf": 64, "host_rate_gbps": 1, "fabric_rate_gbps": 10,
+            "override": [{"spine": 0, "rate_gbps": 40}],
+        },
+        "scheme": {"name": "wcmp"},
+        "detection": {"mode": "oracle"},
+        "run": {"stop": "time", "until_us": 30_000},
+        "traffic": [udp(n, 64 + n, 0.2, 30_000) for n in range(64)],
+        "fault": [down(5000, ends=["leaf0", "spine0"]), down(100_000, 5000, ends=["leaf0", "spine1"])],
+    }  # fmt: skip
+    fast, _, slow = sent(spec)
+    assert fast > 1.5 * slow, "four times the rate for five sixths of the time"
+
+
+def test_resilient_hashing_has_members_behind_a_thousand_hosts() -> None:
+    flows = [{"src": n, "dst": 1023 + n, "size_bytes": 20_000} for n in range(300)]
+    spec = {
+        "preset": "datacenter",
+        "topology": {"leaves": 2, "spines": 4, "hosts_per_leaf": 1023, "host_rate_gbps": 1, "fabric_rate_gbps": 400},
+        "scheme": {"name": "resilient"},
+        "traffic": [{"kind": "flows", "list": flows}],
+    }
+    packets = sent(spec)
+    assert min(packets) > 0.5 * max(packets), "all four uplinks"
+
+
+def test_lbsp_knows_its_own_dead_link_however_many_others_are_dead() -> None:
+    cores = [{"kind": "down", "switch": f"core{8 + n}", "at_us": 10} for n in range(10)]
+    spec = {
+        "preset": "datacenter",
+        "topology": {"kind": "fat_tree", "k": 16},
+        "scheme": {"name": "lbsp"},
+        "fault": [*cores, down(9000, 2999, ends=["leaf0", "aggregation0"])],
+        "detection": {"mode": "hello", "hello_interval_us": 50, "hello_dead_count": 2},
+        "run": {"stop": "time", "until_us": 3500},
+        "traffic": [udp(n, 512 + 8 * n, 1, 3500) for n in range(8)],
+    }  # fmt: skip
+    assert spinewise.run(spec).report["counters"]["unroutable"] == 0
+
+
+def test_round_robin_by_destination_has_a_list_of_the_uplinks_there_are() -> None:
+    spec = {
+        "preset": "datacenter",
+        "topology": {"kind": "fat_tree", "k": 8, "host_rate_gbps": 1, "fabric_rate_gbps": 10, "core_rate_gbps": 10},
+        "scheme": {"name": "round_robin", "params": {"lists": "destination", "reshuffle_rounds": 0}},
+        "run": {"stop": "time", "until_us": 20_000},
+        "traffic": [udp(n, 64 + n, 0.5, 20_000) for n in range(16)],
+        "fault": [down(2000, ends=["aggregation0", "core0"], direction="forward")],
+        "detection": {"mode": "oracle"},
+    }
+    packets = sent(spec, "aggregation0->core")
+    assert max(packets) < 1.3 * min(packets)
+
+
+def test_an_epoch_of_more_than_half_a_second_ends_as_others_do() -> None:
+    """SELB's header has times modulo 1.1 s: a packet is compared with the newest of its flow, not the epoch's first."""
+    quiet, rest = 0.56, 0.06
+    competing = []
+    for n in (1, 2):
+        steps = []
+        for burst in range(3):
+            start = int(quiet * 1e6) + burst * 20_000 + n * 3000
+            steps += [{"at_us": start, "rate_gbps": 0.6}, {"at_us": start + 6000, "rate_gbps": 0}]
+        competing.append(udp(n, 4 + n, 0.6, 1e6 * (quiet + rest)) | {"schedule": steps})
+    long = {"kind": "udp", "src": 0, "dst": 4, "packet_bytes": 1000, "schedule": [{"rate_gbps": 0.5}],
+            "size_bytes": int((quiet + rest) * 0.5e9 / 8)}  # fmt: skip
+    links = {"host_rate_gbps": 1, "fabric_rate_gbps": 1, "host_delay_ns": 1000, "fabric_delay_ns": 1000}
+    spec = {
+        "preset": "selb",
+        "topology": {"leaves": 2, "spines": 2, "hosts_per_leaf": 4, **links},
+        "scheme": {"name": "selb", "params": {"k": 2}},
+        "traffic": [long, *competing],
+    }
+    result = spinewise.run(spec)
+    times = {name: len(result.series_of(name)[0]) for name in ("selb.clears", "selb.reroutes", "selb.out_of_order")}
+    assert times["selb.reroutes"] > 100
+    assert times["selb.clears"] == times["selb.reroutes"], "the last leaf has seen the end of each epoch"
+    assert times["selb.out_of_order"] == 0
+
+
+def test_a_flow_of_more_packets_than_there_are_numbers_is_refused() -> None:
+    spec = {
+        "preset": "uet",
+        "topology": {"leaves": 2, "spines": 2, "hosts_per_leaf": 1},
+        "transport": {"mss_bytes": 1},
+        "scheme": {"name": "reps"},
+        "traffic": [{"kind": "flows", "list": [{"src": 0, "dst": 1, "size_bytes": 5_000_000_000}]}],
+    }
+    with pytest.raises(SpecError, match="at most 4294967294 bytes"):
+        spinewise.run(spec)
+
+
+@pytest.mark.parametrize("control", ["nscc", "constant", "dctcp_per_mark"])
+def test_a_slow_nic_has_a_window_of_a_packet(control: str) -> None:
+    """1.5 bandwidth-delay products of a slow host in a fast fabric are less than a packet."""
+    spec = {
+        "topology": {"leaves": 2, "spines": 2, "hosts_per_leaf": 2, "override": [{"host": 0, "rate_gbps": 1}]},
+        "transport": {"kind": "uet", "congestion_control": control},
+        "traffic": [{"kind": "flows", "list": [{"src": 0, "dst": 3, "size_bytes": 200_000}]}],
+    }
+    result = spinewise.run(spec)
+    assert result.flows["finished"].to_pylist() == [True]
+    assert result.flows["slowdown"].to_pylist()[0] < 2.0
+
+
+def test_swift_below_the_round_trip_of_the_empty_fabric_is_warned_of() -> None:
+    def codes(delay_ns: int) -> list[str]:
+        topology = {"leaves": 2, "spines": 2, "hosts_per_leaf": 2, "fabric_delay_ns": delay_ns}
+        flow = {"src": 0, "dst": 3, "size_bytes": 20_000}
+        traffic = [{"kind": "flows", "list": [flow]}]
+        result = spinewise.run({"topology": topology, "transport": {"kind": "swift"}, "traffic": traffic})
+        return [one["code"] for one in result.report["warnings"]]
+
+    assert codes(1000) == []
+    assert codes(20_000) == ["target_below_round_trip"]
