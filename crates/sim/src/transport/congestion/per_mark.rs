@@ -29,8 +29,7 @@ impl<const PART: u64> Controller for PerMark<PART> {
     type Config = NoKeys;
 
     fn new(_: &NoKeys, start: &Start) -> Self {
-        let mtu = u64::from(start.frame.mtu());
-        PerMark { mtu, most: (nscc::window_of(nscc::bdp(start.base_rtt, start.rate)) as u64).max(mtu) }
+        PerMark { mtu: u64::from(start.frame.mtu()), most: nscc::first_window(start) as u64 }
     }
 
     fn open(&mut self, _: &NoKeys, window: &mut Window, _: u64) {
