@@ -143,19 +143,6 @@ def test_a_flow_of_more_packets_than_there_are_numbers_is_refused() -> None:
         spinewise.run(spec)
 
 
-@pytest.mark.parametrize("control", ["nscc", "constant", "dctcp_per_mark"])
-def test_a_slow_nic_has_a_window_of_a_packet(control: str) -> None:
-    """1.5 bandwidth-delay products of a slow host in a fast fabric are less than a packet."""
-    spec = {
-        "topology": {"leaves": 2, "spines": 2, "hosts_per_leaf": 2, "override": [{"host": 0, "rate_gbps": 1}]},
-        "transport": {"kind": "uet", "congestion_control": control},
-        "traffic": [{"kind": "flows", "list": [{"src": 0, "dst": 3, "size_bytes": 200_000}]}],
-    }
-    result = spinewise.run(spec)
-    assert result.flows["finished"].to_pylist() == [True]
-    assert result.flows["slowdown"].to_pylist()[0] < 2.0
-
-
 def test_swift_below_the_round_trip_of_the_empty_fabric_is_warned_of() -> None:
     def codes(delay_ns: int) -> list[str]:
         topology = {"leaves": 2, "spines": 2, "hosts_per_leaf": 2, "fabric_delay_ns": delay_ns}

@@ -104,7 +104,7 @@ impl Controller for Nscc {
             average: 0,
             mtu,
             mss: f64::from(start.frame.mss),
-            most: first_window(start),
+            most: window_of(bdp),
             scale: bdp as f64 / REFERENCE_BDP,
             increase: 0,
             delivered: 0,
@@ -179,7 +179,7 @@ impl Nscc {
     fn learn(&mut self, rtt: Span) {
         if rtt < self.base_rtt {
             self.base_rtt = rtt;
-            self.most = window_of((rtt.0 as f64 / 1e6 * self.rate as f64 / 8e6) as i64).max(self.mtu);
+            self.most = window_of((rtt.0 as f64 / 1e6 * self.rate as f64 / 8e6) as i64);
         }
     }
 
@@ -283,12 +283,6 @@ pub(crate) fn averaged(
 /// The bandwidth-delay product, whole bytes.
 pub(crate) fn bdp(rtt: Span, rate: u64) -> i64 {
     (rtt.0 as f64 / 1e12 * (rate / 8) as f64) as i64
-}
-
-/// The window that a connection begins with: 1.5 bandwidth-delay products of the empty network, and a packet at least. A slow
-/// NIC in a fast fabric has less than that.
-pub(crate) fn first_window(start: &Start) -> i64 {
-    window_of(bdp(start.base_rtt, start.rate)).max(i64::from(start.frame.mtu()))
 }
 
 /// The largest window over a path of this bandwidth-delay product.

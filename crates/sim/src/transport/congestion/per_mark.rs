@@ -29,7 +29,8 @@ impl<const PART: u64> Controller for PerMark<PART> {
     type Config = NoKeys;
 
     fn new(_: &NoKeys, start: &Start) -> Self {
-        PerMark { mtu: u64::from(start.frame.mtu()), most: nscc::first_window(start) as u64 }
+        let most = nscc::window_of(nscc::bdp(start.base_rtt, start.rate)) as u64;
+        PerMark { mtu: u64::from(start.frame.mtu()), most }
     }
 
     fn open(&mut self, _: &NoKeys, window: &mut Window, _: u64) {

@@ -20,7 +20,7 @@ impl Controller for Constant {
     type Config = NoKeys;
 
     fn new(_: &NoKeys, start: &Start) -> Self {
-        Constant(nscc::first_window(start) as u64)
+        Constant(nscc::window_of(nscc::bdp(start.base_rtt, start.rate)) as u64)
     }
 
     fn open(&mut self, _: &NoKeys, window: &mut Window, _: u64) {
