@@ -66,7 +66,7 @@ pub struct Share {
     pub weight: u32,
     /// Entries of this way and of those before it.
     pub upto: u32,
-    /// The port it was worked out for.
+    /// The port that leads to this next hop.
     pub port: u16,
 }
 
