@@ -2,6 +2,7 @@
 
 mod numbers;
 mod queue_pairs;
+mod record;
 mod udp;
 
 use crate::gates::Gates;
@@ -12,104 +13,9 @@ use crate::transport::contract::Facts;
 use crate::transport::{Ends, Paced, Sending, UdpConfig};
 use crate::workload::plan::sort_by_key;
 use crate::workload::{FlowSpec, Gate, Programme};
+pub use record::{FLOW_COLUMNS, Record};
 use spinewise_policy::{Kind, Time, hash};
 use std::collections::BTreeSet;
-
-/// What became of a flow. The sender's and the receiver's fields are written by their own hosts, and reroutes by the leaf of
-/// the sender.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Record {
-    /// From the start of the flow to the arrival of its last missing byte, in ps; 0 if unfinished.
-    pub fct: u64,
-    /// From the start of the flow to the acknowledgement of its last byte at the sender, in ps; 0 if unfinished.
-    pub sender_fct: u64,
-    /// From the start of the flow to the arrival of the last packet of its connection, in ps; 0 if none is sent.
-    pub close_fct: u64,
-    /// Data packets sent, retransmissions included.
-    pub packets: u32,
-    /// Data packets sent again.
-    pub retransmits: u32,
-    /// Expiries of the retransmission timer, that of the SYN included.
-    pub timeouts: u32,
-    /// Fast retransmits.
-    pub fast_retransmits: u32,
-    /// Times a third duplicate acknowledgement arrived.
-    pub dupack3_events: u32,
-    /// NACKs the sender was given.
-    pub nacks: u32,
-    /// CNPs the sender was given.
-    pub cnps: u32,
-    /// Data packets that arrived after a later byte of the flow.
-    pub out_of_order: u32,
-    /// Data packets that arrived with CE.
-    pub marks: u32,
-    /// Data packets sent again that had arrived, as far as DSACK told the sender (TCP with SACK).
-    pub spurious_retransmits: u32,
-    /// Data packets that took another way than the one before (host schemes only).
-    pub path_changes: u32,
-    /// Data packets that left the leaf of their host by another uplink than the one before; 0 if nobody counts.
-    pub reroutes: u32,
-    /// Data packets that arrived.
-    pub arrived: u32,
-    /// Payload bytes that arrived, each byte once.
-    pub received: u64,
-}
-
-impl Record {
-    /// Adds what another thread has noted of the same flow: of each field, at most one of them has noted anything.
-    pub fn add(&mut self, other: &Record) {
-        let Record {
-            fct,
-            sender_fct,
-            close_fct,
-            packets,
-            retransmits,
-            timeouts,
-            fast_retransmits,
-            dupack3_events,
-            nacks,
-            cnps,
-            out_of_order,
-            marks,
-            spurious_retransmits,
-            path_changes,
-            reroutes,
-            arrived,
-            received,
-        } = self;
-        for (own, more) in
-            [(fct, other.fct), (sender_fct, other.sender_fct), (close_fct, other.close_fct), (received, other.received)]
-        {
-            *own += more;
-        }
-        for (own, more) in [
-            (packets, other.packets),
-            (retransmits, other.retransmits),
-            (timeouts, other.timeouts),
-            (fast_retransmits, other.fast_retransmits),
-            (dupack3_events, other.dupack3_events),
-            (nacks, other.nacks),
-            (cnps, other.cnps),
-            (out_of_order, other.out_of_order),
-            (marks, other.marks),
-            (spurious_retransmits, other.spurious_retransmits),
-            (path_changes, other.path_changes),
-            (reroutes, other.reroutes),
-            (arrived, other.arrived),
-        ] {
-            *own += more;
-        }
-    }
-
-    /// Changes its times; those that have not come yet stay 0.
-    pub fn shift(&mut self, to: impl Fn(u64) -> u64) {
-        for time in [&mut self.fct, &mut self.sender_fct, &mut self.close_fct] {
-            if *time > 0 {
-                *time = to(*time);
-            }
-        }
-    }
-}
 
 /// All flows of a run.
 #[derive(Debug)]

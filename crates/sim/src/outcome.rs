@@ -2,15 +2,13 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `columns.rs` | columns, each declared once with its type, unit, meaning and value |
-//! | `flows.rs`, `series.rs`, `collectives.rs` | the tables |
+//! | `series.rs`, `collectives.rs`, `packets.rs` | the tables; that of flows stands with their records, in `flows/record.rs` |
 //! | `links.rs` | what every link has carried |
 //! | `operations.rs` | what became of operations that wait for each other |
 //! | `report.rs` | counters and sums |
 //! | `hash.rs` | the hash of it all |
 
 mod collectives;
-pub(crate) mod flows;
 mod hash;
 mod links;
 mod operations;
@@ -20,6 +18,7 @@ mod series;
 
 pub use crate::columns::{Column, Values};
 use crate::engine::Sim;
+pub use crate::flows::FLOW_COLUMNS;
 use crate::flows::Record;
 use crate::spec::{Spec, Warning};
 use crate::summary::Summary;
@@ -29,7 +28,6 @@ use crate::warden::GoOn;
 use crate::workload::FlowSpec;
 use crate::workload::load::Loads;
 pub use collectives::COLLECTIVE_COLUMNS;
-pub use flows::FLOW_COLUMNS;
 pub use packets::{BLOCK_COLUMNS, PACKET_COLUMNS, Packets};
 use serde_json::{Value, json};
 pub use series::SERIES_COLUMNS;
@@ -95,7 +93,7 @@ impl Outcome {
         (report["classes"], report["entries"], report["totals"]) = (classes, entries, totals);
         let jobs = collectives::jobs(spec, sim.net.topology.hosts);
         let collectives = collectives::columns_of(&sim.world.flows, &jobs, spec.metrics.keep_flows_up_to);
-        let flows = if keep { flows::columns_of(&sim, &jobs, &ideal, &cut_off) } else { Vec::new() };
+        let flows = if keep { sim.world.flows.columns(&jobs, &ideal, &cut_off) } else { Vec::new() };
         let series = series::columns_of(&sim.world.log.points);
         let (records, specs) = (sim.world.flows.records.into_list(), sim.world.flows.specs.into_list());
         Outcome { flows, collectives, series, packets, report, hash, records, specs }

@@ -6,7 +6,7 @@ use crate::engine::{Limits, Sim, events, htsim, planned, windows};
 use crate::faults::Faults;
 use crate::flows::{Flows, Listed, Reroutes, Ties, Waits};
 use crate::host::Host;
-use crate::ids::{HostId, SwitchId};
+use crate::ids::HostId;
 use crate::link::Wires;
 use crate::log::Log;
 use crate::net::Net;
@@ -24,7 +24,7 @@ use crate::warden::{GoOn, Interrupted, Progress, Warden, Watch};
 use crate::workload::load::{Loads, Offered, arrival_interval};
 use crate::workload::{self, FlowSpec, Workload};
 use crate::world::World;
-use spinewise_policy::{Shape, Span, Tier, Time};
+use spinewise_policy::{Span, Time};
 
 pub(crate) mod memory;
 mod paths;
@@ -120,8 +120,9 @@ impl Setup {
         let mut net = if tuning.commit_at_start { net.keeping() } else { net };
         (net.faults, net.taps) = (faults, taps);
         net.series_links = Recorded::new(&spec.metrics.series_links, &net.topology)?;
-        let (edge, mut fabric) =
-            seats(spec, &net.topology, if tuning.all_hooks { Called::Always } else { Called::AsItSays });
+        let called = if tuning.all_hooks { Called::Always } else { Called::AsItSays };
+        let edge = spec.scheme.edge.as_ref().map(|edge| edge.seat(&Places::hosts(&net.topology), spec.seed, called));
+        let mut fabric = spec.scheme.fabric.seat(&Places::switches(&net.topology), spec.seed, called);
         if edge.as_ref().is_some_and(|edge| edge.layout(0).path_rates) {
             net.path_rates = net.topology.path_rates();
         }
@@ -401,25 +402,4 @@ fn check_lengths(spec: &Spec, list: &[Listed]) -> Result<(), SpecError> {
         format!("flows of at most {most} bytes: this transport numbers no more packets of transport.mss_bytes"),
     );
     Err(error.of_entry(entry, &spec.traffic[entry].name, spec.traffic.len()))
-}
-
-/// Seats the schemes: one in the fabric, and one at the hosts if the spec names a host scheme.
-fn seats(spec: &Spec, topology: &Topology, called: Called) -> (Option<Bank>, Bank) {
-    let shape =
-        |tier, ports| Shape { tier, hosts: topology.hosts, leaves: topology.leaves, ports, ways: topology.most_ways };
-    // Alike are switches of one tier with as many ports: a scheme may take its rows for its ports.
-    let place = |switch: SwitchId| (topology.tier(switch), topology.ports(topology.switch_node(switch)));
-    let mut shapes: Vec<Shape> = Vec::new();
-    let mut kinds = Vec::with_capacity(topology.switches() as usize);
-    for (tier, ports) in topology.switch_ids().map(place) {
-        let known = shapes.iter().position(|shape| (shape.tier, shape.ports) == (tier, ports));
-        kinds.push(known.unwrap_or(shapes.len()) as u16);
-        if known.is_none() {
-            shapes.push(shape(tier, ports));
-        }
-    }
-    let in_fabric = Places { shapes, kinds };
-    let at_hosts = Places { shapes: vec![shape(Tier::Host, 1)], kinds: vec![0; topology.hosts as usize] };
-    let edge = spec.scheme.edge.as_ref().map(|edge| edge.seat(&at_hosts, spec.seed, called));
-    (edge, spec.scheme.fabric.seat(&in_fabric, spec.seed, called))
 }

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from spinewise.cli import streams
 from spinewise.errors import SpecError
+from spinewise.measures import tables
 from spinewise.measures.units import NOTHING
 from spinewise.runs.file import write_file
-from spinewise.runs.result import write_parquet
 from spinewise.show import terminal
 from spinewise.sweeps.query import ask
 
@@ -37,7 +37,7 @@ def command(args: argparse.Namespace) -> int:
         streams.complain(f"spinewise: note: {note}")
     if args.parquet:
         stream = io.BytesIO()
-        write_parquet(answer.table, stream)
+        tables.write(answer.table, stream)
         write_file(args.parquet, stream.getvalue(), force=args.force, option="--parquet")
     elif args.csv:
         print_csv(answer.table)

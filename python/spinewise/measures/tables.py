@@ -6,7 +6,8 @@ Arrow is imported when a table is made: it is slow to load and takes 30 MB, and 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -78,3 +79,12 @@ def array(dtype: str, data: bytes) -> pa.Array:
 def numbers(source: pa.Table, name: str) -> Values:
     """Column `name` of an Arrow table as a numpy array."""
     return source.column(name).combine_chunks().to_numpy(zero_copy_only=False)
+
+
+def write(source: pa.Table, path: Path | BinaryIO) -> None:
+    """Write a table as Parquet; numbers go without a dictionary, which takes memory and makes their files larger."""
+    import pyarrow as pa  # noqa: PLC0415
+    from pyarrow import parquet  # noqa: PLC0415
+
+    words = [column.name for column in source.schema if not pa.types.is_primitive(column.type)]
+    parquet.write_table(source, path, compression="zstd", use_dictionary=words)

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Literal, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -161,14 +161,14 @@ class Result:
 
     def write_files(self, target: Path) -> None:
         """Write run.json and the Parquet files into an existing folder."""
-        write_parquet(self.flows, target / FLOWS_FILE)
-        write_parquet(self.series, target / SERIES_FILE)
+        tables.write(self.flows, target / FLOWS_FILE)
+        tables.write(self.series, target / SERIES_FILE)
         if self.collectives is not None:
-            write_parquet(self.collectives, target / COLLECTIVES_FILE)
+            tables.write(self.collectives, target / COLLECTIVES_FILE)
         if self.trace is not None:
-            write_parquet(self.trace, target / TRACE_FILE)
+            tables.write(self.trace, target / TRACE_FILE)
         if self.packets is not None:
-            write_parquet(self.packets, target / PACKETS_FILE)
+            tables.write(self.packets, target / PACKETS_FILE)
         write_json(target / formats.RUN.record, self.run_record())
 
     @classmethod
@@ -222,15 +222,6 @@ def job_record(rounds: Collectives, job: Job) -> dict[str, object]:
 def few(names: list[str], most: int = 12) -> str:
     """Some names, and how many there are besides."""
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
-
-
-def write_parquet(table: pa.Table, path: Path | BinaryIO) -> None:
-    """Write a table; numbers go without a dictionary, which takes memory and makes files of distinct values larger."""
-    import pyarrow as pa  # noqa: PLC0415 - slow to import, and only writers need it
-    from pyarrow import parquet  # noqa: PLC0415
-
-    words = [field.name for field in table.schema if not pa.types.is_primitive(field.type)]
-    parquet.write_table(table, path, compression="zstd", use_dictionary=words)
 
 
 def write_json(path: Path, value: object) -> None:

@@ -18,8 +18,9 @@ from typing import Protocol
 from spinewise import core
 from spinewise.core import ProgressHook
 from spinewise.errors import Cancelled
+from spinewise.measures import tables
 from spinewise.runs.jobs import Monitor
-from spinewise.runs.result import Result, write_parquet
+from spinewise.runs.result import Result
 from spinewise.shapes import Spec
 from spinewise.sweeps.measures import Measure
 
@@ -163,5 +164,5 @@ def headline_of(result: Result) -> Headline:
 def parquet(result: Result) -> bytes:
     """The table of flows as a Parquet file."""
     stream = io.BytesIO()
-    write_parquet(result.flows, stream)
+    tables.write(result.flows, stream)
     return stream.getvalue()

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spinewise.errors import SpecError
+from spinewise.measures import tables
 from spinewise.runs import hidden
-from spinewise.runs.result import write_parquet
 from spinewise.sweeps import columns
 from spinewise.sweeps.store import Ledger
 from spinewise.sweeps.tables import in_words
@@ -119,7 +119,7 @@ def written(table: pa.Table, file: Path, chunk: Chunk) -> bool:
     try:
         file.parent.mkdir(exist_ok=True)
         with hidden.hidden_file(file) as (target, _):
-            write_parquet(table, target)
+            tables.write(table, target)
             os.rename(target, file)
         view = file.name.partition("-")[0]
         for other in file.parent.glob(f"{view}-{chunk.number:06d}-*.parquet"):

@@ -2,6 +2,7 @@
 
 use super::{Asked, Call, Called, Lend, NO_PEER};
 use crate::rows::{FlowRows, NumberMap};
+use crate::topology::Topology;
 use spinewise_policy::out::Action;
 use spinewise_policy::{Cx, FlowKey, Hooks, Key, Layout, Out, Peers, Policy, Rng, Shape, Sheet, Table, Tier, Time};
 use std::collections::BTreeMap;
@@ -68,6 +69,32 @@ pub struct Places {
     pub shapes: Vec<Shape>,
     /// Kind of each seat.
     pub kinds: Vec<u16>,
+}
+
+impl Places {
+    /// All hosts, which are alike.
+    pub fn hosts(topology: &Topology) -> Places {
+        Places { shapes: vec![shape(topology, Tier::Host, 1)], kinds: vec![0; topology.hosts as usize] }
+    }
+
+    /// All switches. Alike are those of one tier with as many ports: a scheme may take its rows for its ports.
+    pub fn switches(topology: &Topology) -> Places {
+        let place = |switch| (topology.tier(switch), topology.ports(topology.switch_node(switch)));
+        let mut shapes: Vec<Shape> = Vec::new();
+        let mut kinds = Vec::with_capacity(topology.switches() as usize);
+        for (tier, ports) in topology.switch_ids().map(place) {
+            let known = shapes.iter().position(|shape| (shape.tier, shape.ports) == (tier, ports));
+            kinds.push(known.unwrap_or(shapes.len()) as u16);
+            if known.is_none() {
+                shapes.push(shape(topology, tier, ports));
+            }
+        }
+        Places { shapes, kinds }
+    }
+}
+
+fn shape(topology: &Topology, tier: Tier, ports: u16) -> Shape {
+    Shape { tier, hosts: topology.hosts, leaves: topology.leaves, ports, ways: topology.most_ways }
 }
 
 impl<P: Policy> Seats<P>

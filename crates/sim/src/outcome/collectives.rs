@@ -121,18 +121,11 @@ pub(super) fn jobs(spec: &Spec, hosts: u32) -> Vec<Option<Jobs>> {
     spec.traffic.iter().map(|entry| of(&entry.source)).collect()
 }
 
-/// Where a flow belongs, with the job it is of.
-pub(super) fn place(jobs: &[Option<Jobs>], flow: &FlowSpec) -> Option<(Place, Job)> {
-    let jobs = jobs[usize::from(flow.entry)].as_ref()?;
-    let place = jobs.place(flow.part)?;
-    Some((place, jobs.job(place.group)))
-}
-
 /// The columns of all rounds and steps; none, as of flows, where these are more than `most`.
 pub(super) fn columns_of(flows: &Flows, jobs: &[Option<Jobs>], most: u64) -> Vec<Values> {
     let mut parts: BTreeMap<(u8, Place), (Job, Account)> = BTreeMap::new();
     for ((id, flow), record) in flows.specs.numbered().zip(&flows.records) {
-        let Some((place, job)) = place(jobs, flow) else { continue };
+        let Some((place, job)) = flow.place(jobs) else { continue };
         let mut one = Account::of((id, flow), record, flows.has_started(id));
         if job.ranks == 0 {
             one.hosts = vec![flow.src, flow.dst];

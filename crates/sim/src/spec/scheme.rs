@@ -1,25 +1,25 @@
 //! `[scheme]`: which load-balancing scheme, with which parameters. What there is comes from the registry.
+//!
+//! A parameter comes as JSON, from the preset as a [`Value`], or follows from the fabric; as a [`Value`] it is set in the
+//! scheme's own `Config`, which checks it, and of that the scheme is made: once. What is told of it goes the same way back.
 
 mod fit;
-mod params;
 mod source;
 
 use serde_json::{Map, Value as Json};
-use spinewise_policy::config::Allowed;
+use spinewise_policy::config::{Allowed, Param, Refused};
 use spinewise_policy::{Facts, Peers, Shape, Tier, Value};
 
-pub(super) use fit::shape;
-use fit::{check_fit, check_hashed, check_tag, check_tree};
-use params::Table;
+use fit::{check_at_switches, check_fit, check_hashed, check_headers, check_tag, check_tree};
+pub(super) use fit::{check_ecn, check_trimming, shape};
 
 use super::follow::Rules;
 use super::presets::Preset;
-use super::switch::SwitchSpec;
-use crate::bank::{Chosen, Entry, REGISTRY};
-use crate::keys::{Auto, Default, Kind, Reader, SpecError, keys, one_of, tidy, words};
+use crate::bank::{Chosen, Entry, Misfit, REGISTRY};
+use crate::keys::{AUTO, Auto, Default, Kind, Reader, SpecError, keys, one_of, tenths, tidy, words};
 use crate::topology::Fabric;
 use crate::topology::TopologySpec;
-use crate::transport::{Frame, TransportSpec};
+use crate::transport::Frame;
 
 /// The scheme that fabrics run unless told otherwise: the first of the registry, which sits at the switches.
 const DEFAULT_SCHEME: &str = REGISTRY[0].name();
@@ -219,27 +219,6 @@ pub(crate) fn read(
     Ok((scheme, reader.finish()))
 }
 
-/// One scheme writes the in-band header of a packet.
-fn check_headers(reader: &Reader<'_>, edge: &Entry, under: &Entry) -> Result<(), SpecError> {
-    if edge.header && under.header {
-        let allowed =
-            format!("a switch scheme without an in-band header: a packet has one, and {} writes it", edge.name());
-        return Err(reader.refuse("fabric", allowed));
-    }
-    Ok(())
-}
-
-/// No key of host schemes goes with a switch scheme.
-fn check_at_switches(reader: &Reader<'_>, scheme: &str) -> Result<(), SpecError> {
-    for name in ["path_tag", "fabric", "fabric_params"] {
-        if reader.given(name).is_some() {
-            let allowed = format!("no {name}: {scheme} sits at the switches, and {name} is for host schemes");
-            return Err(reader.refuse(name, allowed));
-        }
-    }
-    Ok(())
-}
-
 /// Which fabrics a scheme of the registry serves with its defaults, for people.
 pub(crate) fn fabrics(entry: &Entry) -> String {
     let anywhere = Shape { tier: Tier::Host, hosts: 2, leaves: 2, ports: 1, ways: 1 };
@@ -257,6 +236,96 @@ pub(crate) fn fabrics(entry: &Entry) -> String {
 /// Whom rows per path are kept for in this place, if any are.
 fn rows(chosen: &Chosen, shape: &Shape) -> Peers {
     if chosen.entry().keeps_ways { chosen.layout(shape).peers } else { Peers::None }
+}
+
+/// A table of parameters, as it was given.
+struct Table<'a> {
+    /// Its key.
+    path: String,
+    /// Whose parameters.
+    entry: &'a Entry,
+    given: &'a Map<String, Json>,
+}
+
+impl<'a> Table<'a> {
+    /// What is given; null counts as not.
+    fn given(&self) -> impl Iterator<Item = (&'a String, &'a Json)> {
+        self.given.iter().filter(|(_, value)| !value.is_null())
+    }
+
+    fn path(&self, name: &str) -> String {
+        format!("{}.{name}", self.path)
+    }
+
+    /// Is the parameter to follow from the fabric, as the spec says, or else its preset?
+    fn is_auto(&self, param: &Param, preset: &Preset) -> bool {
+        match self.given.get(param.name).filter(|value| !value.is_null()) {
+            Some(value) => value == AUTO,
+            None => preset.fits,
+        }
+    }
+
+    /// The parameters that follow from the fabric.
+    fn autos(&self, preset: &Preset, place: Place<'_>) -> Result<Vec<(&'static str, Auto)>, SpecError> {
+        let mut found = Vec::new();
+        for param in self.entry.params {
+            let Some(auto) = param.auto.filter(|_| self.is_auto(param, preset)) else { continue };
+            let mut value = (auto.of)(&place.facts()?);
+            if let Allowed::Number { min, max } = param.allowed {
+                value = value.clamp(min, max);
+            }
+            found.push((param.name, Auto { key: self.path(param.name), value: tenths(value), how: auto.how.into() }));
+        }
+        Ok(found)
+    }
+
+    /// The scheme: what is given goes before what follows from the fabric, that before what is `said` by preset and rules,
+    /// and that before the scheme's own defaults. `named` is the key that names the scheme.
+    fn choose(
+        &self,
+        said: &[(&'static str, Value<'static>)],
+        autos: &[(&'static str, Auto)],
+        named: impl Fn() -> String,
+    ) -> Result<Chosen, SpecError> {
+        let mut set: Vec<(&str, Value<'_>)> = said.to_vec();
+        set.extend(autos.iter().filter_map(|(name, auto)| Some((*name, value(&auto.value)?))));
+        let before = set.len();
+        for (name, given) in self.given().filter(|(name, _)| autos.iter().all(|(auto, _)| auto != name)) {
+            let Some(param) = self.entry.params.iter().find(|param| param.name == name) else {
+                return Err(self.unknown(name, given));
+            };
+            let plain = value(given);
+            set.push((name, plain.ok_or_else(|| SpecError::new(self.path(name), given, allowed(param.allowed)))?));
+        }
+        let chosen = (self.entry.choose)(&set).map_err(|misfit| match misfit {
+            Misfit::Param(at, refused) => {
+                assert!(at >= before, "what Spinewise itself says of {} is allowed", self.entry.name());
+                let name = set[at].0;
+                match refused {
+                    Refused::NotAllowed(range) => param_refused(&self.path(name), &self.given[name], range),
+                    Refused::Unknown => self.unknown(name, &self.given[name]),
+                }
+            }
+            Misfit::Failed(why) => {
+                SpecError::new(named(), &self.entry.name().into(), "a scheme that can be set up").hint(why)
+            }
+        })?;
+        match chosen.clash() {
+            Some((name, range, other)) => Err(param_refused(&self.path(name), &value_of(&chosen, name), range)
+                .hint(format!("{other} is {}", value_of(&chosen, other)))),
+            None => Ok(chosen),
+        }
+    }
+
+    fn unknown(&self, name: &str, value: &Json) -> SpecError {
+        let names = || self.entry.params.iter().map(|param| param.name);
+        let listed: Vec<&str> = names().collect();
+        let allowed = match listed.as_slice() {
+            [] => format!("no parameters: {} has none", self.entry.name()),
+            _ => format!("one of the parameters of {}: {}", self.entry.name(), listed.join(", ")),
+        };
+        SpecError::new(self.path(name), value, allowed).did_you_mean(name, names())
+    }
 }
 
 fn find<'a>(
@@ -285,46 +354,6 @@ fn value_of(chosen: &Chosen, name: &str) -> Json {
     chosen.params().into_iter().find(|(own, _)| *own == name).map_or(Json::Null, |(_, value)| json(value))
 }
 
-/// A scheme that acts on ECN echoes needs a transport that has them.
-pub(crate) fn check_ecn(scheme: &SchemeSpec, transport: &TransportSpec) -> Result<(), SpecError> {
-    let TransportSpec::Tcp(tcp) = transport else { return Ok(()) };
-    let chosen = scheme.chosen();
-    match chosen.wants_ecn() {
-        Some((name, range)) if !tcp.new_data_is_ect() => {
-            let kind = Json::from(tcp.kind.name());
-            let path = format!("scheme.params.{name}");
-            let allowed = format!("{} with transport.kind = {kind}", allowed(range));
-            let hint = format!("{} would wait for ECN echoes that never come", chosen.name());
-            Err(SpecError::new(path, &value_of(chosen, name), allowed).hint(hint))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// A scheme that takes a timeout for a failure needs switches that trim: elsewhere it tells of congestion as well.
-pub(crate) fn check_trimming(
-    scheme: &SchemeSpec,
-    (switch, transport): (&SwitchSpec, &TransportSpec),
-    given: &Map<String, Json>,
-) -> Result<(), SpecError> {
-    let chosen = scheme.chosen();
-    let Some((name, range)) = chosen.wants_trimming().filter(|_| !switch.trims()) else { return Ok(()) };
-    let path = format!("scheme.params.{name}");
-    let allowed = format!("{} where switches do not trim", allowed(range));
-    let how = match transport {
-        TransportSpec::Uet(_) => "switch.model = \"trimming\" and switch.trim = true",
-        TransportSpec::Tcp(_) | TransportSpec::Rdma(_) => {
-            "transport.kind = \"uet\" and switch.model = \"trimming\", its default; no other transport knows trimmed packets"
-        }
-    };
-    let hint = format!(
-        "{} takes a timeout for a failed path, and it may be congestion there; to trim, set {how}",
-        chosen.name()
-    );
-    let asked = given.get("params").and_then(|params| params.get(name)).is_some_and(|value| !value.is_null());
-    Err(SpecError::new(path, &value_of(chosen, name), allowed).hint(hint).unserved_if(!asked))
-}
-
 fn param_refused(path: &str, value: &Json, range: Allowed) -> SpecError {
     let error = SpecError::new(path, value, allowed(range));
     match (range, value.as_str()) {
@@ -350,5 +379,15 @@ pub(crate) fn json(value: Value<'_>) -> Json {
         Value::Number(number) => tidy(number),
         Value::Bool(given) => given.into(),
         Value::Word(word) => word.into(),
+    }
+}
+
+/// A value of a spec as schemes read it, unless it is a list or a table.
+fn value(given: &Json) -> Option<Value<'_>> {
+    match given {
+        Json::Number(number) => number.as_f64().map(Value::Number),
+        Json::Bool(given) => Some(Value::Bool(*given)),
+        Json::String(word) => Some(Value::Word(word)),
+        Json::Null | Json::Array(_) | Json::Object(_) => None,
     }
 }

@@ -72,6 +72,13 @@ pub struct FlowSpec {
 }
 
 impl FlowSpec {
+    /// Where it belongs in the jobs of its entry, one per entry, and which job that is; none if it stands alone.
+    pub(crate) fn place(&self, jobs: &[Option<Jobs>]) -> Option<(Place, Job)> {
+        let jobs = jobs[usize::from(self.entry)].as_ref()?;
+        let place = jobs.place(self.part)?;
+        Some((place, jobs.job(place.group)))
+    }
+
     /// The sending host.
     #[inline(always)]
     pub fn sender(&self) -> HostId {

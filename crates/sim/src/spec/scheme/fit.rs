@@ -1,13 +1,15 @@
-//! Does a scheme fit the fabric? What it cannot serve is refused, with a word why.
+//! Does a scheme fit the fabric, the transport and the switches? What it cannot serve is refused, with a word why.
 
 use serde_json::{Map, Value as Json};
 use spinewise_policy::config::Allowed;
 use spinewise_policy::{Peers, Shape, Tier, Uneven};
 
-use super::{PathTag, json, param_refused, rows, value_of};
+use super::{PathTag, SchemeSpec, allowed, json, param_refused, rows, value_of};
 use crate::bank::{Chosen, Entry, REGISTRY};
 use crate::keys::{Reader, SpecError, one_of};
+use crate::spec::switch::SwitchSpec;
 use crate::topology::{TopologySpec, Wiring};
+use crate::transport::TransportSpec;
 
 /// A place of this fabric, as far as a spec knows it.
 pub(in crate::spec) fn shape(tier: Tier, fabric: &TopologySpec) -> Shape {
@@ -150,4 +152,65 @@ pub(super) fn check_hashed(
         chosen.name()
     );
     Err(reader.refuse("fabric", one_of(hashing)).hint(hint))
+}
+
+/// One scheme writes the in-band header of a packet.
+pub(super) fn check_headers(reader: &Reader<'_>, edge: &Entry, under: &Entry) -> Result<(), SpecError> {
+    if edge.header && under.header {
+        let allowed =
+            format!("a switch scheme without an in-band header: a packet has one, and {} writes it", edge.name());
+        return Err(reader.refuse("fabric", allowed));
+    }
+    Ok(())
+}
+
+/// No key of host schemes goes with a switch scheme.
+pub(super) fn check_at_switches(reader: &Reader<'_>, scheme: &str) -> Result<(), SpecError> {
+    for name in ["path_tag", "fabric", "fabric_params"] {
+        if reader.given(name).is_some() {
+            let allowed = format!("no {name}: {scheme} sits at the switches, and {name} is for host schemes");
+            return Err(reader.refuse(name, allowed));
+        }
+    }
+    Ok(())
+}
+
+/// A scheme that acts on ECN echoes needs a transport that has them.
+pub(in crate::spec) fn check_ecn(scheme: &SchemeSpec, transport: &TransportSpec) -> Result<(), SpecError> {
+    let TransportSpec::Tcp(tcp) = transport else { return Ok(()) };
+    let chosen = scheme.chosen();
+    match chosen.wants_ecn() {
+        Some((name, range)) if !tcp.new_data_is_ect() => {
+            let kind = Json::from(tcp.kind.name());
+            let path = format!("scheme.params.{name}");
+            let allowed = format!("{} with transport.kind = {kind}", allowed(range));
+            let hint = format!("{} would wait for ECN echoes that never come", chosen.name());
+            Err(SpecError::new(path, &value_of(chosen, name), allowed).hint(hint))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A scheme that takes a timeout for a failure needs switches that trim: elsewhere it tells of congestion as well.
+pub(in crate::spec) fn check_trimming(
+    scheme: &SchemeSpec,
+    (switch, transport): (&SwitchSpec, &TransportSpec),
+    given: &Map<String, Json>,
+) -> Result<(), SpecError> {
+    let chosen = scheme.chosen();
+    let Some((name, range)) = chosen.wants_trimming().filter(|_| !switch.trims()) else { return Ok(()) };
+    let path = format!("scheme.params.{name}");
+    let allowed = format!("{} where switches do not trim", allowed(range));
+    let how = match transport {
+        TransportSpec::Uet(_) => "switch.model = \"trimming\" and switch.trim = true",
+        TransportSpec::Tcp(_) | TransportSpec::Rdma(_) => {
+            "transport.kind = \"uet\" and switch.model = \"trimming\", its default; no other transport knows trimmed packets"
+        }
+    };
+    let hint = format!(
+        "{} takes a timeout for a failed path, and it may be congestion there; to trim, set {how}",
+        chosen.name()
+    );
+    let asked = given.get("params").and_then(|params| params.get(name)).is_some_and(|value| !value.is_null());
+    Err(SpecError::new(path, &value_of(chosen, name), allowed).hint(hint).unserved_if(!asked))
 }

@@ -1,12 +1,79 @@
-//! The table of flows: what each was, and what became of it.
+//! What became of a flow, and the table that tells it: a field and its column stand in one file.
 
-use super::Values;
-use super::collectives::place;
-use crate::columns::columns;
-use crate::engine::Sim;
-use crate::flows::Record;
+use super::Flows;
+use crate::columns::{Values, columns};
 use crate::ids::{FlowId, Table};
 use crate::workload::{FlowSpec, Job, Jobs, Place};
+
+/// Declares the record with its fields, and how two records of one flow are added.
+macro_rules! record {
+    ($(#[$meta:meta])* $record:ident { $($(#[$about:meta])* $field:ident: $type:ty,)* }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct $record {
+            $($(#[$about])* pub $field: $type,)*
+        }
+
+        impl $record {
+            /// Adds what another thread has noted of the same flow: of each field, at most one of them has noted anything.
+            pub fn add(&mut self, other: &$record) {
+                $(self.$field += other.$field;)*
+            }
+        }
+    };
+}
+
+record! {
+    /// What became of a flow. The sender's and the receiver's fields are written by their own hosts, and reroutes by the
+    /// leaf of the sender.
+    Record {
+        /// From the start of the flow to the arrival of its last missing byte, in ps; 0 if unfinished.
+        fct: u64,
+        /// From the start of the flow to the acknowledgement of its last byte at the sender, in ps; 0 if unfinished.
+        sender_fct: u64,
+        /// From the start of the flow to the arrival of the last packet of its connection, in ps; 0 if none is sent.
+        close_fct: u64,
+        /// Data packets sent, retransmissions included.
+        packets: u32,
+        /// Data packets sent again.
+        retransmits: u32,
+        /// Expiries of the retransmission timer, that of the SYN included.
+        timeouts: u32,
+        /// Fast retransmits.
+        fast_retransmits: u32,
+        /// Times a third duplicate acknowledgement arrived.
+        dupack3_events: u32,
+        /// NACKs the sender was given.
+        nacks: u32,
+        /// CNPs the sender was given.
+        cnps: u32,
+        /// Data packets that arrived after a later byte of the flow.
+        out_of_order: u32,
+        /// Data packets that arrived with CE.
+        marks: u32,
+        /// Data packets sent again that had arrived, as far as DSACK told the sender (TCP with SACK).
+        spurious_retransmits: u32,
+        /// Data packets that took another way than the one before (host schemes only).
+        path_changes: u32,
+        /// Data packets that left the leaf of their host by another uplink than the one before; 0 if nobody counts.
+        reroutes: u32,
+        /// Data packets that arrived.
+        arrived: u32,
+        /// Payload bytes that arrived, each byte once.
+        received: u64,
+    }
+}
+
+impl Record {
+    /// Changes its times; those that have not come yet stay 0.
+    pub fn shift(&mut self, to: impl Fn(u64) -> u64) {
+        for time in [&mut self.fct, &mut self.sender_fct, &mut self.close_fct] {
+            if *time > 0 {
+                *time = to(*time);
+            }
+        }
+    }
+}
 
 /// All that is told of a flow.
 struct FlowRow<'a> {
@@ -88,18 +155,14 @@ impl FlowRow<'_> {
     }
 }
 
-/// The columns of all flows, with their ideal completion times, and whether they were cut off.
-pub(super) fn columns_of(
-    sim: &Sim<'_>,
-    jobs: &[Option<Jobs>],
-    ideal: &[u64],
-    cut_off: &Table<FlowId, bool>,
-) -> Vec<Values> {
-    let flows = &sim.world.flows;
-    let mut table = FlowTable::with_capacity(flows.specs.len());
-    for ((id, spec), &ideal) in flows.specs.numbered().zip(ideal) {
-        let (tcp, place) = (flows.is_tcp(id), place(jobs, spec));
-        table.push(&FlowRow { id, spec, record: &flows.records[id], tcp, ideal, cut_off: cut_off[id], place });
+impl Flows {
+    /// The values of [`FLOW_COLUMNS`], with the jobs of entries, ideal completion times, and whether flows were cut off.
+    pub fn columns(&self, jobs: &[Option<Jobs>], ideal: &[u64], cut_off: &Table<FlowId, bool>) -> Vec<Values> {
+        let mut table = FlowTable::with_capacity(self.specs.len());
+        for ((id, spec), &ideal) in self.specs.numbered().zip(ideal) {
+            let (tcp, place) = (self.is_tcp(id), spec.place(jobs));
+            table.push(&FlowRow { id, spec, record: &self.records[id], tcp, ideal, cut_off: cut_off[id], place });
+        }
+        table.close()
     }
-    table.close()
 }
