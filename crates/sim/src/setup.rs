@@ -28,6 +28,7 @@ use spinewise_policy::{Span, Time};
 
 pub(crate) mod memory;
 mod paths;
+mod slow_links;
 mod threads;
 
 /// Choices that must not change any result; tests turn them.
@@ -93,7 +94,7 @@ impl Setup {
         let room = memory::refuse_large_fabric(&spec.topology, tuning.memory.unwrap_or(u64::MAX))?;
         let mut topology = Topology::build(&spec.topology, &go_on)?;
         warden.check()?;
-        let Offer { list, waits, loads, warnings } = traffic(spec, &topology, (room, &go_on))?;
+        let Offer { list, waits, loads, mut warnings } = traffic(spec, &topology, (room, &go_on))?;
         warden.check()?;
         check_reachable(&spec.traffic, &list, &topology)?;
         check_lengths(spec, &list)?;
@@ -133,6 +134,7 @@ impl Setup {
             net.follow(&spec.rules, &flows);
             fabric.tape = spec.rules.draws.map(|draws| Box::new(Tape::new(draws)));
         }
+        warnings.extend(slow_links::warnings(spec, &net, &flows));
         // Traffic that never ends by itself runs to the limit.
         let flows_done = spec.run.stop == Stop::FlowsDone && (flows.open > 0 || flows.specs.is_empty());
         let limits = Limits { flows_done, until: spec.run.until, grid: spec.run.grid };

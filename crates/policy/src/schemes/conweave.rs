@@ -254,6 +254,8 @@ impl Policy for ConWeave {
         }
         Layout {
             peers: Peers::Leaves,
+            // A path may have the number of any uplink, also where few lead to one leaf.
+            slots: shape.ways.max(shape.ports),
             // Longer than any silence that does not open an epoch.
             flow_idle: Span(REMEMBER.0.max(self.source.inactive.0 * 2)),
             actions: reorder::ACTIONS + 4,

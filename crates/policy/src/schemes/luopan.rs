@@ -22,7 +22,7 @@
 //! bytes. Each switch adds the bytes queued at the port by which it sends the sample on, as found; the last leaf sends
 //! the sum back by any path. So what a leaf knows is as old as the round trip at least, and a period and more at most.
 //!
-//! **Paths.** A sample draws its way at each switch that has a choice and notes it; a cell's packets carry the notes of
+//! **Paths.** A sample draws its port at each switch that has a choice and notes it; a cell's packets carry the notes of
 //! the path they should take, in bits that an overlay has to spare (`header_bytes = 0`). In a leaf-spine the first
 //! choice is the path.
 //!
@@ -75,42 +75,42 @@ crate::params! {
 /// Choices of a path that are noted; beyond them packets are hashed.
 const MOST: usize = 6;
 
-/// A path: the candidate taken at the first switch, and at each further one that has a choice.
+/// A path: the port taken at the first switch, and at each further one that has a choice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Path {
-    ways: [u16; MOST],
+    ports: [u16; MOST],
     len: u8,
 }
 
 impl Path {
     /// Notes the next choice, if there is room.
-    pub fn note(&mut self, way: u16) {
-        if let Some(room) = self.ways.get_mut(usize::from(self.len)) {
-            *room = way;
+    pub fn note(&mut self, port: u16) {
+        if let Some(room) = self.ports.get_mut(usize::from(self.len)) {
+            *room = port;
             self.len += 1;
         }
     }
 
     /// The choices, in order.
-    pub fn ways(&self) -> &[u16] {
-        &self.ways[..usize::from(self.len).min(MOST)]
+    pub fn ports(&self) -> &[u16] {
+        &self.ports[..usize::from(self.len).min(MOST)]
     }
 
     /// Encodes.
     fn put(&self) -> [u8; PATH] {
         let mut bytes = [0; PATH];
         bytes[0] = self.len;
-        for (pair, way) in bytes[1..].chunks_exact_mut(2).zip(self.ways) {
-            pair.copy_from_slice(&way.to_le_bytes());
+        for (pair, port) in bytes[1..].chunks_exact_mut(2).zip(self.ports) {
+            pair.copy_from_slice(&port.to_le_bytes());
         }
         bytes
     }
 
     /// Decodes.
     fn get(bytes: &[u8; PATH]) -> Path {
-        let mut path = Path { ways: [0; MOST], len: bytes[0] };
-        for (way, pair) in path.ways.iter_mut().zip(bytes[1..].chunks_exact(2)) {
-            *way = u16::from_le_bytes([pair[0], pair[1]]);
+        let mut path = Path { ports: [0; MOST], len: bytes[0] };
+        for (port, pair) in path.ports.iter_mut().zip(bytes[1..].chunks_exact(2)) {
+            *port = u16::from_le_bytes([pair[0], pair[1]]);
         }
         path
     }
@@ -210,7 +210,7 @@ pub struct Sampled {
 impl Sampled {
     /// A sample came back.
     pub fn answered(&mut self, sample: &Sample) {
-        let first = self.path.ways().is_empty() || sample.round > self.round;
+        let first = self.path.ports().is_empty() || sample.round > self.round;
         if first || (sample.round == self.round && sample.queue < self.queue) {
             *self = Sampled { met: true, path: sample.path, queue: sample.queue, round: sample.round };
         }
@@ -316,11 +316,11 @@ impl Policy for Luopan {
             let path = self.at_source(cx, cell, packet);
             *header = Header { path, made: 0, charged: self.header_bytes };
         }
-        let choices = cx.view.candidates.len() as u32;
-        let noted = header.path.ways().get(usize::from(header.made)).map(|&way| u32::from(way));
+        let candidates = cx.view.candidates;
+        let noted = header.path.ports().get(usize::from(header.made));
         header.made = header.made.saturating_add(1);
-        let way = noted.filter(|&way| way < choices).unwrap_or_else(|| packet.spread(cx.view.salt, choices));
-        Way(way as u16)
+        let way = noted.and_then(|port| candidates.iter().position(|candidate| candidate == port));
+        Way(way.map_or_else(|| packet.spread(cx.view.salt, candidates.len() as u32) as u16, |way| way as u16))
     }
 
     fn sees(&self, cx: &Cx<'_, Self>, cell: &Cell, packet: &Packet, sight: &mut Sight<'_>) {
@@ -330,12 +330,13 @@ impl Policy for Luopan {
         }
         let sampled = cx.peers.here().0;
         sight.flow(OfFlow::Sent, cell.sent as f64);
-        if let Some(&first) = sampled.path.ways().first() {
+        if let Some(first) = sampled.path.ports().first() {
             sight.flow(OfFlow::SampledQueue, sampled.queue as f64);
-            (0..cx.view.candidates.len())
-                .for_each(|way| sight.way(way, OfWay::Sampled, f64::from(way == usize::from(first))));
+            for (way, port) in cx.view.candidates.iter().enumerate() {
+                sight.way(way, OfWay::Sampled, f64::from(port == first));
+            }
         }
-        sight.rule(match sampled.path.ways() {
+        sight.rule(match sampled.path.ports() {
             _ if self.goes_on(cell, packet) => Why::GoesOn,
             [] => Why::Drawn,
             _ => Why::Sampled,
@@ -353,7 +354,7 @@ impl Policy for Luopan {
             let (drawn, many) = draw(cx.rng, routes.len(), self.samples);
             for &way in &drawn[..many] {
                 let mut sample = Sample { from: view.switch, to, round: *cx.node, queue: 0, path: Path::default() };
-                sample.path.note(way as u16);
+                sample.path.note(routes[way]);
                 self.send_on(cx, routes[way], sample);
             }
         }
@@ -384,8 +385,8 @@ impl Luopan {
         sampled.met = true;
         if !self.goes_on(cell, packet) {
             let mut path = sampled.path;
-            if path.ways().is_empty() {
-                path.note(cx.rng.below(cx.view.candidates.len() as u32) as u16);
+            if path.ports().is_empty() {
+                path.note(cx.view.candidates[cx.rng.below(cx.view.candidates.len() as u32) as usize]);
             }
             *cell = Cell { sent: 0, path };
         }
@@ -409,9 +410,9 @@ impl Luopan {
             // Where there is no choice nobody will be asked for one.
             &[port] => port,
             _ => {
-                let way = cx.rng.below(routes.len() as u32) as u16;
-                sample.path.note(way);
-                routes[usize::from(way)]
+                let port = routes[cx.rng.below(routes.len() as u32) as usize];
+                sample.path.note(port);
+                port
             }
         };
         self.send_on(cx, port, sample);
@@ -431,7 +432,7 @@ impl Luopan {
     /// An answer comes back to the leaf that asked.
     fn hear(&self, cx: &mut Cx<'_, Self>, from: Device, sample: &Sample) {
         let ours = sample.from == cx.view.switch && from == Device::Switch(sample.to) && sample.round <= *cx.node;
-        if ours && !sample.path.ways().is_empty() {
+        if ours && !sample.path.ports().is_empty() {
             cx.peers.at(sample.to as usize).0.answered(sample);
         }
     }

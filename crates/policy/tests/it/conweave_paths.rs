@@ -114,3 +114,21 @@ fn where_a_path_is_an_uplink_nobody_is_asked_for_whole_ones() {
         assert!(candidate == header.way.0 && candidate < 2);
     }
 }
+
+#[test]
+fn where_an_uplink_leaves_flows_on_the_others_stay_without_a_tail() {
+    let mut shell = leaf(&Config { path: PathIs::Uplink, ..Config::default() });
+    shell.room.candidates = vec![4, 5, 6, 7];
+    let before: Vec<Header> = (0..200).map(|flow| next(&mut shell, flow).0).collect();
+    shell.room.candidates = vec![4, 6, 7];
+    for (flow, old) in (0..).zip(before) {
+        let (header, candidate) = next(&mut shell, flow);
+        let port = shell.room.candidates[usize::from(candidate)];
+        assert_eq!(port, 4 + header.way.0, "flow {flow}");
+        if old.way == Way(1) {
+            assert_eq!(header.mark, Mark::Init, "flow {flow} starts anew");
+        } else {
+            assert_eq!((header.mark, header.way), (Mark::Data, old.way), "flow {flow}");
+        }
+    }
+}

@@ -14,9 +14,9 @@ fn leaf() -> Shell<Luopan> {
     at(&Config::default(), Tier::Leaf, 0)
 }
 
-fn path(ways: &[u16]) -> Path {
+fn path(ports: &[u16]) -> Path {
     let mut path = Path::default();
-    ways.iter().for_each(|&way| path.note(way));
+    ports.iter().for_each(|&port| path.note(port));
     path
 }
 
@@ -37,9 +37,9 @@ fn hear(shell: &mut Shell<Luopan>, from: u32, class: u8, body: &[u8]) -> Vec<(To
     sent(shell)
 }
 
-/// An answer from leaf 1 about the path that begins with `way`.
+/// An answer from leaf 1 about the path that begins with uplink `way`, from 0.
 fn answer(shell: &mut Shell<Luopan>, round: u32, way: u16, queue: u64) {
-    let sample = Sample { from: 0, to: 1, round, queue, path: path(&[way]) };
+    let sample = Sample { from: 0, to: 1, round, queue, path: path(&[4 + way]) };
     assert_eq!(hear(shell, 1, ANSWER, &sample.put()), []);
 }
 
@@ -63,11 +63,11 @@ fn a_leaf_samples_different_uplinks_towards_each_leaf_it_has_sent_to() {
         let samples = sent(&shell);
         assert_eq!(samples.len(), 2);
         for (to, class, sample) in &samples {
-            let way = sample.path.ways()[0];
-            assert_eq!((*to, *class), (To::Port(Port(4 + way)), SAMPLE));
-            let queue = u64::from(way + 1) * 100;
-            assert_eq!(*sample, Sample { from: 0, to: 1, round, queue, path: path(&[way]) });
-            seen[usize::from(way)] += 1;
+            let port = sample.path.ports()[0];
+            assert_eq!((*to, *class), (To::Port(Port(port)), SAMPLE));
+            let queue = u64::from(port - 3) * 100;
+            assert_eq!(*sample, Sample { from: 0, to: 1, round, queue, path: path(&[port]) });
+            seen[usize::from(port - 4)] += 1;
         }
         assert_ne!(samples[0].2.path, samples[1].2.path);
     }
@@ -79,9 +79,9 @@ fn with_fewer_uplinks_than_samples_each_is_sampled_once() {
     let mut shell = at(&Config { samples: 9, ..Config::default() }, Tier::Leaf, 0);
     pick(&mut shell, &data(1));
     shell.tick();
-    let mut ways: Vec<u16> = sent(&shell).iter().map(|(_, _, sample)| sample.path.ways()[0]).collect();
-    ways.sort_unstable();
-    assert_eq!(ways, [0, 1, 2, 3]);
+    let mut ports: Vec<u16> = sent(&shell).iter().map(|(_, _, sample)| sample.path.ports()[0]).collect();
+    ports.sort_unstable();
+    assert_eq!(ports, [4, 5, 6, 7]);
 }
 
 #[test]
@@ -99,10 +99,10 @@ fn on_the_way_queues_add_up_and_only_choices_are_noted() {
     let mut seen = [0; 2];
     for _ in 0..200 {
         let passed = hear(&mut switch, 0, SAMPLE, &sample.put());
-        let way = passed[0].2.path.ways()[1];
-        assert_eq!(passed[0].0, To::Port(Port(2 + way)));
-        assert_eq!(passed[0].2.path, path(&[2, way]));
-        seen[usize::from(way)] += 1;
+        let port = passed[0].2.path.ports()[1];
+        assert_eq!(passed[0].0, To::Port(Port(port)));
+        assert_eq!(passed[0].2.path, path(&[2, port]));
+        seen[usize::from(port - 2)] += 1;
     }
     assert!(seen.iter().all(|&times| times > 60), "{seen:?}");
     switch.room.ports.routes[1].clear();
@@ -125,7 +125,7 @@ fn cells_take_the_shortest_path_of_the_latest_round() {
     {
         answer(&mut shell, round, way, queue);
         let (way, header) = pick(&mut shell, &data(1));
-        assert_eq!((way, header.path, header.made), (then, path(&[then]), 1), "after way {way} of round {round}");
+        assert_eq!((way, header.path, header.made), (then, path(&[4 + then]), 1), "after way {way} of round {round}");
     }
 }
 
@@ -158,14 +158,27 @@ fn before_any_answer_cells_are_drawn_at_random_and_later_hops_follow_notes() {
     (0..400).for_each(|flow| seen[usize::from(pick(&mut shell, &data(flow)).0)] += 1);
     assert!(seen.iter().all(|times| times.abs_diff(100) < 40), "{seen:?}");
     let mut switch = at(&Config::default(), Tier::Aggregation, 5);
-    let mut header = Header { path: path(&[3, 2]), made: 1, charged: 0 };
+    let mut header = Header { path: path(&[7, 2]), made: 1, charged: 0 };
     assert_eq!(switch.pick(1, &data(1), &mut header), Way(2));
     assert_eq!(header.made, 2);
-    // Without a note, or with one of a way that is gone, by hash.
+    // Without a note, or with one of a port that leads there no more, by hash.
     let hashed = Packet::default().spread(99, 4) as u16;
     assert_eq!(switch.pick(1, &data(1), &mut header), Way(hashed));
-    let mut header = Header { path: path(&[3, 9]), made: 1, charged: 0 };
+    let mut header = Header { path: path(&[7, 9]), made: 1, charged: 0 };
     assert_eq!(switch.pick(1, &data(1), &mut header), Way(hashed));
+}
+
+#[test]
+fn where_an_uplink_leaves_cells_on_the_others_stay() {
+    let mut shell = leaf();
+    pick(&mut shell, &data(9));
+    shell.tick();
+    answer(&mut shell, 1, 2, 10);
+    assert_eq!(pick(&mut shell, &data(1)).0, 2);
+    shell.room.candidates = vec![4, 6, 7];
+    // The third uplink is the second of those left.
+    assert_eq!(pick(&mut shell, &data(1)).0, 1);
+    assert_eq!(pick(&mut shell, &data(2)).0, 1, "and what was sampled is still its path");
 }
 
 #[test]
@@ -173,7 +186,7 @@ fn samples_and_headers_survive_the_wire() {
     let sample = Sample { from: 70_000, to: 3, round: u32::MAX - 1, queue: 1 << 40, path: path(&[1, 300, 65_535]) };
     assert_eq!(Sample::get(&sample.put()), Some(sample));
     let full = path(&[1, 2, 3, 4, 5, 6, 7, 8]);
-    assert_eq!(full.ways(), [1, 2, 3, 4, 5, 6], "no more are noted");
+    assert_eq!(full.ports(), [1, 2, 3, 4, 5, 6], "no more are noted");
     let header = Header { path: full, made: 4, charged: 50 };
     let mut bytes = [0; 16];
     header.put(&mut bytes);

@@ -143,6 +143,42 @@ fn what_has_no_room_for_its_header_is_lost_and_sent_again() {
 }
 
 #[test]
+fn links_too_slow_for_windows_or_headers_are_told_of() {
+    let told = |outcome: &Outcome| -> Vec<(String, String)> {
+        let word = |value: &Value| value.as_str().expect("a word").to_owned();
+        let warnings = outcome.report["warnings"].as_array().expect("a list");
+        warnings.iter().map(|warning| (word(&warning["code"]), word(&warning["text"]))).collect()
+    };
+    let slow = |changes: Value| merged(&leaf_spine(100), &json!({"override": changes}));
+    let some = [(1, 127, 20_000), (2, 126, 20_000)];
+    // A host that has nothing to send needs no window.
+    for (host, sent) in [(1, [0, 1]), (3, [1, 1])] {
+        let topology = slow(json!([{"host": host, "rate_gbps": 2}]));
+        let outcome = run(&spec(topology, "reps", &some, json!({})));
+        assert_eq!(flow_column(&outcome, "packets").iter().map(|&packets| packets.min(1)).collect::<Vec<_>>(), sent);
+        let found = told(&outcome);
+        assert_eq!(found.len(), usize::from(host == 1), "{found:?}");
+        for (code, text) in found {
+            assert_eq!(code, "window_below_packet");
+            assert!(
+                text.starts_with("host1 never sends: its window") && text.contains("2 Gbps, is 3505 bytes"),
+                "{text}"
+            );
+        }
+    }
+    // 64 bytes of header for 4150 of data: one part in 64.8.
+    for (gbps, full) in [(1.6, false), (1.5, true)] {
+        let topology = slow(json!([{"leaf": 7, "spine": 3, "direction": "down", "rate_gbps": gbps}]));
+        let found = told(&run(&spec(topology, "reps", &some, json!({}))));
+        assert_eq!(found.len(), usize::from(full), "{found:?}");
+        for (code, text) in found {
+            assert_eq!(code, "headers_fill_link");
+            assert!(text.starts_with("Headers of trimmed packets can fill spine3->leaf7 (1.5 Gbps)"), "{text}");
+        }
+    }
+}
+
+#[test]
 fn flows_go_round_a_link_that_dies_in_silence_and_one_that_loses() {
     let flows: Vec<(u32, u32, u64)> = (0..8).map(|n| (n, 64 + n, 400_000)).collect();
     let quiet = json!({"detection": {"mode": "never"}});

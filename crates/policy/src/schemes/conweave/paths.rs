@@ -8,8 +8,8 @@
 //! breaks farther on the leaf does not learn from its routes: there the packet is hashed among the ports that are left.
 //! Answers are late on such a path, as on any, if it is slower.
 //!
-//! **Departure.** Over two tiers, and with `path = "uplink"`, a path is a place among the uplinks that are left. Where one leaves,
-//! those behind it move up: flows on them change their uplinks without a TAIL, as if by a change of routes.
+//! Over two tiers, and with `path = "uplink"`, a path is the uplink of that number, counted from the leaf's first one,
+//! whatever becomes of the others.
 
 use super::source::Draw;
 use super::{ConWeave, Path};
@@ -32,7 +32,7 @@ pub struct Paths<'a> {
     view: SwitchView<'a>,
     to: u32,
     is_whole: bool,
-    /// How many there are, with those whose uplink died.
+    /// How many there are; of whole ones also those whose uplink died.
     pub number: u32,
 }
 
@@ -56,18 +56,23 @@ impl<'a> Paths<'a> {
     /// The candidate that a path begins with; none if there is no such path, or that link is no route any more.
     #[inline]
     pub fn candidate(&self, path: Way) -> Option<usize> {
-        if !self.is_whole {
-            return (path.index() < self.view.candidates.len()).then(|| path.index());
-        }
-        let port = self.view.told_hop(self.view.switch, self.to, path)?;
-        self.view.candidates.iter().position(|&candidate| candidate == port.0)
+        let port = if self.is_whole {
+            self.view.told_hop(self.view.switch, self.to, path)?.0
+        } else {
+            self.view.host_ports.checked_add(path.0)?
+        };
+        self.view.candidates.iter().position(|&candidate| candidate == port)
     }
 
     /// One of those that begin with a candidate, all alike.
     #[inline]
     fn one(&self, rng: &mut Rng) -> Way {
-        let path = Way(rng.below(self.number) as u16);
-        if self.candidate(path).is_some() { path } else { self.one_left(rng) }
+        let drawn = rng.below(self.number) as u16;
+        match self.view.candidates.get(usize::from(drawn)) {
+            Some(&port) if !self.is_whole => Way(port.saturating_sub(self.view.host_ports)),
+            _ if self.candidate(Way(drawn)).is_some() => Way(drawn),
+            _ => self.one_left(rng),
+        }
     }
 
     #[cold]

@@ -1,0 +1,70 @@
+//! What Ultra Ethernet makes of links that are much slower than others: said before a run, as nothing in its results tells.
+
+use crate::flows::Flows;
+use crate::net::Net;
+use crate::spec::{Spec, SwitchSpec, Warning};
+use crate::topology::LinkSpec;
+use crate::transport::congestion::{delivery, nscc};
+use crate::transport::{TransportSpec, UetConfig};
+use crate::trimming::Cut;
+
+/// What there is to say of a run's links.
+pub(super) fn warnings(spec: &Spec, net: &Net, flows: &Flows) -> Vec<Warning> {
+    let TransportSpec::Uet(config) = &spec.transport else { return Vec::new() };
+    small_window(config, net, flows).into_iter().chain(full_of_headers(spec, net)).collect()
+}
+
+/// A sender whose window has no room for a packet.
+fn small_window(config: &UetConfig, net: &Net, flows: &Flows) -> Option<Warning> {
+    if config.kind == delivery::Kind::None {
+        return None;
+    }
+    let packet = net.frame.mtu();
+    let sends = |host: u32| flows.specs.numbered().any(|(flow, spec)| spec.src == host && flows.is_tcp(flow));
+    let window_of = |rate| nscc::window_of(nscc::bdp(net.base_rtt, rate));
+    let rate_of = |host| net.topology.links[net.topology.host_link(host)].rate;
+    let slow =
+        net.topology.host_ids().find(|&host| window_of(rate_of(host)) < i64::from(packet) && sends(host.number()));
+    slow.map(|host| {
+        let rate = rate_of(host);
+        let text = format!(
+            "host{} never sends: its window, one and a half bandwidth-delay products of its link of {}, is {} bytes, and a packet \
+             takes {packet}. Senders without a window go by credit alone: transport.congestion_control = \"none\" and \
+             transport.receiver_credit = true.",
+            host.number(),
+            gbps(rate),
+            window_of(rate)
+        );
+        Warning::of("window_below_packet", "transport.congestion_control", text)
+    })
+}
+
+/// A link that the headers of trimmed packets can fill: they go before data.
+fn full_of_headers(spec: &Spec, net: &Net) -> Option<Warning> {
+    let SwitchSpec::Trimming(trimming) = &spec.switch else { return None };
+    let Cut::To(header) = trimming.cut else { return None };
+    let packet = net.frame.mtu();
+    let brings = |link: &LinkSpec| {
+        let into = &net.topology.links[net.topology.in_links(link.from.0)];
+        into.iter().filter(|from| from.up && from.from.0 != link.to.0).map(|from| from.rate).max().unwrap_or(0)
+    };
+    let is_filled = |link: &LinkSpec| {
+        let headers = u128::from(brings(link)) * u128::from(header);
+        link.up
+            && net.topology.as_switch(link.from.0).is_some()
+            && headers >= u128::from(link.rate) * u128::from(packet)
+    };
+    let (number, link) = net.topology.links.numbered().find(|(_, link)| is_filled(link))?;
+    let text = format!(
+        "Headers of trimmed packets can fill {} ({}), and go before data: a link of {} brings {header} bytes of header for each \
+         packet of {packet} bytes. Data by that link may wait as long as senders go on.",
+        net.topology.link_name(number),
+        gbps(link.rate),
+        gbps(brings(link)),
+    );
+    Some(Warning::of("headers_fill_link", "topology", text))
+}
+
+fn gbps(rate: u64) -> String {
+    format!("{} Gbps", rate as f64 / 1e9)
+}
