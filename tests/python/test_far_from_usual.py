@@ -153,3 +153,37 @@ def test_swift_below_the_round_trip_of_the_empty_fabric_is_warned_of() -> None:
 
     assert codes(1000) == []
     assert codes(20_000) == ["target_below_round_trip"]
+
+
+def test_a_fixed_timeout_below_the_round_trip_of_the_empty_fabric_is_warned_of() -> None:
+    def told(delay_ns: int, more: dict[str, Any]) -> tuple[list[str], int]:
+        links = {"host_rate_gbps": 100, "fabric_rate_gbps": 100, "host_delay_ns": delay_ns, "fabric_delay_ns": delay_ns}
+        topology = {"leaves": 2, "spines": 2, "hosts_per_leaf": 2, **links}
+        traffic = [{"kind": "flows", "list": [{"src": 0, "dst": 3, "size_bytes": 100_000}]}]
+        result = spinewise.run({"topology": topology, "traffic": traffic, "run": {"until_us": 1e6}, **more})
+        codes = [one["code"] for one in result.report["warnings"]]
+        return codes, int(result.flows["retransmits"][0].as_py())
+
+    lossless = {"transport": {"kind": "rdma"}, "switch": {"model": "shared_buffer", "pfc": True}}
+    assert told(1000, lossless) == ([], 0)
+    codes, again = told(600_000, lossless)
+    assert (codes, again > 0) == (["timeout_below_round_trip"], True)
+    irn = {"transport": {"kind": "rdma", "recovery": "irn"}, "switch": {"model": "shared_buffer"}}
+    assert told(1000, irn)[0] == []
+    assert told(50_000, irn)[0] == ["timeout_below_round_trip"]
+    ultra = {"preset": "uet", "scheme": {"name": "reps"}}
+    assert told(600_000, ultra)[0] == [], "it follows the fabric"
+    assert told(600_000, {**ultra, "transport": {"rto_us": 100}})[0] == ["timeout_below_round_trip"]
+
+
+def test_a_threshold_in_packets_is_as_long_as_its_packets_in_an_automatic_gap() -> None:
+    def gap(mss: int) -> float:
+        switch = {"buffer_packets": 1000, "ecn_threshold_packets": 100}
+        scheme = {"name": "letflow", "params": {"flowlet_gap_us": "auto"}}
+        flow = {"src": 0, "dst": 3, "size_bytes": 1000}
+        topology = {"leaves": 2, "spines": 2, "hosts_per_leaf": 2, "host_delay_ns": 0, "fabric_delay_ns": 0}
+        spec = {"topology": topology, "transport": {"mss_bytes": mss}, "switch": switch, "scheme": scheme}
+        resolved = spinewise.resolve({**spec, "traffic": [{"kind": "flows", "list": [flow]}]})
+        return float(resolved["scheme"]["params"]["flowlet_gap_us"])
+
+    assert gap(8960) == pytest.approx(6 * gap(1460), rel=0.02)

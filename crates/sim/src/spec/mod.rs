@@ -176,7 +176,8 @@ fn read_tables(value: &Value, guests: &[Entry]) -> Result<(Spec, Vec<Auto>), Spe
     reader.set_resolved("switch", told);
     check_room(&switch, &transport)?;
     check_pfc(preset, &switch, &transport)?;
-    let place = scheme::Place { fabric: &topology, frame: transport.frame(), marked: switch.marked_from(&topology)? };
+    let frame = transport.frame();
+    let place = scheme::Place { fabric: &topology, frame, marked: switch.marked_from(&topology, frame)? };
     let (run, told) = run::read(&keys.run, topology.shortest_delay())?;
     reader.set_resolved("run", told);
     let named = keys.scheme.get("name").and_then(Value::as_str).unwrap_or_default();

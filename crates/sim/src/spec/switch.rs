@@ -11,7 +11,7 @@ use super::presets::Preset;
 use crate::keys::{Auto, Autos, Default, Kind, LARGEST_EXACT, Reader, SpecError, Unit, Zero, keys, tenths, words};
 use crate::topology::Fabric;
 use crate::topology::TopologySpec;
-use crate::transport::TransportSpec;
+use crate::transport::{Frame, TransportSpec};
 use crate::trimming::Cut;
 pub(crate) use shared::SharedKeys;
 pub use shared::{EgressThreshold, HeadroomUse, PauseRenewal, SharedBufferSpec};
@@ -244,18 +244,18 @@ impl SwitchSpec {
         matches!(self, SwitchSpec::Trimming(TrimmingSpec { cut: Cut::To(_), .. }))
     }
 
-    /// The queue of a port from which packets are marked, bytes, on the fabric's links; 0: none are.
+    /// The queue of a port from which packets like `frame` are marked, bytes, on the fabric's links; 0: none are.
     ///
     /// # Errors
     /// A graph that cannot be built.
-    pub(crate) fn marked_from(&self, topology: &TopologySpec) -> Result<u64, SpecError> {
+    pub(crate) fn marked_from(&self, topology: &TopologySpec, frame: Frame) -> Result<u64, SpecError> {
         Ok(match self {
             SwitchSpec::SharedBuffer(shared) => shared.ramp.min,
             SwitchSpec::Trimming(trimming) => trimming.ramp.min,
             SwitchSpec::OutputQueued(queues) => match queues.ecn_threshold {
                 None => 0,
                 Some(Limit::Bytes(bytes)) => bytes,
-                Some(Limit::Packets(packets)) => u64::from(packets) * 1500,
+                Some(Limit::Packets(packets)) => u64::from(packets) * u64::from(frame.mtu()),
                 Some(Limit::Line { bytes, time }) => bytes + at_rate(time, Fabric::of(topology)?.fabric_rate()),
             },
         })

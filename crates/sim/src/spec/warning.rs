@@ -51,6 +51,7 @@ pub(crate) fn warnings(spec: &Spec) -> Vec<Warning> {
     about_drops(spec, &mut found);
     about_values(spec, &mut found);
     about_target(spec, &mut found);
+    about_timeout(spec, &mut found);
     found
 }
 
@@ -195,6 +196,30 @@ fn about_target(spec: &Spec, found: &mut Vec<Warning>) {
             said(rtt)
         );
         found.push(Warning::of("target_below_round_trip", "transport.swift_base_target_us", text));
+    }
+}
+
+/// A fixed timeout that expires before an answer can come.
+fn about_timeout(spec: &Spec, found: &mut Vec<Warning>) {
+    let (key, timeout) = match &spec.transport {
+        TransportSpec::Rdma(rdma) => match rdma.recovery {
+            Recovery::GoBackN => ("rto_us", rdma.rto),
+            Recovery::Irn => ("rto_high_us", rdma.rto_high),
+        },
+        TransportSpec::Uet(uet) => ("rto_us", uet.rto),
+        // It follows the round trips that a sender measures.
+        TransportSpec::Tcp(_) => return,
+    };
+    let Ok(fabric) = Fabric::of(&spec.topology) else { return };
+    let rtt = fabric.base_rtt(spec.transport.frame());
+    if timeout <= rtt {
+        let text = format!(
+            "The timeout of {} expires before an answer can come: a round trip of the empty fabric takes {}. Senders send what \
+             is under way again and again.",
+            said(timeout),
+            said(rtt)
+        );
+        found.push(Warning::of("timeout_below_round_trip", format!("transport.{key}"), text));
     }
 }
 
