@@ -21,6 +21,7 @@ WRONG = {
     "no jobs": (["compare", "x.toml", "--jobs", "0"], "--jobs", "0", "1 to 1024"),
     "no share": (["bench", "--share", "0"], "--share", "0", "above 0, at most 100"),
     "a moment": (["explain", "x", "--flow", "1", "--from", "-1"], "--from", "-1", "0 to 1e+12"),
+    "a negative time": (["advise", "x.toml", "--budget", "-5s"], "--budget", "-5s", "a time with its unit"),
     "no name": (["run", "x.toml", "--out", ""], "--out", '""', "1 to 255 characters"),
     "a blank name": (["export", "x", "--fct", " "], "--fct", "", "1 to 255 characters"),
     "no value": (["run", "x.toml", "--seed"], "--seed", "(nothing)", "in place of the spec's seed"),

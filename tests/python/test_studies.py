@@ -126,6 +126,11 @@ def test_the_spec_may_stand_in_the_study(tmp_path: Path) -> None:
     assert [cell.spec for cell in one.cells] == [cell.spec for cell in other.cells]
 
 
+def test_a_study_is_no_spec() -> None:
+    with pytest.raises(SpecError, match="this is a study: `spinewise sweep .*study.toml` runs it"):
+        load(Path(__file__).parents[2] / "examples" / "study.toml")
+
+
 def test_the_example_can_be_run() -> None:
     found = Study.of(file.read(Path(__file__).parents[2] / "examples" / "study.toml"))
     assert (len(found.cells), len(found.seeds), found.skipped) == (18, 5, [])

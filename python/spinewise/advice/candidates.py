@@ -162,10 +162,11 @@ def find(spec: Spec, may: Sequence[str], schemes: str | Iterable[str] | None = N
         else:
             others.append(NotTried(variant.label, because))
     if sum(not one.oracle for one in found) < 2:
-        reasons = "; ".join(f"{one.scheme}: {one.because}" for one in others[:3])
+        oracles = [f"{one.label}: no fabric can run it, it is an oracle to compare with" for one in found if one.oracle]
+        reasons = "; ".join([*(f"{one.scheme}: {one.because}" for one in others), *oracles][:3])
         asked = "those that fit" if schemes is None else schemes if isinstance(schemes, str) else ",".join(schemes)
         key, value = ("--may", ",".join(may)) if len(may) < len(MAY) else ("--schemes", asked)
-        raise SpecError(key, value, f"what leaves a scheme besides {today.label}, which runs today", reasons)
+        raise SpecError(key, value, f"at least one scheme to choose besides {today.label}, which runs today", reasons)
     return Field(tuple(found), tuple(others), today.label)
 
 

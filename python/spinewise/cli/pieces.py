@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable
 from importlib import import_module
 from typing import TypeAlias
@@ -28,6 +29,8 @@ def lazily(module: str, function: str = "command") -> Command:
 def new_command(commands: Commands, name: str, module: str, about: str) -> argparse.ArgumentParser:
     """A subparser with what all commands share."""
     made = commands.add_parser(name, help=about, description=about, allow_abbrev=False)
+    # A negative value with a unit, as in `--budget -5s`, is a wrong value and not an unknown option.
+    made._negative_number_matcher = re.compile(r"-\.?\d")
     made.add_argument("--json", action="store_true", help="print the result as JSON")
     made.set_defaults(command=lazily(module), parser=made)
     return made

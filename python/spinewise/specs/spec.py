@@ -48,6 +48,8 @@ def load(path: str | Path, overrides: Iterable[str] = ()) -> Spec:
         if hint := way_out(path):
             raise SpecError("SPEC.toml", file, "a spec file, or the name of a scenario", hint)
         spec = as_tables(parse_toml(read_text(path, "SPEC.toml", most=SPEC_BYTES, allowed="a spec file")))
+        if isinstance(spec.get("study"), dict):
+            raise SpecError("SPEC.toml", file, "a spec file", f"this is a study: `spinewise sweep {file}` runs it")
         anchor_files(spec, Path(path).parent)
     except tomllib.TOMLDecodeError as error:
         raise not_toml(error, file) from None
