@@ -271,6 +271,10 @@ def test_cases_change_what_they_say() -> None:
     assert because["load +25%"] == "no traffic entry has a load"
     assert because["link down"] == "no leaf has two whole links up"
     assert because["incast"] == "an incast takes three hosts"
+    assert found["incast"].words == "an incast of 3 hosts beside it"
+    twins = small(topology={"leaves": 2, "spines": 2, "hosts_per_leaf": 2, "parallel_links": 3})
+    alone = next(case.spec for case in stress.cases(twins, sw.resolve(twins)) if case.name == "link down")
+    assert table(alone, "topology")["override"] == [{"leaf": 1, "spine": 1, "link": 2, "up": False}]
     assert because["repaired"] == "nothing is broken or slow in the spec"
 
 

@@ -14,7 +14,7 @@ from spinewise.advice.aims import Aim
 from spinewise.advice.candidates import find, may_list
 from spinewise.advice.choice import choose, outlier, to_test, worst_regret
 from spinewise.advice.conduct import Course
-from spinewise.advice.stress import Regret
+from spinewise.advice.stress import Regret, regrets
 from spinewise.advice.trials import PLAIN, Trials
 from spinewise.measures import units
 from spinewise.shapes import Spec
@@ -30,9 +30,11 @@ SEEDS = 24
 
 
 @contextmanager
-def course(values: dict[str, float], band: float = 0.05, spread: float = 0.01) -> Iterator[Course]:
-    """A course whose race has been run: each scheme has this value, with a little spread, on all seeds."""
-    aim = Aim("mean", "round time", "swap")
+def course(
+    values: dict[str, float], band: float = 0.05, spread: float = 0.01, quantity: str = "round time"
+) -> Iterator[Course]:
+    """A course whose race has been run: each scheme costs this much, with a little spread, on all seeds."""
+    aim = Aim("mean", quantity, "swap")
     rng = np.random.default_rng(1)
     with in_memory() as ledger:
         who = find(SPEC, may_list(None), SCHEMES)
@@ -63,6 +65,20 @@ def test_the_cheapest_of_what_is_tied_wins() -> None:
         assert found.levels[-1].than_today[0].mean == pytest.approx(-0.5, abs=0.02)
         assert found.levels[0].than_today == ()
         assert all(one.settled for one in found.levels)
+
+
+def test_what_is_said_of_a_bandwidth_is_of_its_values_and_not_of_their_inverse() -> None:
+    """Half the time is twice the bandwidth: +100 %, and surely better; it was told as -50 %."""
+    with course({"ecmp": 2.0, "rps": 1.0}, quantity="bus bandwidth") as made:
+        found = choose(made)
+        assert found.advised == "rps"
+        (share,) = found.levels[-1].than_today
+        assert (share.mean, share.median) == pytest.approx((1.0, 1.0), abs=0.02)
+        low, high = share.low or 0.0, share.high or 0.0
+        assert 0.9 < low < share.mean < high < 1.1
+        assert choice.than_best(made, "ecmp", ["rps"])[0].mean == pytest.approx(-0.5, abs=0.01)
+    asked = regrets({"rps": [1.0, 1.0], "ecmp": [2.0, 2.0]}, more_is_better=True)
+    assert [(one.scheme, one.mean) for one in asked] == [("rps", 0.0), ("ecmp", 0.5)]
 
 
 def test_what_is_better_by_more_than_the_band_is_worth_its_price() -> None:

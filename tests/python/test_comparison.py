@@ -82,6 +82,22 @@ def test_a_best_scheme_that_left_more_flows_behind_is_no_plain_winner() -> None:
     assert "left" not in printed(comparison())
 
 
+def test_of_all_that_is_unfinished_the_whole_range_is_told() -> None:
+    def left(**unfinished: int) -> str:
+        def one(label: str, fct_us: float) -> Cell:
+            done = [*[False] * unfinished[label], *[True] * (9 - unfinished[label])]
+            many = {"size_bytes": [10] * 9, "fct_ps": [int(fct_us * 1e6)] * 9, "slowdown": [1.0] * 9}
+            return cell(label, 0.3, 1, fct_us, finished=done, **many)
+
+        cells = [one("a", 10.0), one("b", 11.0), one("c", 12.0)]
+        return " ".join(printed(Comparison({"name": "x"}, parse_list("a,b,c"), [0.3], [1], cells)).split())
+
+    assert "but a left 3 flows unfinished, which are in no mean here; the others 2 (b) to 5 (c)" in left(a=3, b=2, c=5)
+    assert " a left 1 flow unfinished, which are in no mean here; each of the others 4" in left(a=1, b=4, c=4)
+    assert "but" not in left(a=1, b=4, c=4)
+    assert "in no mean here" not in left(a=0, b=4, c=4)
+
+
 def test_different_traffic_is_reported() -> None:
     found = comparison()
     assert found.paired

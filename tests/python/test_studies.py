@@ -127,7 +127,7 @@ def test_the_spec_may_stand_in_the_study(tmp_path: Path) -> None:
 
 
 def test_a_study_is_no_spec() -> None:
-    with pytest.raises(SpecError, match="this is a study: `spinewise sweep .*study.toml` runs it"):
+    with pytest.raises(SpecError, match=r"this is a study: `spinewise sweep .*study.toml` runs it"):
         load(Path(__file__).parents[2] / "examples" / "study.toml")
 
 

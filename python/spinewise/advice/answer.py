@@ -17,11 +17,13 @@ an oracle, which only shows what can be had."""
 
 @dataclass(frozen=True)
 class Share:
-    """How much worse one scheme is than another, as a share; below zero it is better.
+    """By how much the value of an aim under one scheme is above that under another, as a share of the latter.
+
+    Where less is better (`AimAnswer.more_is_better`) a scheme with a share below zero is the better one.
 
     Attributes:
         than: the other scheme.
-        mean: by the mean of log ratios.
+        mean: by the mean of log ratios: the ratio of geometric means, less 1.
         low, high: ends of the interval that holds at all looks; None where nothing can be told.
         median: by the median of log ratios, which outlying seeds do not move.
         seeds: seeds that both have.
@@ -103,7 +105,7 @@ class Entrant:
         told: what it must be told.
         extra_bytes: shares of all bytes that only it asked for: probes, messages, headers.
         status: how it ended.
-        than_best: of each aim, how much worse it is than the best that is left; of the best, than the next.
+        than_best: of each aim, its value against the best that is left; of the best, against the next.
         dropped_by, dropped_at: who was surely better, and after how many seeds.
         like: the scheme whose runs are the same to the last packet; None if there is none.
         samples: its runs, in order of seeds.
@@ -133,7 +135,7 @@ class LevelAnswer:
         level: the most that is changed.
         advised: the scheme to run.
         tied: all that are not told apart from the best at this level, the least mean first.
-        than_today: of each aim, how much worse it is than what runs today; empty of that itself.
+        than_today: of each aim, its value against what runs today; empty of that itself.
         settled: whether what is tied is known to within the band.
     """
 
@@ -151,7 +153,7 @@ class Outlier:
     Attributes:
         good, seeds: seeds on which it did no worse than usual by more than chance and the band, of how many.
         seed: the worst one.
-        share: how much worse than usual it did there, against the same schemes.
+        share: by how much the value there was above usual, against the same schemes; below zero where less is worse.
         cause: facts of that run that stand out, in words; empty if none does.
     """
 
@@ -227,10 +229,10 @@ class Advice:
         advised: the answer.
         level: what it changes.
         tied: schemes not told apart from the best, the least mean first.
-        front: with several aims, schemes of which no other is better on one and as good on the rest.
+        front: with several aims, schemes than which no other is surely better on one and as good on the rest.
         ended: "settled" within the band, as far as the answer goes, or "budget spent".
         guess: the best by the means of its seeds, whatever it costs; the answer itself where nothing seems better.
-        guess_than: of each aim, how much worse that one is than the answer.
+        guess_than: of each aim, the value of that one against the answer.
         levels: the best at each level.
         entrants: all schemes that were tried.
         why: what it does better than `why_than`, each checked against the runs.

@@ -65,7 +65,7 @@ def level_answer(course: Course, level: str, pool: Sequence[str], worst: Mapping
     tied = race.contenders(pool)
     near = within(race, tied)
     advised = min(near, key=lambda label: rank(course, label, near, worst))
-    than = tuple(share(race, advised, course.who.today, aim) for aim in range(race.aims))
+    than = tuple(share(course, advised, course.who.today, aim) for aim in range(race.aims))
     settled = all(race.settled(pool, aim) for aim in range(race.aims))
     return LevelAnswer(level, advised, tuple(tied), than if advised != course.who.today else (), settled)
 
@@ -92,17 +92,26 @@ def to_test(course: Course, choice: Choice) -> list[str]:
     return [label for label in dict.fromkeys(order) if label in course.race.tiers][:STRESS_SCHEMES]
 
 
-def share(race: Race, label: str, than: str, aim: int = 0) -> Share:
-    """How much worse one scheme is than another on an aim."""
-    found = race.against(label, than, aim)
-    low, high = (float(np.expm1(end)) if math.isfinite(end) else None for end in (found.low, found.high))
-    return Share(than, float(np.expm1(found.mean)), low, high, float(np.expm1(found.median)), found.seeds)
+def share(course: Course, label: str, than: str, aim: int = 0) -> Share:
+    """The value of an aim under one scheme against that under another."""
+    found = course.race.against(label, than, aim)
+    # Races go by costs, of which less is better: those of a bandwidth are the inverse of its values.
+    more = course.aims[aim].more_is_better
+    mean, median = (of_value(log, more) for log in (found.mean, found.median))
+    low, high = (of_value(end, more) if math.isfinite(end) else None for end in (found.low, found.high))
+    return Share(than, mean, *((high, low) if more else (low, high)), median, found.seeds)
 
 
-def than_best(race: Race, label: str, tied: Sequence[str]) -> tuple[Share, ...]:
-    """How much worse a scheme is than the best that is left, aim by aim; the best, than the next."""
+def of_value(log: float, more_is_better: bool) -> float:
+    """A log ratio of costs as a share by which values differ."""
+    return float(np.expm1(-log if more_is_better else log))
+
+
+def than_best(course: Course, label: str, tied: Sequence[str]) -> tuple[Share, ...]:
+    """The values of a scheme against the best that is left, aim by aim; of the best, against the next."""
+    race = course.race
     other = tied[0] if label != tied[0] else next((one for one in [*tied[1:], *race.tiers] if one != label), label)
-    return tuple(share(race, label, other, aim) for aim in range(race.aims)) if other != label else ()
+    return tuple(share(course, label, other, aim) for aim in range(race.aims)) if other != label else ()
 
 
 def status(candidate: Candidate, choice: Choice, race: Race) -> Status:
@@ -140,7 +149,7 @@ def outlier(course: Course, label: str, others: Sequence[str]) -> Outlier | None
     limit = middle + max(OUTLYING * spread, math.log1p(race.bands[0]))
     place = int(ratios.argmax())
     good = int((ratios <= limit).sum())
-    behind = float(np.expm1(ratios[place] - middle))
+    behind = of_value(float(ratios[place] - middle), course.aims[0].more_is_better)
     return Outlier(
         good, len(seeds), seeds[place], behind, cause(course, label, seeds, place) if good < len(seeds) else ""
     )

@@ -58,7 +58,7 @@ def compose(course: Course, cases: Sequence[Case], tried: Mapping[str, Sequence[
         front=tuple(race.front()) if len(course.aims) > 1 else (),
         ended="settled" if choice.levels[-1].settled else "budget spent",
         guess=choice.tied[0],
-        guess_than=tuple(choosing.share(race, choice.tied[0], choice.advised, aim) for aim in range(race.aims)),
+        guess_than=tuple(choosing.share(course, choice.tied[0], choice.advised, aim) for aim in range(race.aims)),
         levels=choice.levels,
         entrants=tuple(entrants(course, choice)),
         why=tuple(better),
@@ -125,7 +125,7 @@ def entrant(course: Course, choice: Choice, candidate: Candidate, runs: Mapping[
         told=candidate.told,
         extra_bytes=why.extra_bytes(cells),
         status=choosing.status(candidate, choice, race),
-        than_best=() if candidate.oracle else choosing.than_best(race, label, choice.tied),
+        than_best=() if candidate.oracle else choosing.than_best(course, label, choice.tied),
         dropped_by=drop.by if drop else None,
         dropped_at=drop.seeds if drop else None,
         like=like,
@@ -199,7 +199,7 @@ def case_regrets(course: Course, case: Case, tried: Mapping[str, Sequence[int]])
         if all((case.name, label, seed) in course.trials.found for seed in seeds)
     }
     known = {label: costs for label, costs in found.items() if all(map(math.isfinite, costs))}
-    return regrets(known) if len(known) > 1 else []
+    return regrets(known, more_is_better=course.aims[0].more_is_better) if len(known) > 1 else []
 
 
 def case_answer(course: Course, case: Case, tried: Mapping[str, Sequence[int]], found: Sequence[Regret]) -> CaseAnswer:
@@ -227,7 +227,7 @@ def wrong_when(course: Course, advised: str, cases: Sequence[CaseAnswer]) -> lis
 
 def notes(course: Course) -> list[str]:
     """What else is to be known."""
-    made = []
+    made = overload(course)
     for aim, place in zip(course.aims, range(len(course.aims)), strict=True):
         behind = min((one.behind[place][0] for one in course.trials.found.values()), default=0)
         if aim.thin(behind):
@@ -242,6 +242,19 @@ def notes(course: Course) -> list[str]:
     if any(len(hashes) > 1 for hashes in seen.values()):
         made.append("some schemes saw other traffic on the same seed: pairs are less alike")
     return made
+
+
+def overload(course: Course) -> list[str]:
+    """That more was offered than links can carry, which is the same under all schemes."""
+    seeds = course.race.seeds([course.who.today])[:WHY_SEEDS]
+    cells = course.trials.cells(PLAIN, course.who.today, seeds)
+    over = [cell.summary.loads.get("wire_of_available", math.inf) for cell in cells if cell.summary.overloaded]
+    if not over:
+        return []
+    where = (
+        f"on {len(over)} of {len(cells)} seeds up to {units.digits(max(over), 3)} of what links can carry is offered"
+    )
+    return [f"OVERLOADED: {where}, and the results depend on how long the run lasts"]
 
 
 def effort(course: Course, cases: Sequence[Case]) -> Effort:

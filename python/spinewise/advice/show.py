@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterator, Sequence
 
 from rich.console import Group, RenderableType
@@ -68,7 +69,7 @@ def sections(advice: Advice) -> Iterator[tuple[str, Sequence[str]]]:
     yield "It needs", needs(found)
     yield "Turn it on", turn_on(advice)
     if len(advice.aims) > 1:
-        yield "Trade-offs", [trade(advice, label) for label in advice.front[:FEW]]
+        yield "Trade-offs", trade_offs(advice)
     if advice.not_tried:
         yield "Not tried", untried(advice)
     if advice.notes:
@@ -79,9 +80,14 @@ def sections(advice: Advice) -> Iterator[tuple[str, Sequence[str]]]:
 def guessed(advice: Advice) -> list[str]:
     """That the answer is a guess, where it is not surely better than what runs today."""
     last = advice.levels[-1]
-    if not last.than_today or (last.than_today[0].high or 0.0) < 0.0:
+    if not last.than_today or is_surely_better(advice.aims[0], last.than_today[0]):
         return []
     return [f"a guess: it is not surely better than {advice.today}, which costs nothing to keep"]
+
+
+def is_surely_better(aim: AimAnswer, share: Share) -> bool:
+    """Whether the whole interval of a value against another's lies on the better side."""
+    return (share.low or 0.0) > 0.0 if aim.more_is_better else (share.high or 0.0) < 0.0
 
 
 def gains(advice: Advice) -> list[str]:
@@ -121,7 +127,7 @@ def bound(advice: Advice) -> list[str]:
 
 
 def against(share: Share) -> str:
-    """How much worse or better, with its interval."""
+    """How the value compares, with its interval."""
     if share.low is None or share.high is None:
         return f"{percent(share.mean)} on {share.seeds} seeds, too few for an interval"
     return f"{percent(share.mean)} {interval(share.low, share.high)}"
@@ -188,7 +194,8 @@ def seeds(advice: Advice) -> list[str]:
     found = advice.outlier
     if found is None:
         return []
-    bad = f"; worst seed {found.seed}: {percent(found.share)} above usual" if found.good < found.seeds else ""
+    side = f"{units.percent(abs(found.share))} {'above' if found.share > 0.0 else 'below'} usual"
+    bad = f"; worst seed {found.seed}: {side}" if found.good < found.seeds else ""
     cause = f" ({found.cause})" if found.cause else ""
     return [f"as good as usual on {found.good} of {found.seeds} seeds{bad}{cause}"]
 
@@ -234,6 +241,25 @@ def turn_on(advice: Advice) -> list[str]:
 def kin(step: Step) -> str:
     """What differs, of a mechanism that is not the very scheme."""
     return f" (kin: {step.note})" if step.match == "kin" else ""
+
+
+def trade_offs(advice: Advice) -> list[str]:
+    """The schemes of the Pareto front by their own numbers, then those that are behind them and not surely so."""
+
+    def costs(label: str) -> list[float]:
+        values = [value(advice.entrant(label), place) for place in range(len(advice.aims))]
+        return [-one if aim.more_is_better else one for aim, one in zip(advice.aims, values, strict=True)]
+
+    known = {label: costs(label) for label in advice.front}
+    ahead = [
+        label
+        for label, mine in known.items()
+        if not any(other != mine and all(map(operator.le, other, mine)) for other in known.values())
+    ]
+    ahead.sort(key=known.__getitem__)
+    behind = [label for label in known if label not in ahead]
+    lines = [trade(advice, label) for label in ahead[:FEW]]
+    return lines + ([f"behind one of these, though not surely: {few(behind)}"] if behind else [])
 
 
 def trade(advice: Advice, label: str) -> str:

@@ -53,7 +53,7 @@ class Regret:
 
     Attributes:
         scheme: its label.
-        mean: mean ratio of its value to the best's, less 1; zero of the best.
+        mean: by the mean of log ratios, as a share of the best's value; zero of the best.
         low, high: 95 % Student-t interval over the seeds, for this case alone; NaN of one seed.
         seeds: how many.
     """
@@ -76,7 +76,8 @@ def cases(spec: Spec, resolved: Spec) -> list[Case]:
         spec: as it was given.
         resolved: the same with every default.
     """
-    return [case(name, words, change, spec, resolved) for name, words, change in CHANGES] + [
+    senders = incast_senders(resolved)
+    return [case(name, words.format(senders=senders), change, spec, resolved) for name, words, change in CHANGES] + [
         Case("another hash", "flows placed by another hash", deepcopy(spec), (("scheme.hash_salt", SALT),))
     ]
 
@@ -127,6 +128,9 @@ def with_link(spec: Spec, resolved: Spec, override: Override, fault: Fault) -> S
     tiers = {node["name"]: (node["tier"], node["position"]) for node in core.topology(resolved)["nodes"]}
     if resolved["topology"]["kind"] in WITH_OVERRIDES:
         ends = dict(tiers[name] for name in (link["from"], link["to"]))
+        # Of parallel links it is one.
+        if twin := link["name"].partition("#")[2]:
+            ends["link"] = int(twin)
         topology = spec.setdefault("topology", {})
         topology["override"] = [*topology.get("override", []), cast(Override, ends | override)]
     else:
@@ -190,15 +194,24 @@ def with_incast(spec: Spec, resolved: Spec) -> Spec:
     """An incast at the last host beside all else."""
     if any(one["kind"] == "incast" for one in resolved["traffic"]):
         raise Inapplicable("an incast is part of the traffic already")
-    hosts = sum(node["tier"] == "host" for node in core.topology(resolved)["nodes"])
-    senders = min(INCAST_SENDERS, hosts - 1)
+    senders = incast_senders(resolved)
     if senders < 2:
         raise Inapplicable("an incast takes three hosts")
     spec["traffic"].append(
-        {"kind": "incast", "name": "added incast", "receiver": hosts - 1, "senders": senders,
+        {"kind": "incast", "name": "added incast", "receiver": hosts_of(resolved) - 1, "senders": senders,
          "size_bytes": INCAST_BYTES, "repeat": 4, "period_us": 500}
     )  # fmt: skip
     return spec
+
+
+def incast_senders(resolved: Spec) -> int:
+    """How many hosts send in the incast that is added: all but its receiver, where there are few."""
+    return min(INCAST_SENDERS, hosts_of(resolved) - 1)
+
+
+def hosts_of(resolved: Spec) -> int:
+    """How many hosts a fabric has."""
+    return sum(node["tier"] == "host" for node in core.topology(resolved)["nodes"])
 
 
 def repaired(spec: Spec, resolved: Spec) -> Spec:
@@ -217,22 +230,24 @@ CHANGES: Final[tuple[tuple[str, str, Change], ...]] = (
     ("slow link", "another link of a leaf at a quarter of its rate", link_slow),
     ("half buffers", "half the buffers", small_buffers),
     ("other recovery", "the other loss recovery at hosts", other_recovery),
-    ("incast", f"an incast of {INCAST_SENDERS} hosts beside it", with_incast),
+    ("incast", "an incast of {senders} hosts beside it", with_incast),
     ("repaired", "all links whole, as fast as built", repaired),
 )
 
 
-def regrets(costs: Mapping[str, Sequence[float]]) -> list[Regret]:
+def regrets(costs: Mapping[str, Sequence[float]], *, more_is_better: bool = False) -> list[Regret]:
     """The regret of each scheme, the best first.
 
     Args:
         costs: of each scheme, on the same seeds in the same order, of which less is better.
+        more_is_better: these are the inverse of values of which more is better, and regrets are shares of values.
     """
+    sign = -1.0 if more_is_better else 1.0
     logs = {scheme: np.log(np.asarray(found, dtype=np.float64)) for scheme, found in costs.items()}
     best = min(logs, key=lambda scheme: float(logs[scheme].mean()))
     made = []
     for scheme, column in logs.items():
         found = stats.t_interval(column - logs[best])
-        low, high = (float(np.expm1(end)) for end in (found.low, found.high))
-        made.append(Regret(scheme, float(np.expm1(found.mean)), low, high, found.n))
+        mean, low, high = (sign * float(np.expm1(sign * end)) for end in (found.mean, found.low, found.high))
+        made.append(Regret(scheme, mean, low, high, found.n))
     return sorted(made, key=lambda one: one.mean)

@@ -53,7 +53,7 @@ def lines(comparison: Comparison, found: Verdict) -> list[str]:
 
 
 def left_open(comparison: Comparison, found: Verdict) -> list[str]:
-    """That the best one has left more flows unfinished than others: those are in no mean."""
+    """How many flows the best one has left unfinished, and the others: those are in no mean."""
     asked = found.question
 
     def count(label: str) -> int:
@@ -61,12 +61,21 @@ def left_open(comparison: Comparison, found: Verdict) -> list[str]:
 
     if found.best is None:
         return []
-    own, least = count(found.best), min(map(count, comparison.labels))
-    if own <= least:
+    own = count(found.best)
+    if not own:
         return []
-    fewest = next(label for label in comparison.labels if count(label) == least)
-    flows = "flow" if own == 1 else "flows"
-    return [f"but {found.best} left {own:,} {flows} unfinished, which are in no mean here; {fewest} {least or 'none'}"]
+    others = {label: count(label) for label in comparison.labels if label != found.best}
+    but = "but " if any(left < own for left in others.values()) else ""
+    said = f"{but}{found.best} left {units.counted(own, 'flow')} unfinished, which are in no mean here"
+    return [f"{said}; {rest_left(others)}" if others else said]
+
+
+def rest_left(others: dict[str, int]) -> str:
+    """How many flows the other schemes have left unfinished, from the fewest to the most."""
+    fewest, most = min(others, key=others.__getitem__), max(others, key=others.__getitem__)
+    if others[fewest] == others[most]:
+        return f"{fewest if len(others) == 1 else 'each of the others'} {others[most] or 'none'}"
+    return f"the others {others[fewest] or 'none'} ({fewest}) to {others[most]:,} ({most})"
 
 
 def spread(found: Verdict) -> str:
