@@ -187,3 +187,23 @@ def test_a_threshold_in_packets_is_as_long_as_its_packets_in_an_automatic_gap() 
         return float(resolved["scheme"]["params"]["flowlet_gap_us"])
 
     assert gap(8960) == pytest.approx(6 * gap(1460), rel=0.02)
+
+
+def test_over_ultra_ethernet_a_slow_path_is_waited_for() -> None:
+    """The timeout knew nothing of overrides: with one spine 300 µs away, answers by it came too late, each of them."""
+
+    def retried(preset: str, delay_ns: int) -> tuple[float, int, bool]:
+        fabric = {"leaves": 2, "spines": 2, "hosts_per_leaf": 4, "override": [{"spine": 1, "delay_ns": delay_ns}]}
+        flows = [{"src": src, "dst": 4 + src, "size_bytes": 200_000} for src in range(4)]
+        spec = {"preset": preset, "topology": fabric, "transport": {"kind": "uet"}, "scheme": {"name": "oblivious"}}
+        result = spinewise.run({**spec, "traffic": [{"kind": "flows", "list": flows}]})
+        assert not result.report["warnings"]
+        transport = result.spec["transport"]
+        return transport["rto_us"], int(result.report["totals"]["timeouts"]), transport["nscc_base_rtt_from_trims"]
+
+    near, far = retried("uet-htsim", 1000), retried("uet-htsim", 300_000)
+    assert far[0] - near[0] == pytest.approx(4 * 299)
+    # Receivers answer several packets at once: now and then one waits for others that come by the long path.
+    assert near[1] == 0
+    assert far[1] < 5
+    assert [retried(preset, 1000)[2] for preset in ("uet-htsim", "uet", "linux")] == [True, False, False]

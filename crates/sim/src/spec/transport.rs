@@ -87,7 +87,7 @@ impl TransportPreset {
     pub(super) fn uet(self) -> Map<String, Value> {
         match self {
             TransportPreset::Tcp(_) | TransportPreset::Fitting(_) | TransportPreset::Rdma(..) => {
-                uet::values(&UetConfig::uet_htsim())
+                uet::values(&UetConfig::uet())
             }
             TransportPreset::Uet(_) => self.values(),
         }

@@ -211,10 +211,14 @@ fn about_timeout(spec: &Spec, found: &mut Vec<Warning>) {
         TransportSpec::Tcp(_) => return,
     };
     let Ok(fabric) = Fabric::of(&spec.topology) else { return };
-    let rtt = fabric.base_rtt(spec.transport.frame());
+    let added = spec.faults.iter().flat_map(|faults| &faults.faults).map(|fault| match fault.effect {
+        Effect::Delay(added) => added,
+        _ => Span::ZERO,
+    });
+    let rtt = Span(fabric.longest_rtt(spec.transport.frame()).0.saturating_add(2 * added.max().unwrap_or_default().0));
     if timeout <= rtt {
         let text = format!(
-            "The timeout of {} expires before an answer can come: a round trip of the empty fabric takes {}. Senders send what \
+            "The timeout of {} expires before an answer can come: a round trip takes up to {} where nothing waits. Senders send what \
              is under way again and again.",
             said(timeout),
             said(rtt)

@@ -169,6 +169,23 @@ impl TopologySpec {
         }
     }
 
+    /// The longest delays that overrides give links of hosts, and links inside; zero where they give none.
+    pub(crate) fn overridden_delays(&self) -> [Span; 2] {
+        let longest = |changes: &mut dyn Iterator<Item = (Option<u32>, &Change)>| {
+            let mut found = [Span::ZERO; 2];
+            for (host, change) in changes.filter(|(_, change)| change.up != Some(false)) {
+                let slot = &mut found[usize::from(host.is_none())];
+                *slot = (*slot).max(change.delay.unwrap_or_default());
+            }
+            found
+        };
+        match &self.wiring {
+            Wiring::LeafSpine(fabric) => longest(&mut fabric.overrides.iter().map(|one| (one.host, &one.change))),
+            Wiring::FatTree(fabric) => longest(&mut fabric.overrides.iter().map(|one| (one.host, &one.change))),
+            Wiring::Links(_) => [Span::ZERO; 2],
+        }
+    }
+
     /// How long transmissions take.
     pub fn clock(&self) -> Clock {
         match self.tx_time_rounding {
