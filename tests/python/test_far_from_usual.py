@@ -207,3 +207,50 @@ def test_over_ultra_ethernet_a_slow_path_is_waited_for() -> None:
     assert near[1] == 0
     assert far[1] < 5
     assert [retried(preset, 1000)[2] for preset in ("uet-htsim", "uet", "linux")] == [True, False, False]
+
+
+def far_racks(delay_ns: int, rate_gbps: float = 10) -> dict[str, float]:
+    """Two racks of four hosts, with links of this delay and rate."""
+    delays = {"host_delay_ns": delay_ns, "fabric_delay_ns": delay_ns}
+    rates = {"host_rate_gbps": rate_gbps, "fabric_rate_gbps": rate_gbps}
+    return {"leaves": 2, "spines": 2, "hosts_per_leaf": 4, **delays, **rates}
+
+
+def test_a_question_of_hedera_that_is_open_is_waited_for() -> None:
+    """A period shorter than the reports take asked anew each time, and placed nothing."""
+    flows = [{"src": src, "dst": 4 + src, "size_bytes": 5_000_000} for src in range(4)]
+    spec = {
+        "topology": far_racks(12_500),
+        "scheme": {"name": "hedera", "params": {"interval_ms": 0.05}},
+        "traffic": [{"kind": "flows", "list": flows}],
+    }
+    result = spinewise.run(spec)
+    times, placed = result.series_of("hedera.placed")
+    assert placed.max() == 2, "one of the rate of a link on each spine"
+    assert len(times) > 10
+    assert result.report["totals"]["retransmits"] == 0
+
+
+@pytest.mark.parametrize(
+    ("scheme", "least_us"), [("mrc", 100), ("hopper", 1_000), ("hermes", 10_000), ("elab", 10_000)]
+)
+def test_probes_are_given_up_no_sooner_than_they_can_be_answered(scheme: str, least_us: float) -> None:
+    def given_up(delay_ns: int) -> float:
+        traffic = [{"kind": "flows", "list": [{"src": 0, "dst": 4, "size_bytes": 1000}]}]
+        resolved = spinewise.resolve({"topology": far_racks(delay_ns), "scheme": {"name": scheme}, "traffic": traffic})
+        return float(resolved["scheme"]["params"]["probe_give_up_us"])
+
+    assert given_up(100) == least_us
+    # A round trip crosses eight links.
+    assert given_up(2_000_000) == pytest.approx(5 * 8 * 2_000, rel=0.01)
+
+
+def test_probes_that_take_much_of_slow_links_are_warned_of() -> None:
+    def codes(rate_gbps: float) -> list[str]:
+        flow = {"src": 0, "dst": 4, "size_bytes": 100_000}
+        topology, traffic = far_racks(1000, rate_gbps), [{"kind": "flows", "list": [flow]}]
+        result = spinewise.run({"topology": topology, "scheme": {"name": "hula"}, "traffic": traffic})
+        return [one["code"] for one in result.report["warnings"]]
+
+    assert codes(10) == []
+    assert codes(0.01) == ["much_own_traffic"]

@@ -171,6 +171,19 @@ macro_rules! conweave_like {
     };
 }
 
+/// "auto" of the time after which a probe without an answer is lost, in microseconds: what is set for racks close by, and more
+/// where an answer takes longer.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! give_up {
+    ($us:literal) => {
+        Some($crate::config::Auto {
+            how: concat!("five base round trips, ", stringify!($us), " us at least"),
+            of: |facts| (5.0 * facts.base_rtt_us).max($us),
+        })
+    };
+}
+
 /// Declares an enumeration that a parameter can take, by words.
 #[macro_export]
 macro_rules! choice {

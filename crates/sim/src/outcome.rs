@@ -82,6 +82,7 @@ impl Outcome {
         if !sim.net.faults.is_empty() {
             report["unfinished"] = report::unfinished(&sim, &cut_off);
         }
+        sim.warnings.extend(own_traffic(&sim, stop));
         let unfinished = operations::warnings(&sim);
         report["warnings"] = spec.warnings.iter().chain(&sim.warnings).chain(&unfinished).map(Warning::json).collect();
         if !sim.world.flows.operations.is_empty() {
@@ -98,6 +99,24 @@ impl Outcome {
         let (records, specs) = (sim.world.flows.records.into_list(), sim.world.flows.specs.into_list());
         Outcome { flows, collectives, series, packets, report, hash, records, specs }
     }
+}
+
+/// Share of the leaves' uplinks from which on a scheme's own packets are told of.
+const MUCH: f64 = 0.1;
+
+/// Says that a scheme's own packets take much of what there is: most periods of probes are times that suit fast links.
+fn own_traffic(sim: &Sim<'_>, stop: Time) -> Option<Warning> {
+    let (uplinks, _, _) = sim.net.topology.leaf_rates();
+    let capacity: f64 = uplinks.iter().map(|&rate| rate as f64).sum();
+    let bytes = sim.world.log.probes.bytes + sim.world.log.messages.bytes;
+    let share = bytes as f64 * 8e12 / stop.0 as f64 / capacity;
+    let name = sim.world.edge.as_ref().unwrap_or(&sim.world.fabric).sheet().name;
+    let text = format!(
+        "Probes and messages of {name} took {:.0} % of what the leaves' uplinks carry: its periods are short for links as slow \
+         as these.",
+        100.0 * share
+    );
+    (share > MUCH && share.is_finite()).then(|| Warning::of("much_own_traffic", "scheme.params", text))
 }
 
 /// Says at which ports there were more packets than were to be kept.

@@ -185,7 +185,8 @@ crate::params! {
         /// Probe of a search on the wire, bytes (least Ethernet frame).
         probe_bytes: u32 = 64, Allowed::Integer { min: 40.0, max: 9000.0 };
         /// A search probe without an answer for this long is lost, µs (own choice).
-        probe_give_up_us: f64 = 10_000.0, Allowed::Number { min: 1.0, max: 1e6 };
+        probe_give_up_us: f64 = 10_000.0, Allowed::Number { min: 1.0, max: 1e6 },
+            crate::give_up!(10000.0);
         /// From the end of a search to the next, while packets are sent, ms; 0: none (§4.3: very rarely).
         rediscover_ms: f64 = 10_000.0, Allowed::Number { min: 0.0, max: 1e9 };
         /// Virtual paths of a pair of hosts at most; 0: as many as the fabric has paths.

@@ -22,7 +22,8 @@
 //! elephants; no more than ⌈1 / elephant_share⌉ a host can be large in one interval, so that twice as many slots do. The
 //! controller sits beside leaf `controller` and has the table of all. Its questions, the leaves' reports and the placements are packets in the fabric, cut at
 //! 60 entries. A report that has not come in `report_timeout_us` is done without: its leaf's flows count as ended, until
-//! it comes after all or the next one does.
+//! it comes after all or the next one does. While a question is open no other is asked: where reports take longer than
+//! `interval_ms`, the loop is as slow as they are.
 //!
 //! **What it is told.** Of every two leaves the paths between them and what they can carry: a controller knows the
 //! topology. It is so from the start and never changes.
@@ -107,6 +108,8 @@ pub struct Node {
     round: u32,
     /// Leaves that have not answered it.
     awaited: u32,
+    /// Nothing has been placed since it was asked.
+    is_open: bool,
     /// Bytes of an interval that make a flow large; 0 until they are worked out.
     least: u64,
 }
@@ -255,12 +258,12 @@ impl Policy for Hedera {
     }
 
     fn tick(&self, cx: &mut Cx<'_, Self>) {
-        if cx.view.switch != self.controller {
+        if cx.view.switch != self.controller || cx.node.is_open {
             return;
         }
         let leaves = leaves(&cx.view, cx.peers.len());
         cx.node.round += 1;
-        cx.node.awaited = leaves - 1;
+        (cx.node.awaited, cx.node.is_open) = (leaves - 1, true);
         let question = cx.node.round.to_le_bytes();
         for leaf in (0..leaves).filter(|&leaf| leaf != self.controller) {
             cx.out.send(To::Leaf(leaf), POLL, None, Way::ANY, &question, self.header + question.len() as u32);
@@ -401,6 +404,7 @@ impl Hedera {
 
     /// The controller places what it has heard of, and tells the leaves.
     fn place(&self, cx: &mut Cx<'_, Self>) {
+        cx.node.is_open = false;
         let stride = cx.peers.stride;
         let slots = &mut *cx.peers.routes;
         forget(slots, cx.node.round);

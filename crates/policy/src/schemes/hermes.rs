@@ -158,7 +158,8 @@ crate::params! {
         /// Probe on the wire, bytes (least Ethernet frame).
         probe_bytes: u32 = 64, Allowed::Integer { min: 40.0, max: 9000.0 };
         /// A probe without an answer for this long is lost, µs (own choice: as long as a timeout of TCP).
-        probe_give_up_us: f64 = 10_000.0, Allowed::Number { min: 1.0, max: 1e6 };
+        probe_give_up_us: f64 = 10_000.0, Allowed::Number { min: 1.0, max: 1e6 },
+            crate::give_up!(10000.0);
         /// T1 of the released rules, µs (README: 60).
         t1_us: f64 = 60.0, Allowed::Number { min: 1.0, max: 1e6 };
         /// Idle time after which the released rules look for a better path, µs (README: 5 ms).

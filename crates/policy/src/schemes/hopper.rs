@@ -47,7 +47,8 @@ crate::params! {
         /// Bytes of a probe (own choice).
         probe_bytes: u32 = 64, Allowed::Integer { min: 40.0, max: 9000.0 };
         /// A probe without an answer for this long is lost, microseconds (own choice).
-        probe_give_up_us: f64 = 1_000.0, Allowed::Number { min: 1.0, max: 1e6 };
+        probe_give_up_us: f64 = 1_000.0, Allowed::Number { min: 1.0, max: 1e6 },
+            crate::give_up!(1000.0);
     }
 }
 

@@ -79,7 +79,8 @@ crate::params! {
         /// Bytes of a probe (own choice).
         probe_bytes: u32 = 64, Allowed::Integer { min: 40.0, max: 9000.0 };
         /// A probe without an answer for this long is lost, microseconds (own choice).
-        probe_give_up_us: f64 = 100.0, Allowed::Number { min: 1.0, max: 1e6 };
+        probe_give_up_us: f64 = 100.0, Allowed::Number { min: 1.0, max: 1e6 },
+            crate::give_up!(100.0);
         /// Probes answered in a row that bring a value back (MRC: "enough").
         probes_to_return: u32 = 1, Allowed::Integer { min: 1.0, max: 255.0 };
     }

@@ -104,13 +104,13 @@ crate::listed! {
 impl Policy for Sred {
     const SHEET: Sheet = Sheet {
         name: "sred",
-        summary: "random packet spraying, with RED for flows whose path set a failed link shrinks",
+        summary: "random packet spraying, with RED for flows whose path set a link that is down from the start shrinks",
         source: "Dixit et al., INFOCOM 2013",
         unit: "packet",
-        told: &["racks between which links that are down take paths away, by a fault manager"],
+        told: &["racks between which links that are down from the start take paths away, by a fault manager"],
         compared: Some(Compared {
             aware: Aware::Local,
-            senses: &["own queues, averaged", "failed links, by a fault manager"],
+            senses: &["own queues, averaged", "links down from the start, by a fault manager"],
             state: "per leaf at leaves, per port at every switch",
             needs: Needs::Switches,
             order: "early drops where queues would differ",
