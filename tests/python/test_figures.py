@@ -22,6 +22,7 @@ from spinewise.figures import bars, faults, heat, of_run, spread, steps, topolog
 from spinewise.measures import units
 from spinewise.measures.curves import LEVELS, Curves
 from spinewise.measures.stats import Interval
+from spinewise.resilience.compared import Pair
 from spinewise.show import plot, style
 
 
@@ -251,18 +252,49 @@ def test_plot_refuses_a_figure_that_does_not_fit(tmp_path: Path, capsys: pytest.
     assert not (tmp_path / "run" / "figures").exists()
 
 
+def told_of(broken: np.ndarray, whole: np.ndarray, times: faults.Times) -> str:
+    """The caption of two runs in intervals of 10 µs."""
+    return faults.caption(faults.cost_of(Pair.of(10.0, broken, whole), times), times)
+
+
 def test_a_fault_that_costs_nothing_is_back_at_once() -> None:
     same = np.full(100, 1000.0)
-    pair = faults.Pair(1e-5, same, same)
-    told = faults.caption(pair, [(1e-4, 2e-4)])
-    assert "0 % fewer bytes" in told
+    told = told_of(same, same, [(1e-4, 2e-4)])
+    assert "From 100 µs (first fault) to 200 µs (last repair) the hosts received 0 % fewer bytes" in told
     assert "at once after the first fault; at once after the last repair" in told
     cut = same.copy()
     cut[10:40] = 0.0
-    late = faults.caption(faults.Pair(1e-5, cut, same), [(1e-4, 2e-4)])
+    late = told_of(cut, same, [(1e-4, 2e-4)])
     assert "100 % fewer bytes" in late
-    # As sharp as the window over which goodput must be back: a twentieth of 500 µs.
-    assert "280 µs after the first fault" in late
+    # As sharp as the window over which goodput must be back: a twentieth of 50 µs.
+    assert "300 µs after the first fault" in late
+    more = told_of(1.01 * same, same, [(1e-4, 2e-4)])
+    assert "received 1.00 % more bytes" in more
+
+
+def test_a_fault_that_stays_is_compared_until_the_run_without_it_tails_off() -> None:
+    whole = np.full(100, 1000.0)
+    broken = np.concatenate([np.full(10, 1000.0), np.full(180, 500.0)])
+    told = told_of(broken, whole, [(1e-4, None)])
+    assert "From 100 µs (first fault) to 910 µs (the run without faults tails off)" in told
+    assert "received 50.0 % fewer bytes" in told
+    assert "Back at 95 % of that goodput: not seen after the first fault." in told
+    assert "From 910 µs on the run without faults has little left to send." in told
+    assert "repair" not in told
+
+
+def test_there_is_no_last_repair_where_a_fault_is_never_repaired() -> None:
+    same = np.full(100, 1000.0)
+    told = told_of(same, same, [(1e-4, 2e-4), (3e-4, None)])
+    assert "last repair" not in told
+    assert "1 of 2 faults is never repaired." in told
+    late = told_of(same, same, [(1e-4, 2.0)])
+    assert "at once after the first fault; not seen after the last repair. From 910 µs on" in late
+
+
+def test_a_fault_after_the_traffic_is_no_comparison() -> None:
+    same = np.full(100, 1000.0)
+    assert "there is nothing to compare" in told_of(same, same, [(5e-3, None)])
 
 
 # ---- links over time ----

@@ -10,10 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+import spinewise
 from spinewise.cli import main
 from spinewise.errors import SpecError
-from spinewise.resilience import own
+from spinewise.resilience import own, own_files
+from spinewise.resilience.compared import received
 from spinewise.resilience.own_recorded import Recording
+from spinewise.shapes import Spec
+from spinewise.specs.faults import without_faults
+from spinewise.specs.spec import as_spec
 
 SPEC: dict[str, Any] = {
     "name": "mine",
@@ -39,15 +44,118 @@ def test_what_was_lost_counts_from_the_first_fault_to_the_last_repair() -> None:
     whole = recording([100.0] * 20)
     broken = recording([100.0] * 2 + [50.0] * 4 + [100.0] * 14)
     assert own.outcome(broken, whole, plan(60.0)).goodput_lost == pytest.approx(0.5)
-    assert own.outcome(broken, whole, plan(100.0)).goodput_lost == pytest.approx(0.25)
-    assert own.outcome(broken, whole, plan()).goodput_lost == pytest.approx(2 / 18)
+    found = own.outcome(broken, whole, plan(100.0))
+    assert found.goodput_lost == pytest.approx(0.25)
+    assert (found.until_ms, found.recovery_ms) == (0.1, 0.04)
 
 
-def test_a_run_that_ends_earlier_received_nothing_afterwards() -> None:
+def test_a_fault_that_stays_counts_until_the_run_without_it_tails_off() -> None:
+    """All flows are done in the end, with half of the goodput too."""
+    whole = recording([100.0] * 20)
+    broken = recording([100.0] * 2 + [50.0] * 36)
+    found = own.outcome(broken, whole, plan())
+    assert found.goodput_lost == pytest.approx(0.5)
+    assert math.isinf(found.recovery_ms)
+    # Nine tenths of 18 intervals, from the third on.
+    assert found.until_ms == found.tails_off_ms == pytest.approx(0.19)
+
+
+def test_goodput_is_not_back_because_the_run_without_faults_is_done_with_most() -> None:
+    whole = recording([100.0] * 42 + [40.0] * 20)
+    broken = recording([100.0] * 2 + [50.0] * 94)
+    found = own.outcome(broken, whole, plan())
+    assert math.isinf(found.recovery_ms)
+    assert 0.42 <= found.tails_off_ms <= 0.45
+    assert found.goodput_lost == pytest.approx(0.5, abs=0.02)
+    assert own.outcome(broken, whole, plan(900.0)) == found
+
+
+def test_a_run_that_catches_up_after_the_other_has_ended_is_not_back() -> None:
     late = recording([100.0] * 2 + [0.0] * 4 + [100.0] * 4)
     found = own.outcome(late, recording([100.0] * 6), plan(60.0))
     assert found.goodput_lost == 1.0
-    assert found.recovery_ms < 0.05
+    assert math.isinf(found.recovery_ms)
+
+
+def test_a_repair_just_before_the_end_leaves_no_time_to_be_back() -> None:
+    whole = recording([100.0] * 102)
+    broken = recording([100.0] * 2 + [50.0] * 88 + [100.0] * 56)
+    assert math.isinf(own.outcome(broken, whole, plan(900.0)).recovery_ms)
+
+
+@pytest.mark.parametrize(
+    ("times", "expected"),
+    [
+        ((200.0, math.inf, 2_200.0), 10.0),
+        ((1_000.0, math.inf, 11_000.0), 50.0),
+        ((1_000.0, 5_000.0, 11_000.0), 20.0),
+        # Repaired long after the traffic.
+        ((1_000.0, 1e6, 11_000.0), 50.0),
+        ((900_000.0, math.inf, 4_000.0), 20.0),
+    ],
+)
+def test_intervals_are_as_fine_as_the_time_with_faults_and_traffic(
+    times: tuple[float, float, float], expected: float
+) -> None:
+    assert own.interval(*times) == expected
+
+
+def test_the_end_of_the_traffic_does_not_wait_for_the_end_of_the_run() -> None:
+    spec = without_faults(as_spec(SPEC))
+    timed: Spec = {**spec, "run": {"stop": "time"}}
+    assert own.traffic_end_us(timed, 1) == own.traffic_end_us(spec, 1) < 2_000.0
+
+
+def test_goodput_adds_up_to_the_flows_to_the_last_byte() -> None:
+    """The series has no point for the interval in which a run ends."""
+    result = spinewise.run({**SPEC, "metrics": {"series_interval_us": 70}})
+    sent = 4 * 400_000 + 2 * 20_000
+    assert result.series_of("received_bytes")[1].sum() < sent
+    assert received(result, 70.0).sum() == sent
+
+
+LASTING = """
+[topology]
+leaves = 2
+spines = 2
+hosts_per_leaf = 4
+host_rate_gbps = 10
+fabric_rate_gbps = 10
+[[traffic]]
+kind = "permutation"
+size_bytes = 1_000_000
+[[fault]]
+kind = "rate"
+ends = ["leaf0", "spine0"]
+rate_gbps = 0.5
+at_us = 100
+"""
+
+
+def test_a_fault_that_stays_costs_what_it_costs_until_the_end(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """The fault once without an end, and once with one when the runs without it are nearly done."""
+    file = tmp_path / "lasting.toml"
+    file.write_text(LASTING)
+    command = ["resilience", str(file), "--schemes", "rps", "--seeds", "2", "--json"]
+    lost = []
+    for more in ([], ["--set", "fault[0].until_us=1300"]):
+        assert main([*command, *more]) == 0
+        lost.append([run["goodput_lost"] for run in json.loads(capsys.readouterr().out)["runs"]])
+    assert all(one > 0.2 for one in lost[0])
+    assert lost[0] == pytest.approx(lost[1], abs=0.1)
+    assert main(command[:-1]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "(the run without faults tails off)" in told
+    assert "not seen: not before the run without faults tails off" in told
+
+
+def test_a_share_below_zero_is_explained() -> None:
+    made = own.Plan.of(SPEC, "ecmp", 1)
+    runs = {("ecmp", made.seeds[0], broken): recording([100.0 + 10.0 * broken] * 90) for broken in (True, False)}
+    told = " ".join(own_files.notes(own.Study(made, runs)))
+    assert "below zero: more bytes came with the faults than without" in told
 
 
 def test_a_fault_after_the_traffic_is_told_in_words(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -97,7 +205,8 @@ def test_the_command_prints_tables_and_keeps_them(tmp_path: Path, capsys: pytest
     assert main(["resilience", str(spec), "--seeds", "1", "--out", str(tmp_path / "out")]) == 0
     told = capsys.readouterr().out
     assert "one seed: no interval" in told
-    assert "the end (no repair)" in told
+    assert "the end (no repair)" not in told
+    assert "(the run without faults tails off)" in told
     record = json.loads((tmp_path / "out" / "resilience.json").read_text())
     assert record["last_repair_us"] is None
     assert [run["scheme"] for run in record["runs"]] == ["ecmp"]

@@ -10,18 +10,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
-
 from spinewise.comparison.cells import Skipped
 from spinewise.comparison.plan import Plan as ComparisonPlan
 from spinewise.comparison.plan import seed_list
 from spinewise.errors import SpecError
 from spinewise.measures import stats
 from spinewise.measures.summary import ALL
-from spinewise.resilience.measures import lost_share, recovery
+from spinewise.resilience.compared import Pair, cost
 from spinewise.resilience.own_recorded import Recording, recorded
 from spinewise.resilience.runs import Wanted, recordings
 from spinewise.runs.jobs import Case, Monitor, resolved_case
+from spinewise.runs.validation import validate
 from spinewise.shapes import Spec
 from spinewise.specs.faults import fault_times_us, without_faults
 from spinewise.specs.spec import as_spec
@@ -29,9 +28,7 @@ from spinewise.specs.variants import Variant
 from spinewise.sweeps.engine import Engine
 
 SLICES = 200
-"""Intervals of the goodput series between the first fault and the last repair, at most."""
-WINDOW = 4
-"""The shortest time that counts as being back, in intervals."""
+"""Intervals of the goodput series between the first fault and the last repair, or the end of the traffic; at most."""
 
 Key = tuple[str, int, bool]
 """Scheme, seed, and whether its faults happen."""
@@ -42,13 +39,18 @@ class Outcome:
     """What the faults cost one scheme on one seed.
 
     Attributes:
-        goodput_lost: share of bytes not received between the first fault and the last repair; NaN if none would arrive.
-        recovery_ms: from the first fault until 95 % of goodput are back for good; `inf` if never, NaN as above.
+        goodput_lost: share of bytes not received from the first fault to `until_ms`; NaN if none would arrive.
+        until_ms: the last repair or `tails_off_ms`, whichever is first.
+        tails_off_ms: when the run without the faults tails off; see `spinewise.resilience.compared`.
+        recovery_ms: from the first fault until 95 % of goodput are back for good; `inf` if that is not seen by
+            `tails_off_ms`, NaN as above.
         p99_ms: 99th percentile of completion times, by entry.
         p99_whole_ms: the same without the faults.
     """
 
     goodput_lost: float
+    until_ms: float
+    tails_off_ms: float
     recovery_ms: float
     p99_ms: dict[str, float]
     p99_whole_ms: dict[str, float]
@@ -96,9 +98,15 @@ class Plan:
         chosen = seed_list(numbers, plain)
         plan, skipped = ComparisonPlan.of(plain, schemes, None, chosen).served()
         first, last = span(plain)
+        done = traffic_end_us(plan.variants[0].apply(without_faults(plan.spec)), chosen[0])
+        # Goodput is all that is read: series of links would take most of the memory.
         timed: Spec = {
             **plan.spec,
-            "metrics": {**plan.spec.get("metrics", {}), "series_interval_us": interval(first, last)},
+            "metrics": {
+                **plan.spec.get("metrics", {}),
+                "series_interval_us": interval(first, last, done),
+                "series_links": [],
+            },
         }
         return cls(timed, plan.variants, skipped, chosen, first, last)
 
@@ -141,10 +149,22 @@ def span(spec: Spec) -> tuple[float, float]:
     return min(begin for begin, _ in times), max(math.inf if end is None else end for _, end in times)
 
 
-def interval(first_us: float, last_us: float) -> float:
-    """A length of intervals that shows what happens between two instants, and is not finer than 10 µs."""
-    length = last_us - first_us if math.isfinite(last_us) else max(first_us, 10_000.0)
-    return float(max(10, round(length / SLICES)))
+def traffic_end_us(whole: Spec, seed: int) -> float:
+    """About when the flows of a spec without faults are done, in µs, whatever ends the run."""
+    ended: Spec = {**whole, "run": {**whole.get("run", {}), "stop": "flows_done"}}
+    return 1e6 * validate(ended, seed=seed).estimate.simulated_s
+
+
+def interval(first_us: float, last_us: float, done_us: float) -> float:
+    """A length of intervals, in µs, that shows what happens from the first fault on, and is not finer than 10 µs.
+
+    Args:
+        first_us: the first fault.
+        last_us: the last repair; `inf` without one.
+        done_us: about when the traffic ends.
+    """
+    end = min(last_us, done_us)
+    return float(max(10, round((end - first_us if end > first_us else end) / SLICES)))
 
 
 @dataclass(frozen=True)
@@ -184,8 +204,8 @@ class Study:
         """On how many seeds no traffic was there while something was broken."""
         return sum(math.isnan(one.goodput_lost) for one in self.outcomes(label))
 
-    def never(self, label: str) -> int:
-        """On how many seeds goodput did not come back."""
+    def unseen(self, label: str) -> int:
+        """On how many seeds goodput was not seen to come back."""
         return sum(math.isinf(one.recovery_ms) for one in self.outcomes(label))
 
     def tail(self, label: str, entry: str) -> stats.Interval:
@@ -202,15 +222,12 @@ class Study:
 
 def outcome(broken: Recording, whole: Recording, plan: Plan) -> Outcome:
     """What the faults cost, from a run with them and one without."""
-    length = max(len(broken.goodput), len(whole.goodput))
-    with_, without = (np.pad(one.goodput, (0, length - len(one.goodput))) for one in (broken, whole))
-    first = int(plan.first_us // plan.interval_us)
-    last = length if math.isinf(plan.last_us) else min(length, math.ceil(plan.last_us / plan.interval_us))
-    lost = lost_share(with_[first:last], without[first:last])
-    took = recovery(with_[first:], without[first:], window=WINDOW, hold=WINDOW)
+    found = cost(Pair.of(plan.interval_us, broken.goodput, whole.goodput), plan.first_us, plan.last_us)
     return Outcome(
-        goodput_lost=lost,
-        recovery_ms=math.nan if math.isnan(lost) else took * plan.interval_us / 1000.0,
+        goodput_lost=found.lost,
+        until_ms=found.until_us / 1000.0,
+        tails_off_ms=found.tails_off_us / 1000.0,
+        recovery_ms=found.recovery_us / 1000.0,
         p99_ms={name: 1e3 * value for name, value in broken.p99_s.items()},
         p99_whole_ms={name: 1e3 * value for name, value in whole.p99_s.items()},
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Group, RenderableType
@@ -12,7 +13,7 @@ from spinewise import core
 from spinewise.measures import stats
 from spinewise.measures.plain import plain
 from spinewise.resilience.measures import SHARE
-from spinewise.resilience.own import Study
+from spinewise.resilience.own import Outcome, Plan, Study
 from spinewise.resilience.show import fixed, slower
 from spinewise.runs import formats
 from spinewise.runs.result import write_json
@@ -21,6 +22,9 @@ from spinewise.show.terminal import Grid, new_table
 from spinewise.specs.spec import spec_hash
 
 NO_TRAFFIC = "no traffic"
+UNSEEN = "not seen"
+BELOW_ZERO = -0.0005
+"""A share of goodput lost that is shown as negative."""
 
 
 def report(study: Study) -> RenderableType:
@@ -54,13 +58,13 @@ def lost(study: Study, label: str) -> str:
 
 def back(study: Study, label: str) -> str:
     """When goodput was back."""
-    never, seeds = study.never(label), len(study.plan.seeds) - study.idle(label)
+    unseen, seeds = study.unseen(label), len(study.plan.seeds) - study.idle(label)
     if seeds == 0:
         return NO_TRAFFIC
-    if never == seeds:
-        return "never"
+    if unseen == seeds:
+        return UNSEEN
     found = study.interval(label, "recovery_ms")
-    return f"{found.mean:.1f}, {never}/{seeds} never" if never else fixed(found)
+    return f"{found.mean:.1f}, {unseen}/{seeds} {UNSEEN}" if unseen else fixed(found)
 
 
 def tail_table(study: Study) -> Grid:
@@ -82,11 +86,13 @@ def tail_table(study: Study) -> Grid:
 def notes(study: Study) -> list[str]:
     """How to read the tables."""
     plan, seeds = study.plan, len(study.plan.seeds)
-    last = "the end (no repair)" if math.isinf(plan.last_us) else f"{plan.last_us / 1000:g} ms"
-    lines = [
-        f"goodput lost: bytes not received from {plan.first_us / 1000:g} ms to {last}, of those that arrive meanwhile"
-        " without the faults.",
-        f"95 % after: from the first fault until goodput is {100 * SHARE:g} % of that without faults for good.",
+    found = [one for label in study.labels for one in study.outcomes(label) if not math.isnan(one.goodput_lost)]
+    lines = goodput_notes(plan, found) if found else []
+    if any(study.interval(label, "goodput_lost").mean < BELOW_ZERO for label in study.labels):
+        lines.append(
+            "below zero: more bytes came with the faults than without; packets took other paths and met less traffic."
+        )
+    lines += [
         "gone: packets lost to the fault; dropped: at full queues or without a way; no way: these alone;"
         " means over seeds.",
         "vs none: paired difference to the runs without faults"
@@ -94,12 +100,45 @@ def notes(study: Study) -> list[str]:
         f"{seeds} seed{'s' * (seeds != 1)}, the same traffic with and without the faults.",
     ]
     if any(study.idle(label) for label in study.labels):
+        last = "the end (no repair)" if math.isinf(plan.last_us) else f"{plan.last_us / 1000:g} ms"
         lines.append(
             f"{NO_TRAFFIC}: without the faults no byte would arrive from {plan.first_us / 1000:g} ms to {last}. A fault"
             " must come while traffic goes on: see at_us of [[fault]] and duration_us of [[traffic]]."
         )
     lines += [f"SKIPPED {one.label}, which cannot serve this fabric: {one.reason}." for one in plan.skipped]
     return lines
+
+
+def goodput_notes(plan: Plan, found: Sequence[Outcome]) -> list[str]:
+    """From when to when goodput is compared, in runs in which there is some."""
+    first, tail = f"{plan.first_us / 1000:g} ms", spread([one.tails_off_ms for one in found])
+    cut = any(one.until_ms == one.tails_off_ms for one in found)
+    repaired = any(one.until_ms < one.tails_off_ms for one in found)
+    if not cut:
+        end = f"{plan.last_us / 1000:g} ms (the last repair)"
+    elif not repaired:
+        end = f"{tail} (the run without faults tails off)"
+    else:
+        end = f"{plan.last_us / 1000:g} ms (the last repair), or to {tail} if the run without faults tails off before"
+    unseen = any(math.isinf(one.recovery_ms) for one in found)
+    lines = [
+        f"goodput lost: bytes not received from {first} (the first fault) to {end}, of those received meanwhile"
+        " without the faults.",
+        f"95 % after: from the first fault until goodput is {100 * SHARE:g} % of that without faults for good"
+        + (f"; {UNSEEN}: not before the run without faults tails off ({tail})." if unseen else "."),
+    ]
+    if cut or unseen:
+        lines.append(
+            "tails off: most of its flows are done and its goodput falls. What comes later tells nothing of the faults:"
+            " runs with them catch up."
+        )
+    return lines
+
+
+def spread(times_ms: Sequence[float]) -> str:
+    """The least and the greatest of some times."""
+    least, most = (f"{end(times_ms):.3g}" for end in (min, max))
+    return f"{least} ms" if least == most else f"{least}–{most} ms"
 
 
 def write_files(study: Study, target: Path) -> None:

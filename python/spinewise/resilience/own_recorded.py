@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import partial
 
 from spinewise.measures.summary import ALL
-from spinewise.resilience.measures import Floats, goodput
+from spinewise.resilience.compared import received
+from spinewise.resilience.measures import Floats
 from spinewise.runs.result import Result
 from spinewise.shapes import Spec
 from spinewise.sweeps.measures import Measure
@@ -44,9 +44,8 @@ def record(interval_us: float, _spec: Spec, result: Result) -> Recording:
     """What the study keeps of a run."""
     summary, report = result.summary(), result.report
     of_entry = {entry.name: entry.of(ALL) for entry in summary.asked} | {ALL: summary.of(ALL)}
-    count = math.ceil(float(report["stop_ps"]) / (interval_us * 1e6))
     return Recording(
-        goodput=goodput(result, interval_us, count),
+        goodput=received(result, interval_us),
         p99_s={name: found.fct_s.p99 for name, found in of_entry.items()},
         unfinished={name: found.unfinished for name, found in of_entry.items()},
         lost=summary.faults.get("lost", 0),
