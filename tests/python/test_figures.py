@@ -279,7 +279,7 @@ def test_a_fault_that_stays_is_compared_until_the_run_without_it_tails_off() -> 
     assert "From 100 µs (first fault) to 910 µs (the run without faults tails off)" in told
     assert "received 50.0 % fewer bytes" in told
     assert "Back at 95 % of that goodput: not seen after the first fault." in told
-    assert "From 910 µs on the run without faults has little left to send." in told
+    assert "From 910 µs on the run without faults runs out of flows." in told
     assert "repair" not in told
 
 

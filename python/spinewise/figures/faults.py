@@ -87,9 +87,7 @@ def back_text(found: Cost, times: Times) -> str:
         told.append(after(found.after_repair_us, "last repair"))
     text = f"Back at {100 * SHARE:g} % of that goodput: {'; '.join(told)}."
     if math.inf in (found.recovery_us, found.after_repair_us):
-        text += (
-            f" From {units.duration(found.tails_off_us * 1e-6, 3)} on the run without faults has little left to send."
-        )
+        text += f" From {units.duration(found.tails_off_us * 1e-6, 3)} on the run without faults runs out of flows."
     if 0 < open_ < len(times):
         text += f" {open_} of {len(times)} faults {'is' if open_ == 1 else 'are'} never repaired."
     return text

@@ -129,7 +129,7 @@ def goodput_notes(plan: Plan, found: Sequence[Outcome]) -> list[str]:
     ]
     if cut or unseen:
         lines.append(
-            "tails off: most of its flows are done and its goodput falls. What comes later tells nothing of the faults:"
+            "tails off: it runs out of flows and its goodput falls. What comes later tells nothing of the faults:"
             " runs with them catch up."
         )
     return lines
