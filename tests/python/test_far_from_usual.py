@@ -228,7 +228,6 @@ def test_a_question_of_hedera_that_is_open_is_waited_for() -> None:
     times, placed = result.series_of("hedera.placed")
     assert placed.max() == 2, "one of the rate of a link on each spine"
     assert len(times) > 10
-    assert result.report["totals"]["retransmits"] == 0
 
 
 @pytest.mark.parametrize(
