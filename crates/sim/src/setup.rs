@@ -329,6 +329,7 @@ fn traffic(spec: &Spec, topology: &Topology, (room, go_on): (u64, GoOn<'_>)) -> 
         warnings.push(Warning::of("no_flows", "traffic", text));
     }
     let frame = spec.transport.frame();
+    let pods = topology.tree.map(|tree| tree.leaves_per_pod).zip(topology.pod_rates());
     let offered = Offered {
         flows: &open_loop,
         interval,
@@ -338,6 +339,7 @@ fn traffic(spec: &Spec, topology: &Topology, (room, go_on): (u64, GoOn<'_>)) -> 
         places: &places,
         up: &up,
         down: &down,
+        pods: pods.as_ref().map(|(leaves, (up, down))| (*leaves, &up[..], &down[..])),
     };
     let loads = offered.loads();
     Ok(Offer { list, waits, loads, warnings })

@@ -26,6 +26,7 @@ use crate::ids::{HostId, LinkId, NodeId, SwitchId, Table};
 use crate::keys::SpecError;
 use crate::prefetch;
 use crate::warden::{ALWAYS, GoOn};
+use spinewise_policy::tree::Spot;
 use spinewise_policy::{Span, Tier, Tree};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -419,6 +420,21 @@ impl Topology {
             down.push(sum(&|port| self.in_link(node, port)));
         }
         (self.nominal_uplinks.clone(), up, down)
+    }
+
+    /// Bits per second between each pod of a fat-tree and its cores: `(available up, available down)`; none in other fabrics.
+    pub fn pod_rates(&self) -> Option<(Vec<u64>, Vec<u64>)> {
+        let tree = self.tree?;
+        let mut rates = (vec![0; tree.pods as usize], vec![0; tree.pods as usize]);
+        for link in self.links.iter().filter(|link| link.up) {
+            let spot = |node| self.as_switch(node).map(|switch| tree.spot(switch.number()));
+            match (spot(link.from.0), spot(link.to.0)) {
+                (Some(Spot::Aggregation { pod, .. }), Some(Spot::Core { .. })) => rates.0[pod as usize] += link.rate,
+                (Some(Spot::Core { .. }), Some(Spot::Aggregation { pod, .. })) => rates.1[pod as usize] += link.rate,
+                _ => {}
+            }
+        }
+        Some(rates)
     }
 
     /// The shortest delay of any link.

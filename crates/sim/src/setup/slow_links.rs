@@ -1,6 +1,7 @@
 //! What Ultra Ethernet makes of links that are much slower than others: said before a run, as nothing in its results tells.
 
 use crate::flows::Flows;
+use crate::ids::HostId;
 use crate::net::Net;
 use crate::spec::{Spec, SwitchSpec, Warning};
 use crate::topology::LinkSpec;
@@ -20,11 +21,10 @@ fn small_window(config: &UetConfig, net: &Net, flows: &Flows) -> Option<Warning>
         return None;
     }
     let packet = net.frame.mtu();
-    let sends = |host: u32| flows.specs.numbered().any(|(flow, spec)| spec.src == host && flows.is_tcp(flow));
+    let sends = |host: HostId| flows.specs.numbered().any(|(flow, spec)| spec.sender() == host && flows.is_tcp(flow));
     let window_of = |rate| nscc::window_of(nscc::bdp(net.base_rtt, rate));
     let rate_of = |host| net.topology.links[net.topology.host_link(host)].rate;
-    let slow =
-        net.topology.host_ids().find(|&host| window_of(rate_of(host)) < i64::from(packet) && sends(host.number()));
+    let slow = net.topology.host_ids().find(|&host| window_of(rate_of(host)) < i64::from(packet) && sends(host));
     slow.map(|host| {
         let rate = rate_of(host);
         let text = format!(

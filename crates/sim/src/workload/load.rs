@@ -20,8 +20,8 @@ pub struct Loads {
     pub payload_of_nominal: f64,
     /// The same with headers and acknowledgements.
     pub wire_of_nominal: f64,
-    /// With headers and acknowledgements, over what is available to the leaf and direction (up or down) that is worst
-    /// off; infinite if nothing is.
+    /// With headers and acknowledgements, over what is available to the leaf or pod and direction (up or down) that is
+    /// worst off; infinite if nothing is.
     pub wire_of_available: f64,
     /// Whether `wire_of_available` exceeds 0.95.
     pub overloaded: bool,
@@ -46,6 +46,8 @@ pub struct Offered<'a> {
     pub up: &'a [u64],
     /// Bits per second that the spines can send down to each leaf, after overrides.
     pub down: &'a [u64],
+    /// Of a fat-tree: how many leaves a pod has, and what each pod can send up and be sent down by its cores.
+    pub pods: Option<(u32, &'a [u64], &'a [u64])>,
 }
 
 /// From the first to the last start of flows from hosts of this `rate`, bits per second. Zero if the largest takes longer by
@@ -61,6 +63,30 @@ pub fn arrival_interval(flows: &[FlowSpec], rate: u64) -> Span {
     if takes > interval.0 as f64 { Span::ZERO } else { interval }
 }
 
+/// Bytes that leave racks, or pods, and that come in.
+struct Crossed {
+    up: Vec<f64>,
+    down: Vec<f64>,
+}
+
+impl Crossed {
+    fn new(many: u32) -> Crossed {
+        Crossed { up: vec![0.0; many as usize], down: vec![0.0; many as usize] }
+    }
+
+    /// Data goes from one to another, and acknowledgements come back.
+    fn add(&mut self, (from, to): (u32, u32), data: f64, acks: f64) {
+        if from == to {
+            return;
+        }
+        let (from, to) = (from as usize, to as usize);
+        self.up[from] += data;
+        self.down[to] += data;
+        self.up[to] += acks;
+        self.down[from] += acks;
+    }
+}
+
 impl Offered<'_> {
     /// The loads; `None` if the arrival interval is zero, since a load is a rate. Retransmissions, handshakes and
     /// probes do not count, nor does traffic within a rack.
@@ -68,12 +94,11 @@ impl Offered<'_> {
         if self.interval == Span::ZERO {
             return None;
         }
-        let leaves = self.places.leaves as usize;
         let mut payload = 0.0;
-        let (mut up, mut down) = (vec![0.0; leaves], vec![0.0; leaves]);
+        let mut leaves = Crossed::new(self.places.leaves);
+        let mut pods = self.pods.map(|(of, up, _)| (of, Crossed::new(up.len() as u32)));
         for flow in self.flows {
-            let from = self.places.leaf_of[flow.src as usize] as usize;
-            let to = self.places.leaf_of[flow.dst as usize] as usize;
+            let [from, to] = [flow.src, flow.dst].map(|host| self.places.leaf_of[host as usize]);
             if from == to {
                 continue;
             }
@@ -81,19 +106,23 @@ impl Offered<'_> {
             let data = flow.size as f64 + packets * self.header as f64;
             let acks = packets * self.ack as f64;
             payload += flow.size as f64;
-            up[from] += data;
-            down[to] += data;
-            up[to] += acks;
-            down[from] += acks;
+            leaves.add((from, to), data, acks);
+            if let Some((of, pods)) = &mut pods {
+                pods.add((from / *of, to / *of), data, acks);
+            }
         }
         let bits_per_second = BITS_PER_BYTE * PS_PER_SECOND / self.interval.0 as f64;
         let nominal = self.places.uplink_rate_of_leaf.iter().map(|&rate| rate as f64).sum();
         let over = |bytes: f64, rate: f64| if bytes > 0.0 { bytes * bits_per_second / rate } else { 0.0 };
-        let cuts = up.iter().zip(self.up).chain(down.iter().zip(self.down));
-        let worst = cuts.map(|(&bytes, &rate)| over(bytes, rate as f64)).fold(0.0, f64::max);
+        let worst_of = |crossed: &Crossed, up: &[u64], down: &[u64]| {
+            let cuts = crossed.up.iter().zip(up).chain(crossed.down.iter().zip(down));
+            cuts.map(|(&bytes, &rate)| over(bytes, rate as f64)).fold(0.0, f64::max)
+        };
+        let of_pods = pods.zip(self.pods).map_or(0.0, |((_, pods), (_, up, down))| worst_of(&pods, up, down));
+        let worst = worst_of(&leaves, self.up, self.down).max(of_pods);
         Some(Loads {
             payload_of_nominal: over(payload, nominal),
-            wire_of_nominal: over(up.iter().sum(), nominal),
+            wire_of_nominal: over(leaves.up.iter().sum(), nominal),
             wire_of_available: worst,
             overloaded: worst > OVERLOAD,
         })
@@ -125,6 +154,7 @@ mod tests {
             places: &fabric.places(),
             up: &[20_000_000_000, 20_000_000_000],
             down: &[20_000_000_000, 10_000_000_000],
+            pods: None,
         };
         let loads = offered.loads().unwrap();
         let near = |a: f64, b: f64| (a - b).abs() < 1e-12;
@@ -135,6 +165,12 @@ mod tests {
         assert!(loads.overloaded);
         let healthy = Offered { down: offered.up, ..offered }.loads().unwrap();
         assert!(near(healthy.wire_of_available, 1621.0 / 2500.0) && !healthy.overloaded);
+        // Each leaf a pod: slow cores are a cut of their own.
+        let (core, whole) = ([5_000_000_000, 20_000_000_000], [20_000_000_000; 2]);
+        let pods = Offered { down: offered.up, pods: Some((1, &core, &whole)), ..offered }.loads().unwrap();
+        assert!(near(pods.wire_of_available, 1621.0 / 625.0) && pods.overloaded, "{pods:?}");
+        let within = Offered { down: offered.up, pods: Some((2, &core[..1], &whole[..1])), ..offered }.loads().unwrap();
+        assert_eq!(within, healthy, "all of it stays in a pod");
         let cut_off = Offered { up: &[20_000_000_000, 0], ..offered }.loads().unwrap();
         assert!(cut_off.wire_of_available.is_infinite() && cut_off.overloaded);
     }
@@ -152,6 +188,7 @@ mod tests {
             places: &places,
             up: &fabric.uplinks,
             down: &[0, 0],
+            pods: None,
         };
         let at_once = [flow(0, 2, 5, 7), flow(1, 3, 5, 7)];
         let within = [flow(0, 1, 5, 70), flow(1, 0, 5, 30)];
@@ -181,6 +218,7 @@ mod tests {
             places: &places,
             up: &fabric.uplinks,
             down: &fabric.uplinks,
+            pods: None,
         };
         let data = offered.loads().unwrap();
         let all = Offered { ack: 54, ..offered }.loads().unwrap();
@@ -221,6 +259,7 @@ mod tests {
             places: &places,
             up: &fabric.uplinks,
             down: &fabric.uplinks,
+            pods: None,
         };
         let loads = offered.loads().unwrap();
         let (bytes, squares) =
