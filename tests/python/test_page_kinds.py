@@ -6,6 +6,7 @@ import json
 import math
 import re
 import shutil
+from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
 
@@ -19,7 +20,11 @@ from spinewise.advice.answer import CaseAnswer
 from spinewise.advice.stress import Regret
 from spinewise.cli import main
 from spinewise.page import of_claims
-from spinewise.page.of_study import read_study
+from spinewise.page.model import Table, text
+from spinewise.page.of_study import best, read_study, unfinished
+from spinewise.studies.beside import Flows
+from spinewise.studies.conduct import Repeat
+from spinewise.studies.metrics import Metric
 from test_page import Reader
 
 EVIDENCE = Path(__file__).resolve().parents[2] / "docs" / "evidence"
@@ -140,6 +145,54 @@ def test_an_unfinished_study_says_how_far_it_is(study: Path, tmp_path: Path) -> 
     assert "4 of 8" in found.text
     assert "not made yet 4" in found.text
     assert any(row[:3] == ["ecmp", "0.4", "0 of 2"] for row in found.rows)
+
+
+def test_a_study_shows_what_its_ranking_leaves_out(study: Path, tmp_path: Path) -> None:
+    """Which scheme has the least means little where it left more flows unfinished, or the load is an overload."""
+    cut = study.read_text().replace("[0.2, 0.4]", "[0.1, 2.0]").replace("fct_s.p99", "fct_s.mean of poisson/long")
+    study.write_text(f'{cut}"run.until_us" = [2000]\n')
+    done = sw.sweep(study, store=tmp_path / "store", jobs=1)
+    found = page(str(study), "--store", str(tmp_path / "store"), out=tmp_path / "page.html")
+    lost = {row["scheme"]: row["unfinished"] for row in done.rows() if row["load"] == 2.0 and row["metric"] != "drops"}
+    head = next(row for row in found.rows if "least" in row)
+    assert head[-1] == "left unfinished"
+    least = next(row for row in found.rows if row[0] == "2 !" and row[2] in lost)
+    assert least[-1].startswith(f"{least[2]} {lost[least[2]]}, ")
+    every = done.every_flow()
+    assert f"flows that did not finish {every.unfinished} of {every.flows}" in found.text
+    assert "points overloaded 2 of 4" in found.text
+    assert [row[1] for row in found.rows if row[0] in lost and len(row) == len(done.study.axes) + 4] == [
+        "0.1", "2 !", "0.1", "2 !",
+    ]  # fmt: skip
+    chart = next(one for one in found.models() if one["y"]["title"].startswith("fct_s.mean"))
+    assert [curve["hollow"][-1] for curve in chart["curves"]] == [True, True]
+    assert [name for _, _, name in chart["shaded"]] == ["overloaded"]
+    assert chart["shaded"][0][0] < 2.0 < chart["shaded"][0][1]
+    drops = next(one for one in found.models() if one["y"]["title"] == "drops")
+    assert not any(curve["hollow"] for curve in drops["curves"])
+
+
+def test_a_scheme_none_of_whose_flows_finished_is_in_the_ranking_too(study: Path) -> None:
+    done = sw.sweep(study, jobs=1)
+
+    def stuck(one: Repeat) -> Repeat:
+        assert one.beside is not None
+        return replace(one, values=(math.nan, 0.0), beside=replace(one.beside, behind=(Flows(7, 7), Flows(7, 7))))
+
+    repeats = [list(map(stuck, ones)) if cell.label == {"scheme": "rps", "load": 0.4} else ones
+               for cell, ones in zip(done.study.cells, done.repeats, strict=True)]  # fmt: skip
+    (ranking,) = best(replace(done, repeats=repeats))
+    assert isinstance(ranking, Table)
+    assert [row[-1].text for row in ranking.rows] == ["", "ecmp none, rps 14"]
+    assert unfinished("a", {"a": 3, "b": 0}, Metric("fct_s.mean")) == text("a 3, b none", "bad")
+    assert unfinished("a", {"a": 3, "b": 4}, Metric("drops")).text == ""
+
+
+def test_a_study_whose_flows_all_finish_says_nothing_of_it(study: Path, tmp_path: Path) -> None:
+    sw.sweep(study, store=tmp_path / "store", jobs=1)
+    found = page(str(study), "--store", str(tmp_path / "store"), out=tmp_path / "page.html")
+    assert "unfinished" not in found.text
+    assert "overloaded" not in found.text
 
 
 def test_a_store_without_its_study_is_refused(study: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,6 +19,7 @@ import samples
 import spinewise as sw
 from spinewise import core
 from spinewise.cli import main
+from spinewise.comparison.tables import OVERLOADED, warnings
 from spinewise.errors import SpecError
 from spinewise.measures import stats
 from spinewise.own.load import load_scheme
@@ -27,6 +28,7 @@ from spinewise.specs.spec import load
 from spinewise.studies import conduct, file
 from spinewise.studies.conduct import Conducted, Conductor, estimate
 from spinewise.studies.metrics import Metric, metric
+from spinewise.studies.report import marked_axis
 from spinewise.studies.study import Study
 from spinewise.sweeps import store
 from spinewise.sweeps.local import Local
@@ -368,6 +370,61 @@ def test_an_estimate_is_within_a_factor_of_a_few(tmp_path: Path) -> None:
         Conductor(wanted, ledger, Local(1)).conduct()
         took = ledger.connection.execute("SELECT sum(wall_seconds) FROM runs").fetchone()[0]
     assert took / 5 < expected.seconds < took * 5
+
+
+CUT_SHORT = """
+[study]
+spec = "tiny.toml"
+seeds = 2
+metrics = ["fct_s.mean of poisson/long", "slowdown.p99 of poisson/short", "drops"]
+[grid]
+schemes = ["ecmp", "rps"]
+loads = [0.1, 2.0]
+"run.until_us" = [2000]
+"""
+
+
+def test_what_metrics_leave_out_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Flows that did not finish, overloaded points and warnings, by the numbers and in the words of compare."""
+    path, words = place(tmp_path, CUT_SHORT), ["--store", str(tmp_path / "store"), "--jobs", "2"]
+    assert main(["sweep", str(path), *words]) == 0
+    out = capsys.readouterr().out
+    spec = load(tmp_path / "tiny.toml") | {"run": {"until_us": 2000}}
+    same = sw.compare(spec, "ecmp,rps", loads=[0.1, 2.0], seeds=2, store=tmp_path / "store")
+    assert (same.overloaded(0.1), same.overloaded(2.0)) == (False, True)
+    assert "2 !" in out
+    assert "0.1 !" not in out
+    assert OVERLOADED in out
+    assert "unfinished of poisson/long" in out
+    for scheme in ("ecmp", "rps"):
+        lost = same.unfinished(scheme, 2.0, "long", "poisson")
+        assert lost > 0
+        assert f"{lost} of {same.flows(2.0, 'long', 'poisson')}" in out
+    lost = sum(same.unfinished(scheme, rate) for scheme in same.labels for rate in same.loads)
+    flows = sum(2 * same.flows(rate) for rate in same.loads)
+    assert f"{lost} of {flows:,} flows did not finish, over all seeds; they are in no mean or percentile above." in out
+    for line in warnings(same):
+        assert line in " ".join(out.split())
+
+
+def test_records_tell_what_metrics_leave_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, words = place(tmp_path, CUT_SHORT), ["--store", str(tmp_path / "store"), "--json"]
+    assert main(["sweep", str(path), *words]) == 0
+    record = json.loads(capsys.readouterr().out)
+    done = sw.sweep(path, store=tmp_path / "store")
+    assert [cell["overloaded"] for cell in record["cells"]] == [False, True, False, True]
+    told = [(one["flows"], one["unfinished"]) for cell in record["cells"] for one in cell["metrics"]]
+    assert told == [(row["flows"], row["unfinished"]) for row in done.rows()]
+    long, short, every = told[3:6]
+    assert every == (long[0] + short[0], long[1] + short[1])
+    assert long[0] > long[1] > 0
+
+
+def test_a_point_without_loads_is_marked_where_it_can_be() -> None:
+    assert marked_axis(["load", "scheme", "transport.min_rto_us"]) == "load"
+    assert marked_axis(["transport.min_rto_us", "scheme"]) == "transport.min_rto_us"
+    assert marked_axis(["scheme"]) == "scheme"
+    assert marked_axis([]) is None
 
 
 def test_a_study_from_python(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from spinewise.comparison.cells import Cell, Comparison
+from spinewise.comparison.cells import Comparison
 from spinewise.measures import units
 from spinewise.measures.entries import By
 from spinewise.measures.notices import Notice
@@ -18,6 +18,7 @@ from spinewise.show.terminal import Grid, new_table
 SHOWN = {"fct_s.mean": "mean FCT", "fct_s.p99": "99th percentile of FCT"}
 """The metrics of the tables, and how their titles call them."""
 SHORT = {"fct_s.mean": "mean", "fct_s.p99": "p99"}
+OVERLOADED = "! overloaded: the results depend on how long the run lasts."
 
 
 def scope_tables(comparison: Comparison, entry: str | None) -> list[Grid]:
@@ -133,7 +134,12 @@ def difference(interval: Interval) -> str:
 def load_name(comparison: Comparison, load: float | None) -> str:
     """A load as the tables print it, with a mark when it is an overload."""
     name = "as given" if load is None else f"{load:g}"
-    return f"{name} !" if comparison.overloaded(load) else name
+    return overload(name) if comparison.overloaded(load) else name
+
+
+def overload(name: str) -> str:
+    """The mark of what `OVERLOADED` tells of."""
+    return f"{name} !".strip()
 
 
 def drawn_loads(comparison: Comparison) -> list[str]:
@@ -159,7 +165,7 @@ def notes(comparison: Comparison, by: By = "auto") -> list[str]:
     if not comparison.paired:
         lines.append("NOT PAIRED: some schemes saw different traffic; differences mean little.")
     if any(comparison.overloaded(load) for load in comparison.loads):
-        lines.append("! overloaded: the results depend on how long the run lasts.")
+        lines.append(OVERLOADED)
     locked = {(cell.label, cell.load) for cell in comparison.cells if cell.summary.deadlock}
     for label, load in sorted(locked, key=str):
         lines.append(f"DEADLOCK: pauses waited for each other under {label} at load {load_name(comparison, load)}.")
@@ -171,16 +177,21 @@ def notes(comparison: Comparison, by: By = "auto") -> list[str]:
 
 def warnings(comparison: Comparison) -> list[str]:
     """What may not be what was meant, each once, as the first run that met it says it, and in how many it did."""
-    met: dict[tuple[str, str | None], list[tuple[Cell, Notice]]] = {}
-    for cell in comparison.cells:
-        for notice in cell.summary.warnings:
-            met.setdefault((notice.code, notice.key), []).append((cell, notice))
+    return warned([(cell.label, cell.summary.warnings) for cell in comparison.cells])
+
+
+def warned(runs: Sequence[tuple[str, Sequence[Notice]]]) -> list[str]:
+    """The same of any runs, each given by the name of what was run and by its warnings."""
+    met: dict[tuple[str, str | None], list[tuple[str, Notice]]] = {}
+    for label, own in runs:
+        for notice in own:
+            met.setdefault((notice.code, notice.key), []).append((label, notice))
     lines = []
     for found in met.values():
         line = found[0][1].line()
-        if len(found) < len(comparison.cells):
-            who = dict.fromkeys(cell.label for cell, _ in found)
-            line += f" ({len(found)} of {len(comparison.cells)} runs: {', '.join(who)})"
+        if len(found) < len(runs):
+            who = ", ".join(dict.fromkeys(label for label, _ in found if label))
+            line += f" ({len(found)} of {len(runs)} runs{f': {who}' if who else ''})"
         lines.append(line)
     return lines
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 from spinewise.comparison.measured import MEASURE
+from spinewise.comparison.tables import OVERLOADED, overload
 from spinewise.measures import stats, units
 from spinewise.page import charts
 from spinewise.page.charts import Looks, rounded
@@ -31,7 +32,7 @@ from spinewise.show.plot import LOG_ABOVE
 from spinewise.studies import file
 from spinewise.studies.conduct import Conducted, Repeat, values
 from spinewise.studies.metrics import Metric
-from spinewise.studies.report import interval, shown
+from spinewise.studies.report import interval, marked_axis, shown, unfinished_columns, warnings
 from spinewise.studies.study import Study
 from spinewise.sweeps.store import Ledger, reading
 from spinewise.sweeps.task import Plain
@@ -40,6 +41,11 @@ SCHEME = "scheme"
 """The axis of schemes."""
 MOST_CHARTS = 24
 FEW = 8
+NEAR_BY = 1.03
+"""Ends of what is shaded around an x on a logarithmic axis, as a ratio to it."""
+
+Spot = tuple[float, float, float, bool]
+"""A point of a curve: x, mean, half of its interval, and whether it leaves out flows that did not finish."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +85,7 @@ def repeats(study: Study, cell: int, ledger: Ledger) -> list[Repeat]:
             found.append(Repeat(seed, task.key, error=failure.text))
         elif ledger.has(task.key, (MEASURE,)):
             measured = ledger.value(task.key, MEASURE)
-            found.append(Repeat(seed, task.key, tuple(one.value(measured) for one in study.metrics)))
+            found.append(Repeat.ended(seed, task.key, measured, study.metrics))
         else:
             found.append(Repeat(seed, task.key))
     if study.stop and len(found) > len(study.seeds) and found[-1].left:
@@ -99,7 +105,7 @@ def part(done: Conducted, name: str) -> Part:
         sections=(
             Section("How far it is", (*progress(done), *best(done))),
             *[
-                Section(metric.text, (Charts(tuple(drawn(done, number, axes, looks)), NOTE),))
+                Section(metric.text, (charts_of(drawn(done, number, axes, looks)),))
                 for number, metric in enumerate(study.metrics)
             ],
             Section("Every point", (points(done),)),
@@ -108,6 +114,16 @@ def part(done: Conducted, name: str) -> Part:
 
 
 NOTE = "Means over seeds with 95 % Student-t intervals; points without a finished run are left out."
+HOLLOW = "Hollow points leave out flows that did not finish."
+SHADED = "Shaded: overloaded, so that the results depend on how long the run lasts."
+LEFT_OUT = "flows that did not finish, over all seeds; they are in no mean or percentile."
+
+
+def charts_of(found: Sequence[Chart]) -> Charts:
+    """The charts of a metric, with what must be known of them."""
+    hollow = any(any(one.hollow) for each in found for one in each.curves)
+    shaded = any(each.shaded for each in found)
+    return Charts(tuple(found), " ".join([NOTE, *([HOLLOW] * hollow), *([SHADED] * shaded)]))
 
 
 def progress(done: Conducted) -> list[Item]:
@@ -121,9 +137,24 @@ def progress(done: Conducted) -> list[Item]:
     failed = done.failed
     if failed:
         cards.append(Answer("failed", f"{len(failed):,}", ("made again with --retry-failed",), "bad"))
+    cards += left_open(done)
     lines = [f"{cell.title}, seed {one.seed}: {one.error}" for cell, one in failed[:FEW]]
     lines += [f"SKIPPED {one.label}: {one.reason}" for one in done.study.skipped]
+    lines += warnings(done)
     return [Answers(tuple(cards)), *([Words(tuple(lines), listed=True)] * bool(lines))]
+
+
+def left_open(done: Conducted) -> list[Answer]:
+    """How many flows are in no mean, and how many points were overloaded."""
+    whole, every = len(done.study.cells), done.every_flow()
+    over = sum(map(done.overloaded, range(whole)))
+    cards = []
+    if every.unfinished:
+        cards.append(Answer("flows that did not finish", every.text, ("in no mean or percentile below",), "bad"))
+    if over:
+        more = ("their results depend on how long the run lasts",)
+        cards.append(Answer("points overloaded", f"{over:,} of {whole:,}", more, "bad"))
+    return cards
 
 
 def axes_of(study: Study) -> Axes:
@@ -146,7 +177,7 @@ def is_number(study: Study, axis: str) -> bool:
 
 
 def best(done: Conducted) -> list[Item]:
-    """Which scheme has the least of the first metric, at every place of the other axes."""
+    """Which scheme has the least of the first metric, at every place of the other axes, and what that leaves out."""
     study = done.study
     if SCHEME not in study.axes or len(along(study, SCHEME)) < 2:
         return []
@@ -154,23 +185,34 @@ def best(done: Conducted) -> list[Item]:
     rows = []
     for place in product(*(along(study, one) for one in others)):
         here = dict(zip(others, place, strict=True))
-        row = best_at(done, here)
+        cells = [n for n, cell in enumerate(study.cells) if here.items() <= cell.label.items()]
+        row = best_at(done, cells)
         if row:
-            rows.append((*(cell_of(value) for value in place), *row))
-    heads = (*others, "least", "mean", "not told apart from", "next", "next against least")
-    numeric = (*(is_number(study, one) for one in others), False, True, False, False, True)
+            over = any(map(done.overloaded, cells))
+            if over and not here:
+                row = (replace(row[0], text=overload(row[0].text)), *row[1:])
+            rows.append((*marked(here, over=over), *row))
+    heads = (*others, "least", "mean", "not told apart from", "next", "next against least", "left unfinished")
+    numeric = (*(is_number(study, one) for one in others), False, True, False, False, True, False)
+    notes = ["Not told apart: paired t tests of logarithms over seeds, 5 % with Holm's correction.", *overloads(done)]
+    if any(row[-1].text for row in rows):
+        notes.append(f"Left unfinished: {LEFT_OUT}")
+    else:
+        rows, heads, numeric = [row[:-1] for row in rows], heads[:-1], numeric[:-1]
     title = f"Which scheme has the least {study.metrics[0].text}"
-    note = "Not told apart: paired t tests of logarithms over seeds, 5 % with Holm's correction."
-    return [Table(title, heads, tuple(rows), note, numeric)] if rows else []
+    return [Table(title, heads, tuple(rows), " ".join(notes), numeric)] if rows else []
 
 
-def best_at(done: Conducted, here: Mapping[str, Plain]) -> tuple[Cell, ...]:
-    """The best scheme at one place; nothing where no scheme has a value."""
+def overloads(done: Conducted) -> list[str]:
+    """What the mark of overloaded points means, where there are some."""
+    return [OVERLOADED] if any(map(done.overloaded, range(len(done.study.cells)))) else []
+
+
+def best_at(done: Conducted, cells: Sequence[int]) -> tuple[Cell, ...]:
+    """The best scheme at one place, the points of which are given; nothing where no scheme has a value."""
     metric = done.study.metrics[0]
-    found: dict[str, list[float]] = {}
-    for place, cell in enumerate(done.study.cells):
-        if all(cell.label[axis] == value for axis, value in here.items()):
-            found[shown(cell.label[SCHEME])] = values(done.repeats[place], 0)
+    names = {shown(done.study.cells[number].label[SCHEME]): number for number in cells}
+    found = {label: values(done.repeats[number], 0) for label, number in names.items()}
     known = {label: own for label, own in found.items() if any(math.isfinite(one) for one in own)}
     order = sorted(known, key=lambda label: stats.t_interval(known[label]).mean)
     if not order:
@@ -180,8 +222,10 @@ def best_at(done: Conducted, here: Mapping[str, Plain]) -> tuple[Cell, ...]:
     told = stats.holm([stats.ratio_p(*pair) for pair in pairs]) if all(len(one) > 1 for one, _ in pairs) else []
     ties = [label for label, apart in zip(order[1:], told, strict=False) if not apart]
     own = stats.t_interval(first)
+    ended = [label for label, number in names.items() if label not in known and done.beside(number)]
+    left = unfinished(order[0], {label: done.behind(names[label], 0).unfinished for label in order + ended}, metric)
     if not pairs:
-        return (text(order[0]), number(own.mean, interval(metric, own)), text("–"), text(""), Cell(""))
+        return (text(order[0]), number(own.mean, interval(metric, own)), text("–"), text(""), Cell(""), left)
     behind = stats.relative_difference(*pairs[0])
     return (
         text(order[0], "head" if not ties and told else ""),
@@ -189,13 +233,30 @@ def best_at(done: Conducted, here: Mapping[str, Plain]) -> tuple[Cell, ...]:
         text(", ".join(ties) if told else "one seed: no interval"),
         text(order[1]),
         number(behind.mean, f"+{units.percent(behind.mean)}" if behind.mean >= 0 else units.percent(behind.mean)),
+        left,
     )
+
+
+def unfinished(best_: str, counts: Mapping[str, int], metric: Metric) -> Cell:
+    """How many flows each scheme left out of a metric, that of the best first; nothing where none left any."""
+    if not metric.of_finished or not any(counts.values()):
+        return Cell("")
+    fewest = min(counts.values())
+    told = ", ".join(f"{label} {count or 'none'}" for label, count in counts.items())
+    return text(told, "bad" if counts[best_] > fewest else "")
 
 
 def paired(one: Sequence[float], two: Sequence[float]) -> tuple[list[float], list[float]]:
     """The values of the repeats that both have."""
     both = [(a, b) for a, b in zip(one, two, strict=False) if math.isfinite(a) and math.isfinite(b)]
     return [a for a, _ in both], [b for _, b in both]
+
+
+def marked(label: Mapping[str, Plain], *, over: bool) -> list[Cell]:
+    """The labels of a point, or of a place of some axes, one with a mark where it is overloaded."""
+    axis = marked_axis(label) if over else None
+    return [replace(found, text=overload(found.text)) if name == axis else found
+            for name, value in label.items() for found in [cell_of(value)]]  # fmt: skip
 
 
 def cell_of(value: Plain) -> Cell:
@@ -220,13 +281,16 @@ def chart(done: Conducted, metric: int, axes: Axes, looks: Looks, here: Mapping[
     ticks: list[Plain] = along(study, axes.along) if axes.along else [None]
     numbers = [float(tick) for tick in ticks if isinstance(tick, int | float) and not isinstance(tick, bool)]
     whole = len(numbers) == len(ticks)
-    of_line: dict[Plain, list[tuple[float, float, float]]] = {line: [] for line in along(study, axes.lines)}
+    of_line: dict[Plain, list[Spot]] = {line: [] for line in along(study, axes.lines)}
+    over: set[float] = set()
     for place, cell in enumerate(study.cells):
         found = done.interval(place, metric)
         if math.isfinite(found.mean) and all(cell.label[axis] == value for axis, value in here.items()):
             at = ticks.index(cell.label[axes.along] if axes.along else None)
-            point = (numbers[at] if whole else float(at), found.mean / size, found.half / size)
-            of_line[cell.label[axes.lines]].append(point)
+            x = numbers[at] if whole else float(at)
+            hollow = asked.of_finished and done.behind(place, metric).unfinished > 0
+            of_line[cell.label[axes.lines]].append((x, found.mean / size, found.half / size, hollow))
+            over |= {x} if done.overloaded(place) else set()
     curves = tuple(line_of(shown(line), looks, sorted(own), joined=whole) for line, own in of_line.items() if own)
     high = wide([y for one in curves for y in one.y])
     words = () if whole else tuple("" if tick is None else shown(tick) for tick in ticks)
@@ -235,7 +299,16 @@ def chart(done: Conducted, metric: int, axes: Axes, looks: Looks, here: Mapping[
         Axis(axes.along or "", "words" if words else "log" if wide(numbers) else "linear", words),
         Axis(f"{asked.text} [{unit}]" if unit else asked.text, "log" if high else "linear"),
         curves,
+        shaded=() if words else stretches(sorted(over), numbers),
     )
+
+
+def stretches(over: Sequence[float], numbers: Sequence[float]) -> tuple[tuple[float, float, str], ...]:
+    """Narrow stretches around the x of overloaded points."""
+    if wide(numbers):
+        return tuple((x / NEAR_BY, x * NEAR_BY, "overloaded") for x in over)
+    half = 0.012 * ((max(numbers) - min(numbers)) or 1.0)
+    return tuple((x - half, x + half, "overloaded") for x in over)
 
 
 def wide(values_: Sequence[float]) -> bool:
@@ -243,13 +316,14 @@ def wide(values_: Sequence[float]) -> bool:
     return bool(values_) and min(values_) > 0.0 and max(values_) / min(values_) > LOG_ABOVE
 
 
-def line_of(label: str, looks: Looks, points: Sequence[tuple[float, float, float]], *, joined: bool) -> Curve:
-    """A curve of points: x, mean, half of its interval."""
+def line_of(label: str, looks: Looks, points: Sequence[Spot], *, joined: bool) -> Curve:
+    """A curve of points."""
     own = looks[label]
-    xs, ys, halves = zip(*points, strict=True)
+    xs, ys, halves, left = zip(*points, strict=True)
     symbol = charts.SYMBOLS.get(own["marker"], "circle")
     dash = charts.DASHES[own["linestyle"]]
-    return Curve(label, own["color"], dash, symbol, rounded(xs), rounded(ys), rounded(halves), (), joined)
+    hollow = left if any(left) else ()
+    return Curve(label, own["color"], dash, symbol, rounded(xs), rounded(ys), rounded(halves), hollow, joined)
 
 
 def unit_of(done: Conducted, metric: int) -> tuple[str, float]:
@@ -262,16 +336,22 @@ def unit_of(done: Conducted, metric: int) -> tuple[str, float]:
 def points(done: Conducted) -> Table:
     """Every point of the grid."""
     study = done.study
+    left = unfinished_columns(done)
     rows = []
     for place, cell in enumerate(study.cells):
         ended = sum(one.values is not None for one in done.repeats[place])
         whole = len(done.repeats[place])
         seeds = number(float(ended), f"{ended}" if ended == whole else f"{ended} of {whole}",
                        "" if ended == whole else "bad")  # fmt: skip
-        rows.append((*(cell_of(value) for value in cell.label.values()), seeds, *metrics(done, place, study.metrics)))
-    heads = (*study.axes, "seeds", *(one.text for one in study.metrics))
-    numeric = (*(is_number(study, one) for one in study.axes), True, *(True for _ in study.metrics))
-    return Table("Mean over seeds ± half the 95 % interval", heads, tuple(rows), "", numeric)
+        lost = [done.behind(place, k) for _, k in left]
+        rows.append((
+            *marked(cell.label, over=done.overloaded(place)), seeds, *metrics(done, place, study.metrics),
+            *(number(float(one.unfinished), one.text) for one in lost),
+        ))  # fmt: skip
+    heads = (*study.axes, "seeds", *(one.text for one in study.metrics), *(head for head, _ in left))
+    numeric = (*(is_number(study, one) for one in study.axes), *[True] * (1 + len(study.metrics) + len(left)))
+    notes = [*overloads(done), *([f"Unfinished: {LEFT_OUT}"] if left else [])]
+    return Table("Mean over seeds ± half the 95 % interval", heads, tuple(rows), " ".join(notes), numeric)
 
 
 def metrics(done: Conducted, place: int, wanted: Sequence[Metric]) -> list[Cell]:

@@ -7,6 +7,7 @@
 | `file` | STUDY.toml read, and refused by its keys |
 | `axes` | what is varied |
 | `metrics` | what is asked of a run, such as ``fct_s.p99 of web`` |
+| `beside` | what metrics do not say: unfinished flows, overloads, warnings |
 | `conduct` | a study conducted: rounds of seeds, failures, what is left |
 | `report` | its table and its record |
 """

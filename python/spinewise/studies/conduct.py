@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from spinewise.comparison.measured import MEASURE
+from spinewise.comparison.measured import MEASURE, Measured
 from spinewise.measures import stats
 from spinewise.runs.jobs import Monitor
 from spinewise.runs.validation import validate
+from spinewise.studies.beside import NO_FLOWS, Beside, Flows
+from spinewise.studies.metrics import Metric
 from spinewise.studies.study import Cell, Study
 from spinewise.sweeps.basics import BASICS
 from spinewise.sweeps.engine import Engine
@@ -29,12 +32,20 @@ class Repeat:
         key: under which it is stored.
         values: of the metrics; None if it failed or was left.
         error: why it failed.
+        beside: what the values do not say; None where there are none.
     """
 
     seed: int
     key: str
     values: tuple[float, ...] | None = None
     error: str | None = None
+    beside: Beside | None = None
+
+    @classmethod
+    def ended(cls, seed: int, key: str, measured: Measured, metrics: Sequence[Metric]) -> Repeat:
+        """A run that ended, of what was measured."""
+        values = tuple(one.value(measured) for one in metrics)
+        return cls(seed, key, values, beside=Beside.of(measured.summary, metrics))
 
     @property
     def left(self) -> bool:
@@ -62,17 +73,46 @@ class Conducted:
         return f"<Conducted: {self.study.name}, {len(self.repeats)} points, {runs} runs{bad}>"
 
     def rows(self) -> list[dict[str, Plain]]:
-        """A record by point and metric: the point's labels, metric, mean, half its 95 % interval, seeds."""
-        return [
-            {**cell.label, "metric": metric.text, "mean": found.mean, "ci95_half": found.half, "seeds": found.n}
-            for number, cell in enumerate(self.study.cells)
-            for k, metric in enumerate(self.study.metrics)
-            for found in [self.interval(number, k)]
-        ]
+        """A record by point and metric: the point's labels, metric, mean, half its 95 % interval, seeds.
+
+        Beside them stand the flows that the metric is of, of all seeds, how many of them had not finished, and whether
+        the point was overloaded.
+        """
+        return [self.row(number, k) for number in range(len(self.study.cells)) for k in range(len(self.study.metrics))]
+
+    def row(self, cell: int, metric: int) -> dict[str, Plain]:
+        """One record."""
+        found, behind = self.interval(cell, metric), self.behind(cell, metric)
+        return {
+            **self.study.cells[cell].label,
+            "metric": self.study.metrics[metric].text,
+            "mean": found.mean,
+            "ci95_half": found.half,
+            "seeds": found.n,
+            "flows": behind.flows,
+            "unfinished": behind.unfinished,
+            "overloaded": self.overloaded(cell),
+        }
 
     def interval(self, cell: int, metric: int) -> stats.Interval:
         """Mean of a metric over the repeats of a cell, with its 95 % interval."""
         return stats.t_interval(values(self.repeats[cell], metric))
+
+    def beside(self, cell: int) -> list[Beside]:
+        """What the values of a cell do not say, by run that ended."""
+        return [one.beside for one in self.repeats[cell] if one.beside is not None]
+
+    def behind(self, cell: int, metric: int) -> Flows:
+        """The flows that a metric of a cell is of, over its runs."""
+        return sum((one.behind[metric] for one in self.beside(cell)), NO_FLOWS)
+
+    def every_flow(self) -> Flows:
+        """All flows of all runs."""
+        return sum((one.every for number in range(len(self.repeats)) for one in self.beside(number)), NO_FLOWS)
+
+    def overloaded(self, cell: int) -> bool:
+        """Whether any run of a cell offered more than the worst cut carries."""
+        return any(one.overloaded for one in self.beside(cell))
 
     def known(self, cell: int) -> bool | None:
         """Whether the first metric of a cell is known as well as was asked for; None if nothing was."""
@@ -139,7 +179,7 @@ class Conductor:
         study, ledger, engine, monitor: what to run, where it is kept, what makes it, who is told.
         retry_failed: whether runs that failed before are made again.
         deadline: no run starts that would end after it; see `sweep`.
-        known: what the metrics of stored runs are, by key, so that each is read once.
+        known: what became of the runs that ended, by key, so that each is read once.
         made: how many runs were made.
     """
 
@@ -149,7 +189,7 @@ class Conductor:
     monitor: Monitor | None = None
     retry_failed: bool = False
     deadline: float | None = None
-    known: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    known: dict[str, Repeat] = field(default_factory=dict)
     made: int = 0
 
     def conduct(self) -> Conducted:
@@ -203,9 +243,8 @@ class Conductor:
         if key in left:
             return Repeat(seed, key)
         if key not in self.known:
-            measured = swept.value(task, MEASURE)
-            self.known[key] = tuple(metric.value(measured) for metric in self.study.metrics)
-        return Repeat(seed, key, self.known[key])
+            self.known[key] = Repeat.ended(seed, key, swept.value(task, MEASURE), self.study.metrics)
+        return self.known[key]
 
 
 def count_of(everything: dict[tuple[int, int], Repeat], cell: int) -> int:

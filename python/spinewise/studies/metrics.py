@@ -43,10 +43,20 @@ class Metric:
     size_class: str = ALL
 
     @property
+    def of(self) -> str:
+        """Whose it is, as it is written behind it: " of web/short", or nothing of all traffic."""
+        of = "/".join([*([self.entry] if self.entry else []), *([self.size_class] if self.size_class != ALL else [])])
+        return f" of {of}" if of else ""
+
+    @property
     def text(self) -> str:
         """As it is written."""
-        of = "/".join([*([self.entry] if self.entry else []), *([self.size_class] if self.size_class != ALL else [])])
-        return f"{self.path} of {of}" if of else self.path
+        return self.path + self.of
+
+    @property
+    def of_finished(self) -> bool:
+        """Whether flows that have not finished are left out of it."""
+        return self.path.startswith(("fct_s", "slowdown"))
 
     def value(self, measured: Measured) -> float:
         """Of one run; NaN where there is none."""

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import TypedDict
 
 from rich.console import Group, RenderableType
 
+from spinewise.comparison.tables import OVERLOADED, overload, warned
 from spinewise.measures.stats import Interval
 from spinewise.show import terminal
+from spinewise.studies.axes import LOADS, NAMES, SCHEMES
 from spinewise.studies.conduct import Conducted, Estimate
 from spinewise.studies.metrics import Metric
 from spinewise.sweeps.task import Plain
@@ -25,6 +28,8 @@ class MetricRecord(TypedDict):
     ci95_half: float
     n: int
     values: list[float]
+    flows: int
+    unfinished: int
 
 
 class RunRecord(TypedDict):
@@ -41,6 +46,7 @@ class CellRecord(TypedDict):
 
     label: dict[str, Plain]
     known: bool | None
+    overloaded: bool
     metrics: list[MetricRecord]
     runs: list[RunRecord]
 
@@ -60,16 +66,42 @@ class StudyRecord(TypedDict):
 def report(done: Conducted, store: str) -> RenderableType:
     """All that is printed."""
     study = done.study
-    heads = ["seeds", *(metric.text for metric in study.metrics)]
+    left_open = unfinished_columns(done)
+    heads = ["seeds", *(metric.text for metric in study.metrics), *(head for head, _ in left_open)]
     table = terminal.new_table(f"{study.name}: mean over seeds ± half the 95 % interval", study.axes or [""], heads)
-    for number, cell in enumerate(study.cells):
+    for number in range(len(study.cells)):
         ended = sum(one.values is not None for one in done.repeats[number])
         marks = "" if ended == len(done.repeats[number]) else f" of {len(done.repeats[number])}"
         cells = [interval(metric, done.interval(number, k)) for k, metric in enumerate(study.metrics)]
         if done.known(number) is False:
             cells[0] += " *"
-        table.line(*(shown(value) for value in cell.label.values() or [""]), f"{ended}{marks}", *cells)
+        cells += [done.behind(number, k).text for _, k in left_open]
+        table.line(*labels(done, number), f"{ended}{marks}", *cells)
     return Group(table, *lines(done, store))
+
+
+def unfinished_columns(done: Conducted) -> list[tuple[str, int]]:
+    """Columns of flows that had not finished: a head, and the metric that leaves them out; of the same flows once."""
+    found: dict[str, int] = {}
+    for k, metric in enumerate(done.study.metrics):
+        if metric.of_finished and any(done.behind(number, k).unfinished for number in range(len(done.study.cells))):
+            found.setdefault(f"unfinished{metric.of}", k)
+    return list(found.items())
+
+
+def labels(done: Conducted, number: int) -> list[str]:
+    """The labels of a point; where it is overloaded with the mark that `compare` gives a load."""
+    label = done.study.cells[number].label
+    if not done.overloaded(number):
+        return [shown(value) for value in label.values()] or [""]
+    marked = marked_axis(label)
+    return [overload(shown(value)) if name == marked else shown(value) for name, value in label.items()] or ["!"]
+
+
+def marked_axis(axes: Iterable[str]) -> str | None:
+    """The axis whose labels are marked where a point is overloaded: loads, else the last, schemes only if alone."""
+    names = sorted(axes, key=lambda name: (name == NAMES[LOADS], name != NAMES[SCHEMES]))
+    return names[-1] if names else None
 
 
 def shown(value: Plain) -> str:
@@ -90,6 +122,7 @@ def lines(done: Conducted, store: str) -> list[str]:
         bound, most = study.stop.bound, study.stop.most
         found.append(f"* not known to ±{100 * bound:g} % yet: at most {most} seeds, or no time for more")
     found += [f"SKIPPED {one.label}: {one.reason}" for one in study.skipped]
+    found += besides(done)
     failed = done.failed
     for cell, repeat in failed[:FEW]:
         found.append(f"FAILED {cell.title}, seed {repeat.seed}: {repeat.error}")
@@ -104,6 +137,31 @@ def lines(done: Conducted, store: str) -> list[str]:
     return found
 
 
+def besides(done: Conducted) -> list[str]:
+    """What the metrics do not say, in the words of `compare`."""
+    found = [OVERLOADED] if any(done.overloaded(number) for number in range(len(done.study.cells))) else []
+    every = done.every_flow()
+    if every.unfinished:
+        found.append(f"{every.text} flows did not finish, over all seeds; they are in no mean or percentile above.")
+    return found + warnings(done)
+
+
+def warnings(done: Conducted) -> list[str]:
+    """Deadlocks, and what may not be what was meant."""
+    cells = range(len(done.study.cells))
+    locked = [done.study.cells[number].title for number in cells if any(one.deadlock for one in done.beside(number))]
+    found = [f"DEADLOCK: pauses waited for each other under {title}." for title in locked[:FEW]]
+    if len(locked) > FEW:
+        found.append(f"… and {len(locked) - FEW} more points with a deadlock")
+    scheme = NAMES[SCHEMES]
+    runs = [
+        (shown(done.study.cells[number].label.get(scheme, "")), one.warnings)
+        for number in cells
+        for one in done.beside(number)
+    ]
+    return found + warned(runs)
+
+
 def record(done: Conducted) -> StudyRecord:
     """The same as plain values."""
     study = done.study
@@ -113,13 +171,20 @@ def record(done: Conducted) -> StudyRecord:
         for k, metric in enumerate(study.metrics):
             of = done.interval(number, k)
             ended = [one.values[k] for one in done.repeats[number] if one.values is not None]
-            metrics.append({"metric": metric.text, "mean": of.mean, "ci95_half": of.half, "n": of.n, "values": ended})
+            behind = done.behind(number, k)
+            metrics.append(
+                {"metric": metric.text, "mean": of.mean, "ci95_half": of.half, "n": of.n, "values": ended,
+                 "flows": behind.flows, "unfinished": behind.unfinished}
+            )  # fmt: skip
         runs: list[RunRecord] = [
             {"seed": one.seed, "key": one.key, "status": "left" if one.left else "failed" if one.error else "done",
              "error": one.error}
             for one in done.repeats[number]
         ]  # fmt: skip
-        cells.append({"label": cell.label, "known": done.known(number), "metrics": metrics, "runs": runs})
+        cells.append(
+            {"label": cell.label, "known": done.known(number), "overloaded": done.overloaded(number),
+             "metrics": metrics, "runs": runs}
+        )  # fmt: skip
     skipped = [{"label": one.label, "reason": one.reason} for one in study.skipped]
     return {
         "study": study.name,
