@@ -4,6 +4,7 @@ import json
 import math
 import threading
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from spinewise.comparison import files as comparison_files
 from spinewise.comparison.cells import Cell, Comparison
 from spinewise.comparison.plan import Plan
 from spinewise.errors import Cancelled, SpecError
+from spinewise.measures.curves import Curves
 from spinewise.measures.stats import Interval
 from spinewise.runs import jobs
 from spinewise.runs.jobs import Case
@@ -71,6 +73,42 @@ def test_unfinished_flows_are_counted_and_shown() -> None:
     assert "12 flows did not finish" in printed(found)
     assert "hollow" in figures.caption(found, "auto")
     assert math.isnan(found.interval("a", 0.3, "long", "fct_s.mean").mean)
+
+
+def drawn_caption(found: Comparison, name: str) -> str:
+    return " ".join(figures.figures(found)[name].get_supxlabel().split())
+
+
+def overloaded(found: Cell) -> Cell:
+    return replace(found, summary=replace(found.summary, overloaded=True))
+
+
+def test_captions_tell_of_nothing_that_the_figure_does_not_show() -> None:
+    """Distributions have neither intervals nor hollow marks nor shades, and are of the last load alone."""
+    kept = {"all": Curves.of(samples.result(size_bytes=[10], fct_ps=[10**6], slowdown=[1.0]).flows)}
+    found = comparison(finished=[True, False])
+    cells = [replace(overloaded(one), curves=kept) for one in found.cells]
+    full = replace(found, cells=cells)
+    levels, spreads = drawn_caption(full, "fct"), drawn_caption(full, "cdf")
+    for words in ("bars are 95 % Student-t intervals over 3 seeds", "12 flows that did not finish (hollow)",
+                  "OVERLOADED loads (shaded)"):  # fmt: skip
+        assert words in levels
+    assert "x: means over 3 seeds at each share of flows, the same traffic for every scheme. At load 0.8." in spreads
+    assert "Left out: 6 flows that did not finish." in spreads
+    assert "OVERLOADED: the results depend on how long the run lasts." in spreads
+    for words in ("bars", "interval", "hollow", "shaded"):
+        assert words not in spreads
+    # At one load there are bars, without a shade.
+    alone = replace(full, loads=[0.8], cells=[one for one in cells if one.load == 0.8])
+    assert "OVERLOADED: the results" in drawn_caption(alone, "fct")
+    # An overload that is not drawn is not told of.
+    calm = replace(full, cells=[one if one.load == 0.3 else replace(one, summary=replace(one.summary, overloaded=False))
+                                for one in cells])  # fmt: skip
+    assert "OVERLOADED" not in drawn_caption(calm, "cdf")
+    assert "OVERLOADED" in drawn_caption(calm, "fct")
+    assert "x: one seed, the same" in drawn_caption(
+        replace(full, seeds=[1], cells=[c for c in cells if c.seed == 1]), "cdf"
+    )
 
 
 def test_a_best_scheme_that_left_more_flows_behind_is_no_plain_winner() -> None:

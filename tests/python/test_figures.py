@@ -242,6 +242,19 @@ def test_plot_draws_what_fits_and_says_what_does_not(tmp_path: Path, capsys: pyt
     assert {"cdf.png", "links.svg", "faults.png", "plot.json"} <= drawn
 
 
+@pytest.mark.parametrize(
+    ("file", "says"), [("advice.json", "`spinewise advise`"), ("notes.txt", "it holds no run.json")]
+)
+def test_plot_says_what_it_takes(tmp_path: Path, file: str, says: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / file).write_text("{}")
+    assert main(["plot", str(tmp_path)]) == 2
+    told = capsys.readouterr().err
+    assert "allowed  the folder of a run or of a comparison\n" in told
+    assert says in told
+    assert main(["plot", str(tmp_path / "none")]) == 2
+    assert "allowed  the folder of a run or of a comparison\n" in capsys.readouterr().err
+
+
 def test_plot_refuses_a_figure_that_does_not_fit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     spinewise.run({key: FAULTY[key] for key in ("topology", "traffic")}).write(tmp_path / "run")
     for kind, says in (("links", "series_interval_us"), ("faults", "[[fault]]"), ("cfd", 'did you mean "cdf"?')):
@@ -346,6 +359,29 @@ def test_slow_dead_and_faulty_links_are_told_apart() -> None:
     assert texts == ["slower than its tier", "down from the start", "hit by a fault during the run"]
 
 
+def test_faulty_links_that_cross_are_told_apart() -> None:
+    """Their midpoints are one spot, and so may be a third of the way up: each has a mark of its own, and a halo."""
+    ends = [["leaf0", "spine1"], ["leaf2", "spine0"], ["leaf1", "spine0"], ["leaf3", "spine0"]]
+    fabric = core.topology(
+        {
+            "topology": {"leaves": 4, "spines": 2, "hosts_per_leaf": 1},
+            "traffic": [{"kind": "permutation", "size_bytes": 1000}],
+            "fault": [{"kind": "loss", "ends": pair, "probability": 0.1, "at_us": 10} for pair in ends],
+        }
+    )
+    made = topology.topology(fabric, {}, "four leaves.")
+    placed = topology.positions(fabric["nodes"])
+    lines = [[placed[name] for name in pair] for pair in ends]
+    halos = [one for one in made.axes[0].collections if isinstance(one, LineCollection) and one.get_alpha()]
+    assert sorted(sorted(map(tuple, line)) for line in halos[0].get_segments()) == sorted(map(sorted, lines))
+    found = topology.marks(lines)
+    assert min(math.dist(one, other) for one, other in combinations(found, 2)) >= topology.APART
+    for (x, y), ((x0, y0), (x1, y1)) in zip(found, lines, strict=True):
+        assert (x - x0) * (y1 - y0) == pytest.approx((y - y0) * (x1 - x0))
+    told = " ".join(made.get_supxlabel().split())
+    assert "hit by a fault: leaf0–spine1, leaf1–spine0, leaf2–spine0, leaf3–spine0" in told
+
+
 def test_parallel_cables_stay_apart() -> None:
     fabric = core.topology(
         {
@@ -355,6 +391,9 @@ def test_parallel_cables_stay_apart() -> None:
     )
     between = [cable for cable in topology.cables(fabric, {}) if "spine0" in cable.ends]
     assert len(between) == 4
+    assert {cable.name for cable in between} == {f"leaf{leaf}–spine0#{n}" for leaf in (0, 1) for n in (0, 1)}
+    same = [(0.0, 1.0), (1.0, 2.0)]
+    assert math.dist(*topology.marks([same, same])) >= topology.APART
 
 
 # ---- steps of collectives ----
@@ -377,6 +416,40 @@ def test_steps_are_drawn_in_order_and_the_longest_of_a_round_is_marked() -> None
     (axes,) = of_run.KINDS["steps"].draw(result).axes
     assert len(axes.patches) == 12
     assert axes.get_title(loc="left") == "all_reduce"
+    assert len(axes.texts) == 2
+
+
+def test_labels_of_many_rounds_cover_nothing_and_the_caption_promises_no_more() -> None:
+    result = spinewise.run(
+        {
+            "topology": {"leaves": 4, "spines": 2, "hosts_per_leaf": 8},
+            "traffic": [
+                {
+                    "kind": "rpc",
+                    "fan_in": 12,
+                    "size_bytes": 40_000,
+                    "requests": 40,
+                    "period_us": 20,
+                    "request_bytes": 100,
+                }
+            ],
+        }
+    )
+    made = of_run.KINDS["steps"].draw(result)
+    (axes,) = made.axes
+    made.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in axes.texts]
+    assert 8 < len(boxes) < 40
+    assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
+    bars_ = [bar.get_window_extent() for bar in axes.patches]
+    assert not any(box.padded(-1.0).overlaps(bar) for box in boxes for bar in bars_)
+    assert "with the flow that arrived last where there is room for its number." in " ".join(
+        made.get_supxlabel().split()
+    )
+    few = of_run.KINDS["steps"].draw(spinewise.run(FAULTY))
+    assert "orange: the longest of the rounds of one step, with the flow that arrived last." in " ".join(
+        few.get_supxlabel().split()
+    )
 
 
 def test_words_stand_on_an_axis_of_categories() -> None:

@@ -62,8 +62,7 @@ def jobs(comparison: Comparison) -> Figure:
     if not entries:
         raise UnfitError("needs traffic in rounds: all_reduce, all_to_all, rpc, incast or permutation")
     panels = [job_panel(comparison, entry, metric) for entry in entries for metric in JOB_METRICS]
-    note = f"{caption(comparison, 'auto')}{at_last(comparison)} Bus bandwidth as nccl-tests define it."
-    return bars.bars(panels, columns=2, caption=note)
+    return bars.bars(panels, columns=2, caption=caption_of_jobs(comparison))
 
 
 def job_panel(comparison: Comparison, entry: str, metric: str) -> bars.Panel:
@@ -78,13 +77,13 @@ def job_panel(comparison: Comparison, entry: str, metric: str) -> bars.Panel:
 
 def cdf(comparison: Comparison, by: By) -> Figure:
     """Distributions at the last load."""
-    note = f"{caption(comparison, by)}{at_last(comparison)} Means over seeds at each share of flows."
+    note = caption_of_spreads(comparison, by, " at each share of flows")
     return spread.cdf(spreads(comparison, comparison.loads[-1], by), note)
 
 
 def size(comparison: Comparison, by: By) -> Figure:
     """Slowdown against flow size at the last load."""
-    note = f"{caption(comparison, by)}{at_last(comparison)} Sizes in bins, four a decade; means over seeds."
+    note = f"{caption_of_spreads(comparison, by)} Sizes in bins, four a decade."
     made = spread.by_size(spreads(comparison, comparison.loads[-1], by), note)
     if made is None:
         raise UnfitError("needs flows of three sizes or more, ten of each")
@@ -197,21 +196,59 @@ def spreads(comparison: Comparison, load: float | None, by: By) -> spread.Rows:
     return rows
 
 
+INTERVALS = ("bars are 95 % Student-t intervals over {seeds}", "one seed: no intervals")
+"""What is said of several seeds, and of one, where intervals are drawn."""
+
+
 def caption(comparison: Comparison, by: By) -> str:
-    """What a reader must know about the figure."""
+    """What a reader must know about a figure of bars, or of points against load, with their intervals."""
+    several = len(comparison.loads) > 1
+    text = head(comparison, *INTERVALS)
+    at = " at the last load" if several else ""
+    text += f" {flows_of(comparison, by, at)}{unfinished(comparison, comparison.loads, ' (hollow)')}"
+    return text + overload(comparison, comparison.loads, " loads (shaded)" if several else "")
+
+
+def caption_of_spreads(comparison: Comparison, by: By, where: str = "") -> str:
+    """The same about a figure of means without intervals, at the last load; `where` they are taken."""
+    last = comparison.loads[-1:]
+    text = f"{head(comparison, f'means over {{seeds}}{where}', 'one seed')}{at_last(comparison)}"
+    return f"{text} {flows_of(comparison, by)}{unfinished(comparison, last)}{overload(comparison, last)}"
+
+
+def caption_of_jobs(comparison: Comparison) -> str:
+    """The same about bars of rounds, at the last load."""
+    last = comparison.loads[-1:]
+    text = head(comparison, *INTERVALS)
+    cells = [cell for scheme in comparison.labels for cell in comparison.at(scheme, last[0])]
+    lost = sum(cell.jobs[entry].unfinished for cell in cells for entry in comparison.with_jobs)
+    left_out = f" Left out: {units.counted(lost, 'round')} that did not finish (hollow)." if lost else ""
+    return f"{text}{at_last(comparison)}{left_out}{overload(comparison, last)} Bus bandwidth as nccl-tests define it."
+
+
+def head(comparison: Comparison, of_several: str, of_one: str) -> str:
+    """Which spec, what was done with its seeds, and whether all schemes saw the same traffic."""
+    seeds = of_several.format(seeds=f"{len(comparison.seeds)} seeds") if len(comparison.seeds) > 1 else of_one
+    traffic = "the same traffic for every scheme." if comparison.paired else "schemes saw DIFFERENT traffic."
+    return f"{comparison.spec.get('name', 'run')}: {seeds}, {traffic}"
+
+
+def flows_of(comparison: Comparison, by: By, at: str = "") -> str:
+    """How many flows the numbers rest on."""
     counts = [
         (panel_title(entry, name, "fct_s.mean").partition(":")[0], comparison.flows(comparison.loads[-1], name, entry))
         for entry, name in scopes(comparison, by)
     ]
-    seeds = len(comparison.seeds)
-    text = f"{comparison.spec.get('name', 'run')}: "
-    text += f"{seeds} seeds, bars are 95 % Student-t intervals over seeds" if seeds > 1 else "one seed: no intervals"
-    text += ", the same traffic for every scheme." if comparison.paired else ", schemes saw DIFFERENT traffic."
-    at_last = " at the last load" if len(comparison.loads) > 1 else ""
-    text += f" Flows per scheme{at_last}: {', '.join(f'{what} {units.count(n)}' for what, n in counts)}."
-    lost = sum(comparison.unfinished(s, x) for s in comparison.labels for x in comparison.loads)
-    if lost:
-        text += f" {lost} flows did not finish and are left out (hollow)."
-    if any(comparison.overloaded(load) for load in comparison.loads):
-        text += " OVERLOADED loads (shaded) depend on run length."
-    return text
+    return f"Flows per scheme{at}: {', '.join(f'{what} {units.count(n)}' for what, n in counts)}."
+
+
+def unfinished(comparison: Comparison, loads: Sequence[float | None], mark: str = "") -> str:
+    """How many flows are left out at some loads, and how a figure marks that."""
+    lost = sum(comparison.unfinished(scheme, load) for scheme in comparison.labels for load in loads)
+    return f" Left out: {units.counted(lost, 'flow')} that did not finish{mark}." if lost else ""
+
+
+def overload(comparison: Comparison, loads: Sequence[float | None], mark: str = "") -> str:
+    """That some loads are overloads, and how a figure marks them."""
+    over = any(map(comparison.overloaded, loads))
+    return f" OVERLOADED{mark}: the results depend on how long the run lasts." if over else ""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import matplotlib as mpl
 import numpy as np
+import numpy.typing as npt
 from matplotlib.figure import Figure
 
 from spinewise.measures import units
@@ -20,9 +21,22 @@ if TYPE_CHECKING:
 MOST_PANELS = 6
 MOST_BARS = 120
 """With more of them there are no gaps between bars."""
+LABEL_POINTS = 6.5
+"""Size of the labels beside bars."""
+LABEL_HIGH, LETTER_WIDE = 1.25 * LABEL_POINTS, 0.55 * LABEL_POINTS
+"""Points that a label takes: its height, and the width of a letter."""
+GAP_POINTS = 3.0
+"""Points between a bar and its label."""
+BEYOND = 1.22
+"""Where the axis of time ends, of the last end: labels stand there."""
+PANEL_INCHES = (4.6, 3.0)
+"""Width and height of a panel with what surrounds its axes."""
+AROUND_INCHES = (0.6, 0.5)
+"""What surrounds them."""
 EVEN, ODD, LONGEST = COLOURS[0], COLOURS[5], COLOURS[1]
 
 Bar = tuple[Round, Step]
+Floats = npt.NDArray[np.float64]
 
 
 def bars_of(rounds: Sequence[Round]) -> list[Bar]:
@@ -53,25 +67,34 @@ def steps(rounds: Sequence[Round], caption: str) -> Figure:
     columns = min(len(drawn), 2)
     rows = -(-len(drawn) // columns)
     groups = {name: sum(key[0] == name for key in of_panel) for name, _ in of_panel}
+    width = max(PANEL_INCHES[0], 6.0 / columns)
     with mpl.rc_context(STYLE):
-        made = Figure(figsize=(max(4.6 * columns, 6.0), 3.0 * rows + 0.8), layout="constrained")
+        made = Figure(figsize=(width * columns, PANEL_INCHES[1] * rows + 0.8), layout="constrained")
         grid = made.subplots(rows, columns, squeeze=False)
+        unnamed = 0
         for axes, ((name, group), found) in zip(grid.flat, drawn, strict=False):
-            draw(axes, bars_of(found), f"{name}, group {group}" if groups[name] > 1 else name)
+            title = f"{name}, group {group}" if groups[name] > 1 else name
+            unnamed += draw(axes, bars_of(found), title, width - AROUND_INCHES[0])
         for axes in list(grid.flat)[len(drawn) :]:
             axes.set_axis_off()
-        text = (
-            f"{caption} A bar lasts from the first flow's start to the last one's end; orange: the longest of a round,"
-        )
-        text += " with the flow that arrived last."
+        text = f"{caption} A bar lasts from the first flow's start to the last one's end; orange: "
+        text += orange([one for _, found in drawn for one in found])
+        text += ", with the flow that arrived last" + (" where there is room for its number." if unnamed else ".")
         if len(of_panel) > MOST_PANELS:
             text += f" The first {MOST_PANELS} of {len(of_panel)} groups."
         made.supxlabel(wrapped(text, 2), fontsize=7, color="#444444")
     return made
 
 
-def draw(axes: Axes, bars: Sequence[Bar], title: str) -> None:
-    """The steps of one group below each other."""
+def orange(rounds: Sequence[Round]) -> str:
+    """What is orange, in words."""
+    of_steps = ["the longest step of each round"] * any(one.steps for one in rounds)
+    of_rounds = ["the longest of the rounds of one step"] * any(not one.steps for one in rounds)
+    return " and ".join(of_steps + of_rounds)
+
+
+def draw(axes: Axes, bars: Sequence[Bar], title: str, width: float) -> int:
+    """The steps of one group below each other, in so many inches; how many of those marked have no room for a label."""
     known = [x for _, step in bars for x in (step.start_s, step.end_s) if math.isfinite(x)]
     unit, size = units.time_unit([max(known)])
     stops = np.array([step.end_s if math.isfinite(step.end_s) else max(known) for _, step in bars])
@@ -80,14 +103,41 @@ def draw(axes: Axes, bars: Sequence[Bar], title: str) -> None:
     colours = [LONGEST if place in marked else (ODD if one.round % 2 else EVEN) for place, (one, _) in enumerate(bars)]
     height = 0.85 if len(bars) <= MOST_BARS else 1.0
     axes.barh(np.arange(len(bars)) + 1, (stops - starts) / size, left=starts / size, height=height, color=colours)
-    for place in sorted(marked)[:8]:
+    texts = {place: f"flow {bars[place][1].last_flow} last" for place in marked}
+    long = 72.0 * width / (BEYOND * max(known))
+    named = with_room(texts, long * starts, long * stops)
+    for place in named:
         axes.annotate(
-            f"flow {bars[place][1].last_flow} last", (stops[place] / size, place + 1), xytext=(3, 0),
-            textcoords="offset points", fontsize=6.5, va="center",
+            texts[place], (stops[place] / size, place + 1), xytext=(GAP_POINTS, 0),
+            textcoords="offset points", fontsize=LABEL_POINTS, va="center",
         )  # fmt: skip
     axes.set_ylim(len(bars) + 0.7, 0.3)
-    axes.set_xlim(0.0, 1.22 * max(known) / size)
+    axes.set_xlim(0.0, BEYOND * max(known) / size)
     axes.set_title(title, loc="left")
     axes.set_xlabel(f"time [{unit}]")
     axes.set_ylabel("step, over all rounds" if any(one.steps for one, _ in bars) else "round")
     axes.yaxis.get_major_locator().set_params(integer=True)  # type: ignore[call-arg]
+    return len(texts) - len(named)
+
+
+def with_room(texts: Mapping[int, str], starts: Floats, stops: Floats) -> list[int]:
+    """The bars beside which a label covers neither another bar nor another label; long bars are served first.
+
+    Args:
+        texts: the labels, by place of their bars.
+        starts: where all bars begin, in points from the left.
+        stops: where they end.
+    """
+    row = 72.0 * (PANEL_INCHES[1] - AROUND_INCHES[1]) / (len(starts) + 0.4)
+    rows = np.arange(len(starts))
+    named: list[int] = []
+    for place in sorted(texts, key=lambda one: starts[one] - stops[one]):
+        begin = stops[place] + GAP_POINTS
+        end = begin + LETTER_WIDE * len(texts[place])
+        near = np.abs(rows - place) * row < 0.5 * (LABEL_HIGH + row)
+        near[place] = False
+        covered = near & (starts < end) & (stops > begin)
+        crowded = any(abs(one - place) * row < LABEL_HIGH for one in named)
+        if not covered.any() and not crowded:
+            named.append(place)
+    return sorted(named)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.cm import ScalarMappable
 from matplotlib.collections import LineCollection
 from matplotlib.colors import LinearSegmentedColormap, Normalize
@@ -29,6 +30,12 @@ TIERS = ("host", "leaf", "aggregation", "spine", "core")
 COLOURS = LinearSegmentedColormap.from_list("use", ["#C9D7E4", "#4A90C2", "#08264A"])
 """Pale where nothing happens, dark where a link is full."""
 DEAD, FAULTY = "#B00020", "#D55E00"
+MARK_SHARES = (1 / 3, 0.42, 0.25, 0.5, 0.58, 0.67, 0.18)
+"""Where a mark can stand on a link, as a share of the way up, the first place first."""
+APART = 0.06
+"""How far marks stand from each other where they can, as a share of the width of the fabric."""
+MOST_TOLD = 4
+"""Links of a kind that are named below."""
 
 Point = tuple[float, float]
 
@@ -43,6 +50,7 @@ class Cable:
         slow: the least rate of its directions in bit/s if it is below what links of its tier have, else None.
         dead: down from the start, in one direction at least.
         faulty: hit by a fault of the schedule.
+        number: which of the cables between its ends, as names of links tell it; empty of an only one.
     """
 
     ends: tuple[str, str]
@@ -50,6 +58,12 @@ class Cable:
     slow: float | None
     dead: bool
     faulty: bool
+    number: str = ""
+
+    @property
+    def name(self) -> str:
+        """Both ends, and which of the cables between them."""
+        return "–".join(self.ends) + (f"#{self.number}" if self.number else "")
 
 
 def cables(fabric: Fabric, use: Mapping[str, float]) -> list[Cable]:
@@ -67,6 +81,7 @@ def cables(fabric: Fabric, use: Mapping[str, float]) -> list[Cable]:
             slow=min((float(link["rate_bps"]) for link in both if link["slow"]), default=None),
             dead=not all(link["up"] for link in both),
             faulty=any(link["name"] in hit for link in both),
+            number=second.partition("#")[2],
         )
         for (first, second), both in made.items()
     ]
@@ -145,10 +160,24 @@ def draw_cables(axes: Axes, found: Sequence[Cable], placed: Mapping[str, Point])
             zorder=1,
         )
     )
-    for cable in ordered:
-        if cable.faulty:
-            (x0, y0), (x1, y1) = (placed[end] for end in cable.ends)
-            axes.plot((x0 + x1) / 2, (y0 + y1) / 2, marker="X", color=FAULTY, markersize=6, zorder=3)
+    faulty = [[placed[end] for end in cable.ends] for cable in ordered if cable.faulty]
+    axes.add_collection(
+        LineCollection(faulty, colors=FAULTY, linewidths=6.0 * crowd, alpha=0.35, capstyle="butt", zorder=0.9)
+    )
+    for x, y in marks(faulty):
+        axes.plot(x, y, marker="X", color=FAULTY, markersize=6, zorder=3)
+
+
+def marks(lines: Sequence[Sequence[Point]]) -> list[Point]:
+    """A point on each line: the first of `MARK_SHARES` that is clear of the marks before it, else the clearest."""
+    found = np.full((len(lines), 2), np.inf)
+    shares = np.array(MARK_SHARES)[:, np.newaxis]
+    for n, line in enumerate(lines):
+        low, high = np.array(sorted(line, key=lambda end: end[1]))
+        points = low + shares * (high - low)
+        clear = np.min(np.hypot(*(points[:, np.newaxis] - found[:n]).T), axis=0, initial=np.inf)
+        found[n] = points[np.argmax(np.minimum(clear, APART))]
+    return [(float(x), float(y)) for x, y in found]
 
 
 def style_of(cable: Cable) -> str:
@@ -164,7 +193,10 @@ def line_kinds(found: Sequence[Cable]) -> list[Line2D]:
     if any(cable.dead for cable in found):
         kinds.append(Line2D([], [], color=DEAD, linestyle=":", linewidth=2, label="down from the start"))
     if any(cable.faulty for cable in found):
-        kinds.append(Line2D([], [], color=FAULTY, marker="X", linestyle="", label="hit by a fault during the run"))
+        kinds.append(
+            Line2D([], [], color=(FAULTY, 0.35), linewidth=6, marker="X", markerfacecolor=FAULTY,
+                   markeredgecolor=FAULTY, label="hit by a fault during the run")
+        )  # fmt: skip
     return kinds
 
 
@@ -202,11 +234,15 @@ def told(fabric: Fabric, found: Sequence[Cable], use: Mapping[str, float]) -> st
     slow = [cable for cable in found if cable.slow is not None]
     if slow:
         names = ", ".join(f"{a}–{b} {units.digits((rate or 0.0) / 1e9, 3)} Gbps" for a, b, rate in
-                          ((*cable.ends, cable.slow) for cable in slow[:4]))  # fmt: skip
-        parts.append(f"slow: {names}{' …' * (len(slow) > 4)}")
-    dead = [cable for cable in found if cable.dead]
-    if dead:
-        parts.append(f"down: {', '.join('–'.join(cable.ends) for cable in dead[:4])}{' …' * (len(dead) > 4)}")
+                          ((*cable.ends, cable.slow) for cable in slow[:MOST_TOLD]))  # fmt: skip
+        parts.append(f"slow: {names}{' …' * (len(slow) > MOST_TOLD)}")
+    for what, of_kind in (
+        ("down", [cable for cable in found if cable.dead]),
+        ("hit by a fault", [cable for cable in found if cable.faulty]),
+    ):
+        if of_kind:
+            names = ", ".join(cable.name for cable in of_kind[:MOST_TOLD])
+            parts.append(f"{what}: {names}{' …' * (len(of_kind) > MOST_TOLD)}")
     if use:
         busiest = max(use, key=lambda name: use[name])
         parts.append(f"busiest: {busiest}, {units.percent(use[busiest])}")
