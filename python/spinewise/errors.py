@@ -12,6 +12,8 @@ from functools import partial
 
 MAX_VALUE_CHARS = 200
 MAX_HINT_CHARS = 600
+NEAR = 0.62
+"""Share of letters that a word has in common with a spelling near it; "bogus" has three of the five of "busbw"."""
 
 
 class SpecError(ValueError):
@@ -122,5 +124,5 @@ def shorten(text: str, most: int = MAX_VALUE_CHARS) -> str:
 
 def nearest(word: str, words: Iterable[str]) -> str | None:
     """A hint with the nearest spelling among `words`, or None when nothing is near."""
-    found = difflib.get_close_matches(word, list(words), n=1, cutoff=0.6)
+    found = difflib.get_close_matches(word, list(words), n=1, cutoff=NEAR)
     return f'did you mean "{found[0]}"?' if found else None

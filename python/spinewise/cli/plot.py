@@ -13,13 +13,13 @@ from spinewise.comparison.kept import read_comparison
 from spinewise.errors import SpecError, nearest
 from spinewise.figures.kinds import Kind, UnfitError
 from spinewise.figures.of_run import KINDS as RUN_KINDS
-from spinewise.runs import formats
+from spinewise.runs import formats, kept
 from spinewise.runs.folder import new_results
 from spinewise.runs.result import Result, write_json
 from spinewise.show import style, terminal
 
 FOLDER = "figures"
-
+ALLOWED = "the folder of a run or of a comparison"
 
 Results = TypeVar("Results")
 
@@ -29,6 +29,7 @@ def command(args: argparse.Namespace) -> int:
     source = Path(args.results)
     if (source / formats.COMPARE.record).is_file():
         return draw(args, read_comparison(source), comparison_kinds())
+    kept.refuse_others(source, "RESULTS", ALLOWED)
     return draw(args, Result.read(source), RUN_KINDS)
 
 

@@ -63,11 +63,7 @@ def read_record(folder: Path) -> RunRecord:
         SpecError: there is none, it is of another format, lacks something, or was changed.
     """
     file = folder / formats.RUN.record
-    if not folder.is_dir():
-        raise SpecError("RUN", printable(folder), ALLOWED, "this is a file" if folder.exists() else "there is none")
     refuse_others(folder)
-    if not os.path.lexists(file):
-        raise SpecError("RUN", printable(folder), ALLOWED, f"it holds no {file.name}")
     record = cast(RunRecord, formats.read(file, formats.RUN, "RUN", ALLOWED))
     check_types(record, "", BESIDE | {"report": dict, "spec": dict}, file)
     check_types(record["report"], "report.", REPORT, file)
@@ -78,14 +74,21 @@ def read_record(folder: Path) -> RunRecord:
     return record
 
 
-def refuse_others(folder: Path) -> None:
-    """Say so when a folder holds results of another kind."""
-    if (folder / formats.RUN.record).exists():
+def refuse_others(folder: Path, key: str = "RUN", allowed: str = ALLOWED) -> None:
+    """Refuse what is no folder of a run, and say what it is; `key` is where it was named, `allowed` what it could be.
+
+    Raises:
+        SpecError: a file, nothing, results of another kind, or no results.
+    """
+    if not folder.is_dir():
+        raise SpecError(key, printable(folder), allowed, "this is a file" if folder.exists() else "there is none")
+    if os.path.lexists(folder / formats.RUN.record):
         return
     for kind in formats.ALL:
         if (folder / kind.record).exists():
             hint = f"these are results of `spinewise {kind.kind}`: {kind.record}"
-            raise SpecError("RUN", printable(folder), ALLOWED, hint)
+            raise SpecError(key, printable(folder), allowed, hint)
+    raise SpecError(key, printable(folder), allowed, f"it holds no {formats.RUN.record}")
 
 
 def check_types(record: Mapping[str, object], prefix: str, wanted: Mapping[str, type], file: Path) -> None:
