@@ -83,6 +83,7 @@ impl Outcome {
             report["unfinished"] = report::unfinished(&sim, &cut_off);
         }
         sim.warnings.extend(own_traffic(&sim, stop));
+        sim.warnings.extend(no_interval(spec, stop));
         let unfinished = operations::warnings(&sim);
         report["warnings"] = spec.warnings.iter().chain(&sim.warnings).chain(&unfinished).map(Warning::json).collect();
         if !sim.world.flows.operations.is_empty() {
@@ -99,6 +100,18 @@ impl Outcome {
         let (records, specs) = (sim.world.flows.records.into_list(), sim.world.flows.specs.into_list());
         Outcome { flows, collectives, series, packets, report, hash, records, specs }
     }
+}
+
+/// Says that the run was over before the first interval of its series.
+fn no_interval(spec: &Spec, stop: Time) -> Option<Warning> {
+    let interval = spec.metrics.series_interval.filter(|&interval| stop < Time::ZERO + interval)?;
+    let text = format!(
+        "The run ended after {} us, before the first interval of {} us: there are no series of intervals. What is left of one \
+         at the end is never told.",
+        stop.since(Time::ZERO).as_us_f64(),
+        interval.as_us_f64()
+    );
+    Some(Warning::of("no_interval", "metrics.series_interval_us", text))
 }
 
 /// Share of the leaves' uplinks from which on a scheme's own packets are told of.

@@ -150,7 +150,7 @@ def parse(text: str, spec: Spec) -> Aim:
     statistic, rest = statistic_of(text, head)
     quantity = QUANTITIES.get(rest.lower())
     if quantity is None:
-        known = list(QUANTITIES)
+        known = dict.fromkeys(QUANTITIES.values())
         raise SpecError("--aim", text, FORM, nearest(rest.lower(), known) or f'"{rest}" is no quantity')
     if quantity in ONE_A_RUN and statistic:
         raise SpecError("--aim", text, f'"{quantity} of ENTRY", without a statistic', "a run has one of it")
