@@ -199,7 +199,11 @@ def test_over_ultra_ethernet_a_slow_path_is_waited_for() -> None:
         result = spinewise.run({**spec, "traffic": [{"kind": "flows", "list": flows}]})
         assert not result.report["warnings"]
         transport = result.spec["transport"]
-        return transport["rto_us"], int(result.report["totals"]["timeouts"]), transport["nscc_base_rtt_from_trims"]
+        return (
+            float(transport["rto_us"]),
+            int(result.report["totals"]["timeouts"]),
+            transport["nscc_base_rtt_from_trims"],
+        )
 
     near, far = retried("uet-htsim", 1000), retried("uet-htsim", 300_000)
     assert far[0] - near[0] == pytest.approx(4 * 299)

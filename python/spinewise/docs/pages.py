@@ -54,7 +54,8 @@ def results_page() -> str:
         f"`{formats.RUN.record}`; `Result.series_of(name, entity)` looks them up. Links and hosts have these series "
         "(with",
         "`metrics.series_interval_us`); those of a scheme are called `<scheme>.<series>` and stand with it in",
-        "[registry.md](registry.md).",
+        "[registry.md](registry.md). A point is there at the end of each whole interval; what is left of one",
+        "when the run ends has none.",
         "",
         "| series | meaning |",
         "|---|---|",
