@@ -14,7 +14,7 @@ import pytest
 
 import spinewise as sw
 from spinewise import cli
-from spinewise.advice import api, conduct, files, show, stress, trials, why
+from spinewise.advice import api, candidates, conduct, files, show, stress, trials, why
 from spinewise.advice.aims import Aim
 from spinewise.advice.answer import Advice
 from spinewise.advice.candidates import LEVELS, NEEDS, find, level, may_list, oracle, sheets
@@ -192,8 +192,38 @@ def test_every_scheme_has_a_level() -> None:
     assert levels["drill"] == "switches"
     assert [name for name, sheet in sheets().items() if oracle(sheet)] == ["proportional"]
     assert set(NEEDS.values()) == set(LEVELS[1:])
-    with pytest.raises(ValueError, match="needs None"):
-        level({"name": "new"}, "ecmp")
+
+
+@pytest.fixture
+def unsaid(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A registry in which `drill` and `plb` say nothing of what they need, as the schemes of CONTRIBUTING.md."""
+    known = {name: {**sheet, "compared": None if name in ("drill", "plb") else sheet["compared"]}
+             for name, sheet in sheets().items()}  # fmt: skip
+    monkeypatch.setattr(candidates, "sheets", lambda: known)
+
+
+@pytest.mark.usefixtures("unsaid")
+def test_a_scheme_that_does_not_say_what_it_needs_is_not_tried_unless_named() -> None:
+    """It is listed with the reason; by name it takes part, as one that changes all places of its kind."""
+    who = find(small(), may_list(None))
+    assert {one.scheme for one in who.not_tried if "name it with --schemes" in one.because} == {"drill", "plb"}
+    named = find(small(), may_list(None), "ecmp,drill,plb")
+    assert named.not_tried == ()
+    assert {one.label: one.level for one in named.candidates} == {
+        "ecmp": "as it is",
+        "drill": "switches",
+        "plb": "hosts",
+    }
+    not_allowed = find(small(), may_list("hosts"), "ecmp,drill,plb").not_tried
+    assert [one.because for one in not_allowed] == ["it changes switches, and --may allows hosts"]
+
+
+@pytest.mark.usefixtures("unsaid")
+def test_a_scheme_that_does_not_say_what_it_needs_may_run_today() -> None:
+    """It costs nothing to keep."""
+    who = find(small(scheme={"name": "drill"}), may_list(None))
+    assert who.candidates[0].label == "drill"
+    assert who.candidates[0].level == "as it is"
 
 
 def test_gear_has_its_sources() -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import spinewise
+from spinewise import core
 from spinewise.cli import main
 
 SRC = str(Path(spinewise.__file__).parents[1])
@@ -195,7 +196,13 @@ def test_bad_input_fills_one_screen_and_exits_with_2(case: str, tiny: Path, caps
         assert "allowed" in err
         assert "Traceback" not in err
         assert len(err.splitlines()) <= 24
-        assert all(len(line) <= 500 for line in err.splitlines())
+        assert all(len(without_schemes(line)) <= 300 for line in err.splitlines())
+
+
+def without_schemes(line: str) -> str:
+    """A line without the list of all schemes, which grows with the registry."""
+    *names, last = (entry["name"] for entry in core.registry()["schemes"])
+    return line.replace(", ".join(f'"{name}"' for name in names) + f' or "{last}"', "SCHEMES")
 
 
 def test_bad_input_as_json(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:

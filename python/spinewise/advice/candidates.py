@@ -24,6 +24,10 @@ NEEDS: Final = {
     "new switches": "switches",
 }
 """The level of what a scheme says of itself (`compared.needs` of its fact sheet)."""
+AT: Final = {"host": "hosts", "switch": "switches"}
+"""The level of a scheme that says nothing of what it needs, by where it sits: the dearest there."""
+UNSAID: Final = "its fact sheet does not say what it needs (`compared`): name it with --schemes to try it"
+"""Why such a scheme takes no part unless it is named."""
 TODAY: Final = "ecmp"
 """What a fabric runs whose spec names no scheme: it costs nothing to go on with it."""
 TESTS: Final = "loopback"
@@ -97,17 +101,21 @@ def sheets() -> dict[str, Sheet]:
     return {str(one["name"]): one for one in core.registry()["schemes"] if not str(one["name"]).startswith(TESTS)}
 
 
+def needs(sheet: Sheet) -> str | None:
+    """What a scheme says that it needs, in the words of `NEEDS`; None where its sheet has no `compared`."""
+    compared = sheet.get("compared")
+    return str(compared["needs"]) if isinstance(compared, Mapping) else None
+
+
 def level(sheet: Sheet, today: str) -> str:
     """What a scheme changes: one of `LEVELS`, read off its fact sheet.
 
-    Raises:
-        ValueError: its sheet does not say what it needs.
+    A scheme that says nothing of what it needs changes all places of its kind.
     """
-    compared = sheet.get("compared")
-    needs = compared.get("needs") if isinstance(compared, Mapping) else None
-    if not isinstance(needs, str) or needs not in NEEDS:
-        raise ValueError(f"scheme {sheet['name']}: needs {needs!r}, which is none of {', '.join(NEEDS)}")
-    return LEVELS[0] if sheet["name"] == today else NEEDS[needs]
+    if sheet["name"] == today:
+        return LEVELS[0]
+    said = needs(sheet)
+    return AT[str(sheet["site"])] if said is None else NEEDS[said]
 
 
 def oracle(sheet: Sheet) -> bool:
@@ -135,7 +143,8 @@ def find(spec: Spec, may: Sequence[str], schemes: str | Iterable[str] | None = N
     Args:
         spec: as it was read; the scheme in it, if any, is the one that runs today.
         may: what may be changed, of `MAY`.
-        schemes: variants to choose from, as ``--schemes`` of `compare` has them; all schemes when None.
+        schemes: variants to choose from, as ``--schemes`` of `compare` has them; all schemes that say what they need
+            when None.
 
     Raises:
         SpecError: the spec does not hold, or nothing is left to choose from.
@@ -154,7 +163,8 @@ def find(spec: Spec, may: Sequence[str], schemes: str | Iterable[str] | None = N
         if variant.name not in known:
             raise SpecError("--schemes", variant.name, ", ".join(known), nearest(variant.name, known))
         candidate = made(variant, known[variant.name], today.name)
-        because = unfit(spec, variant)
+        unsaid = schemes is None and needs(known[variant.name]) is None
+        because = UNSAID if unsaid else unfit(spec, variant)
         if because is None and not candidate.oracle and candidate.level not in (LEVELS[0], *may):
             because = f"it changes {candidate.level}, and --may allows {', '.join(may)}"
         if because is None:
