@@ -65,7 +65,7 @@ $(VENV)/.stamp-packages: requirements-dev.txt | $(VENV)/.stamp-tools
 $(VENV)/.stamp-package: pyproject.toml $(VENV)/.stamp-packages
 	@echo "building the engine (release) and installing spinewise into $(VENV)"
 	@PIP_QUIET=1 $(BIN)/maturin develop --release --quiet
-	@touch $@ $(CORE)
+	@touch $@ $(VENV)/.stamp-quick $(CORE)
 
 $(CORE): $(RUST_SOURCES) | $(VENV)/.stamp-package
 	@echo "building the engine (release)"
@@ -74,10 +74,17 @@ $(CORE): $(RUST_SOURCES) | $(VENV)/.stamp-package
 
 build: $(VENV)/.stamp-package $(CORE)
 
-quick: $(VENV)/.stamp-packages ## Build the engine fast, for trying a change; `make install` builds the fast engine
+# The package is the same whatever the engine: it is installed with the first one that is built.
+$(VENV)/.stamp-quick: pyproject.toml $(VENV)/.stamp-packages
+	@echo "building the engine (quick profile) and installing spinewise into $(VENV)"
+	@PIP_QUIET=1 $(BIN)/maturin develop --profile quick --quiet
+	@touch $@
+
+# A quick engine is older than any source, so that `make build` replaces it.
+quick: $(VENV)/.stamp-quick ## Build the engine fast, for trying a change; `make install` builds the fast engine
 	@echo "building the engine (quick profile)"
 	@PIP_QUIET=1 $(BIN)/maturin develop --profile quick --skip-install --quiet
-	@touch $(CORE)
+	@touch -t 200001010000 $(CORE)
 
 agent: $(VENV)/.stamp-tools ## Build the agent for real hosts with its data path: needs clang, libelf and zlib
 	@command -v clang >/dev/null && [ -e /usr/include/libelf.h ] && [ -e /usr/include/zlib.h ] \
