@@ -378,8 +378,9 @@ fn joined(preset: &str) -> Vec<(f64, f64)> {
     bins[10..].iter().map(|bin| (jain(bin), bin.iter().sum())).collect()
 }
 
-/// DCQCN, SIGCOMM 2015, §5. The flow that joins starts at full rate, and both are cut at once: fairness comes in the
-/// first ms (Jain 1.00) and stays (above 0.97), with 37.5 of 38.2 Gbps in the first five.
+/// DCQCN, SIGCOMM 2015, §5. The flow that joins starts at full rate, and both are cut at once. With this seed fairness
+/// comes in the first ms (Jain 1.00) and stays (above 0.97), with 37.5 of 38.2 Gbps in the first five; docs/model.md has
+/// the ranges over seeds.
 #[test]
 fn with_the_papers_preset_a_second_flow_gets_its_half() {
     let after = joined("dcqcn-paper");
@@ -389,8 +390,8 @@ fn with_the_papers_preset_a_second_flow_gets_its_half() {
     assert!(mean(after.iter().map(|bin| bin.1)) > 0.95 * GOODPUT, "{after:?}");
 }
 
-/// The preset of ConWeave's code, with a CNP for every mark, is as fair from the first ms on (above 0.99); its deeper
-/// cuts leave more of the line unused: 33 Gbps in the first five ms, 38 in the end.
+/// The preset of ConWeave's code, with a CNP for every mark, is as fair from the first ms on (above 0.99 with this seed);
+/// its deeper cuts leave more of the line unused: 33 Gbps in the first five ms, 38 in the end.
 #[test]
 fn with_conweaves_preset_too_but_the_line_is_not_filled_at_first() {
     let (paper, conweave) = (joined("dcqcn-paper"), joined("conweave-ns3"));
