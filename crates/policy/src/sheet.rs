@@ -1,4 +1,4 @@
-//! The fact sheet of a scheme: what it says of itself to people. The command line, docs/schemes.md,
+//! The fact sheet of a scheme: what it says of itself to people. The command line, docs/registry.md,
 //! docs/schemes-compared.md and the README take their tables from it. A new fact is a field here, with its default in
 //! [`Sheet::AT_HOST`] and [`Sheet::AT_SWITCH`].
 

@@ -36,7 +36,7 @@
 //!   makes the echo at the source. To DCTCP and to RFC 3168's latched echo the two are alike.
 //! - Hiding is as the rule has it, and the rule seldom tells: a flow that sends without gaps stays on one path, so the
 //!   others to that host get no marks, whatever `congested_us`. TCP then goes by drops alone. DCTCP becomes NewReno, and
-//!   where queues are long it sends as much again as that does (docs/reproduction-meet.md); nothing is out of order.
+//!   where queues are long it sends as much again as that does (docs/reproduction/meet.md); nothing is out of order.
 //! - Acknowledgements are flowlets like any other (`acks = "as_data"`); `acks = "fabric"` leaves their paths to the switches.
 //! - Weights are kept in 65536ths of an equal share, and never fall below one of them.
 //! - The first of equal paths in turn is drawn per pair of hosts, so that hosts do not all begin with the same one.
