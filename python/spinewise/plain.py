@@ -17,6 +17,7 @@ from spinewise.replies import Json
 
 MOST_LEVELS = 32
 LEAST, MOST = -(2**63), 2**64 - 1
+SHARE = 'a share above 0 and at most 1, such as "2%" or 0.02'
 NUMBERS = "a whole number from -2^63 to 2^64 - 1, or a finite number"
 
 
@@ -103,6 +104,28 @@ def shown(value: object) -> str:
         return str(value)
     except Exception as error:
         return f"<{type(value).__name__} that cannot be shown: {type(error).__name__}>"
+
+
+def share(where: str, given: object) -> float:
+    """A share: a number, or a text with a percent sign.
+
+    Raises:
+        SpecError: it is none, or not above 0 and at most 1.
+    """
+    words = shown(given).strip()
+    try:
+        found = float(words.removesuffix("%")) / (100 if words.endswith("%") else 1)
+    except ValueError:
+        found = -1.0
+    if not isinstance(given, bool) and 0.0 < found <= 1.0:
+        return found
+    raise SpecError(where, shown(given), SHARE)
+
+
+def unlike(name: str, needed: str, given: object) -> TypeError:
+    """The error about an argument of another kind than is needed."""
+    what = f"the class {given.__name__}" if isinstance(given, type) else type(given).__name__
+    return TypeError(f"{name}: {needed} is needed, not {what}")
 
 
 def as_whole(value: object) -> int | None:

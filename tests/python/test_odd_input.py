@@ -26,6 +26,12 @@ SRC = str(Path(spinewise.__file__).parents[1])
 # As a notebook knows them: without types.
 compare: Any = spinewise.compare
 run: Any = spinewise.run
+advise: Any = spinewise.advise
+query: Any = spinewise.query
+read: Any = spinewise.read
+sweep: Any = spinewise.sweep
+write: Any = spinewise.write
+Scheme = spinewise.HostScheme
 
 BOM = "\ufeff"
 
@@ -243,6 +249,22 @@ def contains_itself() -> dict[str, Any]:
         (lambda: compare(TINY_SPEC, "ecmp,rps", jobs="x"), SpecError, "1 to 1024"),
         (lambda: compare({**TINY_SPEC, "traffic": [5]}, "ecmp,rps", loads=[0.5]), SpecError, "load"),
         (lambda: compare({**TINY_SPEC, "traffic": 5}, "ecmp,rps", loads=[0.5]), SpecError, "load"),
+        (lambda: compare(TINY_SPEC, Scheme), TypeError, "not the class HostScheme"),
+        (lambda: sweep(3), TypeError, "study: the path of a study file is needed, not int"),
+        (lambda: sweep("x.toml", schemes=Scheme), TypeError, "schemes: a list of classes is needed, not the class"),
+        (lambda: sweep("x.toml", schemes="ecmp"), TypeError, "schemes: a list of classes"),
+        (lambda: sweep("x.toml", overrides="seed=1"), TypeError, "overrides: a list of texts"),
+        (lambda: sweep("x.toml", budget_s="3s"), SpecError, "budget_s = 3s: allowed is a number of seconds"),
+        (lambda: advise(TINY_SPEC, budget_s="3s"), SpecError, "budget_s = 3s: allowed is a number of seconds"),
+        (lambda: advise(TINY_SPEC, band=2), SpecError, "a share above 0"),
+        (lambda: advise(TINY_SPEC, may=3), TypeError, "may: a text or a list"),
+        (lambda: advise(TINY_SPEC, aims=3), TypeError, "aims: a text or a list"),
+        (lambda: advise(TINY_SPEC, schemes=Scheme), TypeError, "not the class HostScheme"),
+        (lambda: write(3, "x"), TypeError, "results: what spinewise.run or spinewise.compare gives is needed, not int"),
+        (lambda: write(3, 3), TypeError, "folder: a path is needed"),
+        (lambda: read(3), TypeError, "folder: a path is needed"),
+        (lambda: query(3, "SELECT 1"), TypeError, "store: a path is needed"),
+        (lambda: query("x", 3), TypeError, "sql: a SELECT statement"),
         (lambda: resolve({**TINY_SPEC, "topology": {1: 2}}), SpecError, "keys that are strings"),
         (lambda: resolve({**TINY_SPEC, "": 1}), SpecError, "keys of 1 character"),
         (lambda: resolve({**TINY_SPEC, "seed": 10**5000}), SpecError, "bits"),

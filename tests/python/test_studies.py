@@ -266,6 +266,14 @@ def test_intervals_of_a_sequential_mean_hold_about_as_often_as_they_say() -> Non
     assert 0.88 <= hits / tries <= 0.96
 
 
+def test_a_bound_on_the_interval_may_be_a_share_in_percent(tmp_path: Path) -> None:
+    """From Python it was taken as it came: any number, and texts ended in a TypeError."""
+    assert study(tmp_path, until_ci="20%").stop == Stop(0.2, 5, 100)
+    for until_ci in ("x", 5.0, 0):
+        with pytest.raises(sw.SpecError, match=r"--until-ci = .*: allowed is a share above 0 and at most 1"):
+            study(tmp_path, until_ci=until_ci)
+
+
 def test_seeds_are_added_where_the_mean_is_not_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first point has the same value on all seeds, the second one that varies by a known amount."""
 

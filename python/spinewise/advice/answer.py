@@ -98,7 +98,7 @@ class Entrant:
     Attributes:
         label: what it is called.
         scheme: its name in the registry.
-        settings: its parameters that are not defaults.
+        settings: its parameters that are not defaults, and where the code of a class lies.
         tuned_from: the entrant it was made of; None of those there at the start.
         about: what it does.
         level: what it changes.

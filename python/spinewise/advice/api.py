@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from spinewise.advice import BUDGET_S
 from spinewise.advice import aims as aims_
@@ -18,7 +19,9 @@ from spinewise.advice.planned import ESTIMATED_ROOM, SHORTER, short_budget
 from spinewise.advice.stress import cases
 from spinewise.advice.trials import PLAIN, Trials
 from spinewise.errors import SpecError
-from spinewise.runs.jobs import Monitor, checked_jobs, default_jobs
+from spinewise.own.contract import OwnClass
+from spinewise.plain import share, unlike
+from spinewise.runs.jobs import Monitor, checked_jobs, checked_seconds, default_jobs
 from spinewise.runs.validation import validate
 from spinewise.shapes import Spec
 from spinewise.specs.lines import located
@@ -26,6 +29,8 @@ from spinewise.specs.spec import as_spec, file_of, resolve
 from spinewise.sweeps.engine import Engine
 from spinewise.sweeps.local import Local
 from spinewise.sweeps.store import opened
+
+T = TypeVar("T")
 
 DOUBT = 2.0
 """Estimates of runs are within this factor."""
@@ -38,9 +43,9 @@ def advise(
     *,
     aims: str | Iterable[str] = (),
     may: str | Iterable[str] | None = None,
-    schemes: str | Iterable[str] | None = None,
+    schemes: str | Iterable[str | OwnClass] | None = None,
     budget_s: float = BUDGET_S,
-    band: float | None = None,
+    band: float | str | None = None,
     seed: int | None = None,
     jobs: int | None = None,
     store: str | Path | None = None,
@@ -55,9 +60,11 @@ def advise(
         aims: such as ``p99 slowdown of web``; by workload when none is given. The first decides; several also give a
             Pareto front.
         may: what may be changed: configuration, hosts, leaves, switches; all of it when None.
-        schemes: variants to choose from, as `spinewise.compare` takes them; all that fit when None.
+        schemes: variants to choose from, as `spinewise.compare` takes them; all that fit and say what they need when
+            None. A class counts as one that changes all hosts or all switches, by where it sits.
         budget_s: wall seconds that it may take.
-        band: the share below which a difference matters to nobody; chosen by what the budget can reach when None.
+        band: the share below which a difference matters to nobody, 0.02 or "2%"; chosen by what the budget can reach
+            when None.
         seed: the first one, in place of the spec's; further ones count up.
         jobs: runs at once; one per core when None.
         store: a folder that keeps every run as it ends, so that what was interrupted goes on.
@@ -67,9 +74,12 @@ def advise(
 
     Raises:
         SpecError: naming key, value and what is allowed.
+        TypeError: an argument is of another kind.
     """
     start = time.monotonic()
     given = as_spec(spec)
+    budget_s = checked_seconds("budget_s", budget_s)
+    bands = BANDS if band is None else (share("--band", band),)
     try:
         who, resolved, wanted = prepared(given, aims, may, schemes, seed)
         first = int(resolved["seed"])
@@ -84,7 +94,7 @@ def advise(
         )  # fmt: skip
         course = Course(
             spec=given, resolved=resolved, aims=wanted, who=who, trials=trials, budget_s=budget_s, first_seed=first,
-            bands=BANDS if band is None else (band,), jobs=workers, say=say or (lambda _: None), start=start,
+            bands=bands, jobs=workers, say=say or (lambda _: None), start=start,
         )  # fmt: skip
         return conducted(course)
 
@@ -114,23 +124,34 @@ def prepared(
     given: Spec,
     aims: str | Iterable[str],
     may: str | Iterable[str] | None,
-    schemes: str | Iterable[str] | None,
+    schemes: str | Iterable[str | OwnClass] | None,
     seed: int | None,
 ) -> tuple[Field, Spec, Sequence[aims_.Aim]]:
     """Who takes part, the spec as it is run today, and what is asked for."""
     refuse_foreign(given)
     if seed is not None:
         given["seed"] = seed
-    allowed = may_list(may)
-    who = find(given, allowed, schemes)
+    allowed = may_list(may if may is None or isinstance(may, str) else listed("may", may))
+    who = find(given, allowed, schemes if schemes is None or isinstance(schemes, str) else listed("schemes", schemes))
     today = next(one.variant for one in who.candidates if one.label == who.today)
     resolved = resolve(today.apply(given))
-    texts = [aims] if isinstance(aims, str) else list(aims)
+    texts = [aims] if isinstance(aims, str) else listed("aims", aims)
     wanted = [aims_.parse(text, resolved) for text in texts] or [aims_.default(resolved)]
     for aim in wanted:
         if wanted.count(aim) > 1:
             raise SpecError("--aim", aim.text, "aims that differ")
     return who, resolved, wanted
+
+
+def listed(name: str, given: Iterable[T]) -> list[T]:
+    """The items of a list.
+
+    Raises:
+        TypeError: it is something else.
+    """
+    if not isinstance(given, Iterable):
+        raise unlike(name, "a text or a list", given)
+    return list(given)
 
 
 def refuse_foreign(given: Spec) -> None:

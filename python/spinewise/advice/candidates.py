@@ -8,6 +8,7 @@ from typing import Final
 
 from spinewise import core
 from spinewise.errors import SpecError, nearest
+from spinewise.own.contract import OwnClass, facts_of, name_of
 from spinewise.runs.jobs import resolved_case
 from spinewise.shapes import Spec
 from spinewise.specs.variants import Variant, parse_list
@@ -101,6 +102,17 @@ def sheets() -> dict[str, Sheet]:
     return {str(one["name"]): one for one in core.registry()["schemes"] if not str(one["name"]).startswith(TESTS)}
 
 
+def own_sheets(schemes: str | Iterable[str | OwnClass] | None) -> dict[str, Sheet]:
+    """The fact sheets of the classes among `schemes`, by name; they say nothing of what they need.
+
+    Raises:
+        SpecError: one is no scheme.
+    """
+    classes = [one for one in schemes or () if isinstance(one, type)]
+    facts = {name_of(one): facts_of(one) for one in classes}
+    return {name: {**said, "about": said["summary"]} for name, said in facts.items()}
+
+
 def needs(sheet: Sheet) -> str | None:
     """What a scheme says that it needs, in the words of `NEEDS`; None where its sheet has no `compared`."""
     compared = sheet.get("compared")
@@ -137,14 +149,14 @@ def may_list(text: str | Iterable[str] | None) -> tuple[str, ...]:
     return tuple(one for one in MAY if not words or one in words)
 
 
-def find(spec: Spec, may: Sequence[str], schemes: str | Iterable[str] | None = None) -> Field:
+def find(spec: Spec, may: Sequence[str], schemes: str | Sequence[str | OwnClass] | None = None) -> Field:
     """The schemes that fit a fabric and its transport, and may be had.
 
     Args:
         spec: as it was read; the scheme in it, if any, is the one that runs today.
         may: what may be changed, of `MAY`.
-        schemes: variants to choose from, as ``--schemes`` of `compare` has them; all schemes that say what they need
-            when None.
+        schemes: variants to choose from, as `spinewise.compare` takes them; all schemes that say what they need when
+            None.
 
     Raises:
         SpecError: the spec does not hold, or nothing is left to choose from.
@@ -156,6 +168,7 @@ def find(spec: Spec, may: Sequence[str], schemes: str | Iterable[str] | None = N
         raise SpecError("scheme.name", name, ", ".join(known), nearest(name, known))
     today = Variant(name, name)
     wanted = [one for one in parse_list(list(known) if schemes is None else schemes) if one != today]
+    known |= own_sheets(schemes)
     # Whatever is wrong with the spec is told of what runs today, before anything is called unfit.
     resolved_case("", today.apply(spec), spec.get("seed", 1), f"scheme {today.label}")
     found, others = [made(today, known[today.name], today.name)], []
@@ -174,7 +187,7 @@ def find(spec: Spec, may: Sequence[str], schemes: str | Iterable[str] | None = N
     if sum(not one.oracle for one in found) < 2:
         oracles = [f"{one.label}: no fabric can run it, it is an oracle to compare with" for one in found if one.oracle]
         reasons = "; ".join([*(f"{one.scheme}: {one.because}" for one in others), *oracles][:3])
-        asked = "those that fit" if schemes is None else schemes if isinstance(schemes, str) else ",".join(schemes)
+        asked = "those that fit" if schemes is None else ",".join(one.label for one in wanted) or today.label
         key, value = ("--may", ",".join(may)) if len(may) < len(MAY) else ("--schemes", asked)
         raise SpecError(key, value, f"at least one scheme to choose besides {today.label}, which runs today", reasons)
     return Field(tuple(found), tuple(others), today.label)
@@ -187,7 +200,7 @@ def made(variant: Variant, sheet: Sheet, today: str) -> Candidate:
         variant=variant,
         level=level(sheet, today),
         oracle=oracle(sheet),
-        told=tuple(map(str, told)) if isinstance(told, list) else (),
+        told=tuple(map(str, told)) if isinstance(told, list | tuple) else (),
         about=str(sheet["about"]),
     )
 

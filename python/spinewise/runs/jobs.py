@@ -15,7 +15,7 @@ from typing import Generic, Protocol, TypeVar, cast
 from spinewise import core
 from spinewise.core import Progress
 from spinewise.errors import Cancelled, SpecError
-from spinewise.plain import as_whole, shown
+from spinewise.plain import as_number, as_whole, shown
 from spinewise.runs.result import Result
 from spinewise.shapes import Spec
 from spinewise.specs.spec import resolve
@@ -89,6 +89,18 @@ def checked_jobs(jobs: object) -> int:
     if number is not None and 1 <= number <= MOST_JOBS:
         return number
     raise SpecError("jobs", shown(jobs), f"a whole number, 1 to {MOST_JOBS}, or None for one per core")
+
+
+def checked_seconds(name: str, seconds: object) -> float:
+    """How long something may take.
+
+    Raises:
+        SpecError: no such time.
+    """
+    number = as_number(seconds)
+    if number is not None and number >= 0.0:
+        return number
+    raise SpecError(name, shown(seconds), "a number of seconds, 0 or more")
 
 
 def resolved_case(key: K, spec: Spec, seed: int, what: str) -> Case[K]:

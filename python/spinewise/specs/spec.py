@@ -14,7 +14,7 @@ from typing import TypeAlias, cast
 from spinewise import core
 from spinewise.errors import SpecError
 from spinewise.interop import embed
-from spinewise.plain import NUMBERS, plain, too_deep
+from spinewise.plain import NUMBERS, plain, too_deep, unlike
 from spinewise.reading import SPEC_BYTES, printable, read_text, reason
 from spinewise.replies import WorkedOut
 from spinewise.scenarios import spec_path, way_out
@@ -110,7 +110,7 @@ def as_spec(spec: Mapping[str, object] | str | Path) -> Spec:
         return cast(Spec, as_tables(spec))
     if isinstance(spec, str | os.PathLike):
         return load(spec)
-    raise TypeError(f"spec: a dict or the path of a TOML file is needed, not {type(spec).__name__}")
+    raise unlike("spec", "a dict or the path of a TOML file", spec)
 
 
 def apply_override(spec: Tables | Spec, text: str) -> None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from spinewise.errors import SpecError
 from spinewise.own.contract import contract, name_of, source_of
 from spinewise.own.scheme import Scheme
-from spinewise.plain import shown
+from spinewise.plain import shown, unlike
 from spinewise.shapes import Scheme as SchemeTable
 from spinewise.shapes import Spec
 from spinewise.specs.spec import parse_value, set_path
@@ -121,7 +121,7 @@ def parse_list(schemes: str | Iterable[str | type[Scheme]], own: Iterable[type[S
     nothing names come last.
     """
     if not isinstance(schemes, Iterable):
-        raise TypeError(f"schemes: a text or a list of texts is needed, not {type(schemes).__name__}")
+        raise unlike("schemes", "a text or a list of texts and classes", schemes)
     items: Sequence[str | type[Scheme]] = _COMMA.split(schemes) if isinstance(schemes, str) else list(schemes)
     for item in items:
         if not isinstance(item, str | type):

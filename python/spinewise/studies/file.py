@@ -35,7 +35,7 @@ from pathlib import Path
 
 from spinewise.errors import SpecError, nearest
 from spinewise.own.scheme import Scheme
-from spinewise.plain import as_whole, shown
+from spinewise.plain import SHARE, as_whole, share, shown, unlike
 from spinewise.reading import SPEC_BYTES, printable, read_text
 from spinewise.shapes import Spec
 from spinewise.specs.lines import located, not_toml
@@ -56,7 +56,6 @@ HOLD_SPEC = ("study.spec", "grid")
 
 MOST_SEEDS = 10_000
 DEFAULT_SEEDS = 3
-BOUND = 'a share above 0 and at most 1, such as "2%" or 0.02'
 
 
 @dataclass(frozen=True)
@@ -91,7 +90,7 @@ class Written:
 def read(
     path: str | Path,
     overrides: Iterable[str] = (),
-    until_ci: float | None = None,
+    until_ci: float | str | None = None,
     own: Sequence[type[Scheme]] = (),
 ) -> Written:
     """A study from its file.
@@ -104,7 +103,14 @@ def read(
 
     Raises:
         SpecError: naming file, key, value and what is allowed.
+        TypeError: an argument is of another kind.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise unlike("study", "the path of a study file", path)
+    if isinstance(overrides, str) or not isinstance(overrides, Iterable):
+        raise unlike("overrides", 'a list of texts such as "topology.leaves=4"', overrides)
+    if not isinstance(own, list | tuple):
+        raise unlike("schemes", "a list of classes", own)
     try:
         content = as_tables(parse_toml(read_text(path, "STUDY.toml", most=SPEC_BYTES, allowed="a study file")))
         return written(content, Path(path), list(overrides), until_ci, own)
@@ -118,7 +124,7 @@ def written(
     content: Mapping[str, object],
     path: Path,
     overrides: Sequence[str],
-    until_ci: float | None,
+    until_ci: float | str | None,
     own: Sequence[type[Scheme]],
 ) -> Written:
     """What the tables of a study say."""
@@ -210,31 +216,17 @@ def first_of(given: Mapping[str, object], axes: Sequence[Axis]) -> dict[str, lis
     return found
 
 
-def stop_of(given: Mapping[str, object], seeds: object, until_ci: float | None) -> Stop | None:
+def stop_of(given: Mapping[str, object], seeds: object, until_ci: float | str | None) -> Stop | None:
     """When there are seeds enough."""
-    bound = (
-        until_ci if until_ci is not None else share("stop.until_ci", given["until_ci"]) if "until_ci" in given else None
-    )
-    if bound is None:
+    if until_ci is None and "until_ci" not in given:
         if given:
-            raise SpecError("stop.until_ci", "(nothing)", BOUND, "the other keys of [stop] say nothing without it")
+            raise SpecError("stop.until_ci", "(nothing)", SHARE, "the other keys of [stop] say nothing without it")
         return None
+    bound = share("stop.until_ci", given["until_ci"]) if until_ci is None else share("--until-ci", until_ci)
     if isinstance(seeds, list):
         raise SpecError("study.seeds", shown(seeds), "a number where seeds are added until a mean is known")
     fewest = between("stop.min_seeds", given.get("min_seeds", max(FEWEST, as_whole(seeds) or 0)), FEWEST, MOST_SEEDS)
     return Stop(bound, fewest, between("stop.max_seeds", given.get("max_seeds", max(100, fewest)), fewest, MOST_SEEDS))
-
-
-def share(where: str, given: object) -> float:
-    """A share: a number, or a text with a percent sign."""
-    words = str(given).strip()
-    try:
-        found = float(words.removesuffix("%")) / (100 if words.endswith("%") else 1)
-    except ValueError:
-        found = -1.0
-    if not isinstance(given, bool) and 0.0 < found <= 1.0:
-        return found
-    raise SpecError(where, shown(given), BOUND)
 
 
 def between(where: str, given: object, least: int, most: int) -> int:
