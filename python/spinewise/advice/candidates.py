@@ -187,10 +187,19 @@ def find(spec: Spec, may: Sequence[str], schemes: str | Sequence[str | OwnClass]
     if sum(not one.oracle for one in found) < 2:
         oracles = [f"{one.label}: no fabric can run it, it is an oracle to compare with" for one in found if one.oracle]
         reasons = "; ".join([*(f"{one.scheme}: {one.because}" for one in others), *oracles][:3])
-        asked = "those that fit" if schemes is None else ",".join(one.label for one in wanted) or today.label
+        asked = "those that fit" if schemes is None else as_text(schemes)
         key, value = ("--may", ",".join(may)) if len(may) < len(MAY) else ("--schemes", asked)
         raise SpecError(key, value, f"at least one scheme to choose besides {today.label}, which runs today", reasons)
     return Field(tuple(found), tuple(others), today.label)
+
+
+def as_text(schemes: str | Iterable[str | OwnClass]) -> str:
+    """Schemes as ``--schemes`` has them."""
+    return (
+        schemes
+        if isinstance(schemes, str)
+        else ",".join(one if isinstance(one, str) else name_of(one) for one in schemes)
+    )
 
 
 def made(variant: Variant, sheet: Sheet, today: str) -> Candidate:
