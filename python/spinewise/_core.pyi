@@ -203,7 +203,10 @@ class Header:
     data: bytes
 
 class Feedback:
-    """What became of a flow, a path or a probe; what does not belong to the event is an AttributeError."""
+    """What became of a flow, a path or a probe; what does not belong to the event is an AttributeError.
+
+    docs/how-to/own-scheme.md lists the words of `event`, and which fields each has.
+    """
 
     event: str
     way: int
@@ -213,6 +216,7 @@ class Feedback:
     rtt: int
     one_way: int
     marked: bool
+    last_hop: bool
     by: tuple[str, int]
     port: int
 
