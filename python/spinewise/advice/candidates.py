@@ -195,11 +195,8 @@ def find(spec: Spec, may: Sequence[str], schemes: str | Sequence[str | OwnClass]
 
 def as_text(schemes: str | Iterable[str | OwnClass]) -> str:
     """Schemes as ``--schemes`` has them."""
-    return (
-        schemes
-        if isinstance(schemes, str)
-        else ",".join(one if isinstance(one, str) else name_of(one) for one in schemes)
-    )
+    listed = [schemes] if isinstance(schemes, str) else schemes
+    return ",".join(one if isinstance(one, str) else name_of(one) for one in listed)
 
 
 def made(variant: Variant, sheet: Sheet, today: str) -> Candidate:
