@@ -88,7 +88,7 @@ def encode(spec: Mapping[str, object]) -> str:
     return json.dumps(plain(spec), allow_nan=False)
 
 
-# Schemes written in Python, by what a spec says of their code: name and SHA-256. A spec that says neither gets none.
+# Schemes written in Python, by what a spec says of their code: name and digest. A spec that says neither gets none.
 OWN_SCHEMES: dict[tuple[str, str], OwnScheme] = {}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import json
 import re
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 from spinewise import core
 from spinewise.errors import SpecError
+from spinewise.own.digest import bound, digest
 from spinewise.own.params import Param
 from spinewise.own.scheme import HostScheme, Scheme, SwitchScheme
 from spinewise.shapes import Spec
@@ -30,8 +30,10 @@ SWITCH_TIERS = ("leaf", "aggregation", "spine")
 UNITS = ("flow", "flowlet", "flowcell", "packet")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
-# What was made of a class, by the class itself.
-_MADE: dict[OwnClass, OwnScheme] = {}
+# What was made of a class, by the class itself and what it was then.
+_MADE: dict[tuple[OwnClass, str], OwnScheme] = {}
+# What specs may ask for of a class, and what it was then but for what fills up as it runs.
+_GIVEN: dict[OwnClass, dict[tuple[str, str], str]] = {}
 
 
 def give(spec: Mapping[str, object], scheme: OwnClass) -> Spec:
@@ -57,13 +59,26 @@ def contract(scheme: OwnClass) -> OwnScheme:
     Raises:
         SpecError: it is no scheme, or says of itself what cannot be.
     """
-    if scheme in _MADE:
-        made = _MADE[scheme]
-    else:
-        facts = facts_of(scheme)
-        made = _MADE[scheme] = core.engine().OwnScheme(scheme, json.dumps(facts))
-    core.OWN_SCHEMES[made.name, source_of(scheme)["sha256"]] = made
+    site_of(scheme)
+    source = source_of(scheme)
+    key = (scheme, source["sha256"])
+    if key not in _MADE:
+        _MADE[key] = core.engine().OwnScheme(scheme, json.dumps({**facts_of(scheme), **source}))
+    made = _MADE[key]
+    remember(scheme, made, (made.name, source["sha256"]))
     return made
+
+
+def remember(scheme: OwnClass, made: OwnScheme, wanted: tuple[str, str]) -> None:
+    """Specs may ask for it; no longer for what the class was before an attribute of it was set anew."""
+    now = bound(scheme)
+    given = _GIVEN.setdefault(scheme, {})
+    for earlier in [one for one, was in given.items() if was != now]:
+        del given[earlier]
+        if core.OWN_SCHEMES.get(earlier) is _MADE.get((scheme, earlier[1])):
+            core.OWN_SCHEMES.pop(earlier, None)
+    given[wanted] = now
+    core.OWN_SCHEMES[wanted] = made
 
 
 def name_of(scheme: OwnClass) -> str:
@@ -72,15 +87,14 @@ def name_of(scheme: OwnClass) -> str:
 
 
 def source_of(scheme: OwnClass) -> dict[str, str]:
-    """Where its code lies: class, file without folders, SHA-256 of the file, or of the class if it has none."""
+    """Where its code lies: class, file without folders, and the digest of all that decides what it does."""
     try:
         file = Path(inspect.getsourcefile(scheme) or "")
-        text = file.read_bytes() if file.is_file() else inspect.getsource(scheme).encode()
     except (OSError, TypeError):
-        file, text = Path("(no file)"), repr(sorted(vars(scheme))).encode()
+        file = Path("(no file)")
     if file.name.startswith(("<", "ipykernel")) or not file.is_file():
         file = Path("(notebook)")
-    return {"class": scheme.__qualname__, "file": file.name, "sha256": hashlib.sha256(text).hexdigest()}
+    return {"class": scheme.__qualname__, "file": file.name, "sha256": digest(scheme)}
 
 
 def facts_of(scheme: OwnClass) -> dict[str, object]:
@@ -111,7 +125,6 @@ def facts_of(scheme: OwnClass) -> dict[str, object]:
         "header": scheme.header,
         "keeps_ways": scheme.Route is not None,
         "three_tiers": scheme.in_three_tiers,
-        **source_of(scheme),
     }
 
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 import ast
 import hashlib
 import sys
-from collections.abc import Iterator
 from functools import cache, partial
 from pathlib import Path
 from types import FunctionType
 
+from spinewise.own.texts import imported
 from spinewise.sweeps.packed import pack
 
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -110,18 +110,6 @@ def with_imports(file: Path, root: Path) -> set[Path]:
             return {*python_files(root)}
         waiting += [path for name in names if (path := source_of(name, root)) is not None]
     return found
-
-
-def imported(tree: ast.AST, module: str) -> Iterator[str]:
-    """Names that a module imports: of each `from a import b` both `a` and `a.b`, for `b` may be a module."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            above = module.split(".")[: -node.level] if node.level else []
-            base = ".".join([*above, *([node.module] if node.module else [])])
-            yield base
-            yield from (f"{base}.{alias.name}" for alias in node.names)
 
 
 def module_of(file: Path) -> str:

@@ -26,7 +26,7 @@ pub struct Source {
     pub class: &'static str,
     /// Its file, without folders.
     pub file: &'static str,
-    /// SHA-256 of its text, hexadecimal.
+    /// SHA-256, hexadecimal, of all that decides what it does: text, imports of its own, values.
     pub sha256: &'static str,
 }
 

@@ -29,8 +29,9 @@ keys! {
     SchemeKeys {
         /// The load-balancing scheme.
         name: String, Kind::Text("the name of a scheme"), Default::Word(DEFAULT_SCHEME);
-        /// For a scheme that is not part of Spinewise: where its code lies, `[scheme.source]` with `class`, `file` and the
-        /// `sha256` of its text. Written by runs of such schemes; a run of it must be given the same class.
+        /// For a scheme that is not part of Spinewise: where its code lies, `[scheme.source]` with `class`, `file` and
+        /// `sha256`, a digest of all that decides what it does: its text, the modules of one's own that it imports, the
+        /// values that it has. Written by runs of such schemes; a run of it must be given the same class.
         source: Option<Map<String, Json>>, Kind::Table("a table with class, file and sha256"), Default::Nothing("a scheme of the registry");
         /// Parameters of the scheme, `[scheme.params]`; see the scheme.
         params: Map<String, Json>, Kind::Table("a table of the scheme's parameters"), Default::Empty;
