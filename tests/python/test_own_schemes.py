@@ -267,6 +267,13 @@ class Greedy(sw.HostScheme):
             cx.out.mask_ecn()
 
 
+class Unpaid(sw.SwitchScheme):
+    def pick(self, cx: Any, flow: Any, packet: Any, header: Any) -> int:
+        assert header.data == b""
+        header.data = b"abcd"
+        return 0
+
+
 class Unbuilt(sw.HostScheme):
     def __init__(self) -> None:
         raise OSError("no such table")
@@ -289,6 +296,7 @@ class Mislaid(sw.HostScheme):
         (Stateful, "pick", "keep state in rows"),
         (Astray, "pick", "pick returned 2: allowed is a place in cx.view.candidates, from 0 to 1"),
         (Greedy, "pick", "Layout(actions=…)"),
+        (Unpaid, "pick", "give the class the attribute header = True"),
         (Unbuilt, "__init__", "no such table"),
         (Mislaid, "layout", 'allowed is None, "hosts" or "leaves"'),
     ],

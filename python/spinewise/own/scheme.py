@@ -163,7 +163,7 @@ class Scheme:
         tiers: at which tiers of switches it decides.
         told: what it must be told to work as published.
         series: its own time series, as (name, meaning), filled with ``cx.out.record``.
-        header: it writes the in-band header.
+        header: it writes the in-band header, whose bytes packets pay for; without it none can be written.
         losses: `feedback` is called for retransmissions and timeouts too.
         in_three_tiers: what it does in fabrics of three tiers.
         Flow: makes a row per flow and direction; None: none are kept. Likewise `Peer`, `Route`, `Port`, `Node`.

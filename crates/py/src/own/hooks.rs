@@ -86,7 +86,7 @@ impl Instance {
             makers,
             cx: Py::new(py, cx)?,
             packet: Py::new(py, InHand)?,
-            header: Py::new(py, InBand)?,
+            header: Py::new(py, InBand { told: chosen.class.header })?,
             feedback: Py::new(py, Learnt)?,
             message: Py::new(py, Letter)?,
             layouts: Vec::new(),

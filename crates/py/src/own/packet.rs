@@ -98,7 +98,10 @@ impl InHand {
 
 /// The in-band header of the packet in hand.
 #[pyclass(frozen, name = "Header", module = "spinewise._core")]
-pub struct InBand;
+pub struct InBand {
+    /// The scheme says that it writes one, so its bytes are charged.
+    pub told: bool,
+}
 
 #[pymethods]
 impl InBand {
@@ -112,6 +115,13 @@ impl InBand {
     }
     #[setter]
     fn set_data(&self, data: Vec<u8>) -> PyResult<()> {
+        if !self.told {
+            return Err(PyAttributeError::new_err(format!(
+                "header.data = {} bytes, but the class says of no header, so nobody would pay for it on the wire: give the \
+                 class the attribute header = True",
+                data.len()
+            )));
+        }
         lent(|place| match place.header() {
             Some(header) => match header.set(&data) {
                 true => Ok(()),
