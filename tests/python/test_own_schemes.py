@@ -261,6 +261,13 @@ class Astray(sw.SwitchScheme):
         return 2
 
 
+class Beyond(sw.HostScheme):
+    tag: ClassVar[int | None] = 2
+
+    def pick(self, cx: Any, flow: Any, packet: Any, header: Any) -> int | None:
+        return self.tag
+
+
 class Greedy(sw.HostScheme):
     def pick(self, cx: Any, flow: Any, packet: Any, header: Any) -> None:
         for _ in range(9):
@@ -295,6 +302,7 @@ class Mislaid(sw.HostScheme):
     [
         (Stateful, "pick", "keep state in rows"),
         (Astray, "pick", "pick returned 2: allowed is a place in cx.view.candidates, from 0 to 1"),
+        (Beyond, "pick", "pick returned 2: allowed is the number of a path, from 0 to 1"),
         (Greedy, "pick", "Layout(actions=…)"),
         (Unpaid, "pick", "give the class the attribute header = True"),
         (Unbuilt, "__init__", "no such table"),
@@ -306,6 +314,20 @@ def test_mistakes_are_told_where_they_are_made(scheme: Any, hook: str, says: str
         sw.run(SMALL, scheme=scheme)
     assert failed.value.hook == f"{scheme.__name__}.{hook}"
     assert says in str(failed.value)
+
+
+def test_tags_that_are_hashed_may_be_any(monkeypatch: pytest.MonkeyPatch) -> None:
+    for tag in (0, 1, None, sw.ANY):
+        monkeypatch.setattr(Beyond, "tag", tag)
+        sw.run(SMALL, scheme=Beyond)
+    for tag in (2, 65_534):
+        monkeypatch.setattr(Beyond, "tag", tag)
+        for path_tag in ("outer", "inner"):
+            sw.run(SMALL | {"scheme": {"name": "Beyond", "path_tag": path_tag}}, scheme=Beyond)
+    for tag in (2, -1, "1", 65_536):
+        monkeypatch.setattr(Beyond, "tag", tag)
+        with pytest.raises(sw.SchemeError, match="the number of a path, from 0 to 1"):
+            sw.run(SMALL, scheme=Beyond)
 
 
 def test_ctrl_c_in_a_hook_is_ctrl_c() -> None:

@@ -18,7 +18,7 @@ use spinewise_policy::{
     Device, Event, Feedback, FlowKey, Hooks, Key, Kind, Message, Packet, Peers, Phase, Quantity, Shape, Sight, Span,
     Tier, Time, To, Way, Wire,
 };
-use spinewise_sim::bank::{Bank, Call, Called, Fired, NO_PEER, Places, Room};
+use spinewise_sim::bank::{Bank, Call, Called, Fired, NO_PEER, Places, Room, Tags};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A scheme at this host.
@@ -48,7 +48,7 @@ pub struct Slow {
 fn seated(plan: &Plan, view: &View, seed: u64, most_paths: u16) -> Bank {
     let (hosts, leaves) = (view.racks.len(), view.ways.len() as u32);
     let shape = Shape { tier: Tier::Host, hosts: hosts as u32, leaves, ports: 0, ways: most_paths };
-    plan.chosen.seat(&Places { shapes: vec![shape], kinds: vec![0; hosts] }, seed, Called::AsItSays)
+    plan.chosen.seat(&Places { shapes: vec![shape], kinds: vec![0; hosts], tags: Tags::Outer }, seed, Called::AsItSays)
 }
 
 impl Slow {

@@ -9,6 +9,7 @@ mod hooks;
 mod registry;
 mod seats;
 
+pub use crate::packet::Tags;
 pub use guest::{Answer, Elsewhere, HEADER_ROOM, Header, Hook, Hosted, Lent, Row};
 use hooks::PickInlined;
 pub use hooks::Seated;

@@ -122,8 +122,10 @@ impl Setup {
         (net.faults, net.taps) = (faults, taps);
         net.series_links = Recorded::new(&spec.metrics.series_links, &net.topology)?;
         let called = if tuning.all_hooks { Called::Always } else { Called::AsItSays };
-        let edge = spec.scheme.edge.as_ref().map(|edge| edge.seat(&Places::hosts(&net.topology), spec.seed, called));
-        let mut fabric = spec.scheme.fabric.seat(&Places::switches(&net.topology), spec.seed, called);
+        let tags = net.hashing.tags;
+        let edge =
+            spec.scheme.edge.as_ref().map(|edge| edge.seat(&Places::hosts(&net.topology, tags), spec.seed, called));
+        let mut fabric = spec.scheme.fabric.seat(&Places::switches(&net.topology, tags), spec.seed, called);
         if edge.as_ref().is_some_and(|edge| edge.layout(0).path_rates) {
             net.path_rates = net.topology.path_rates();
         }

@@ -195,7 +195,8 @@ class Scheme:
         """The way of a packet that is about to leave this place.
 
         At a switch a place in ``cx.view.candidates``; at a host the path tag of the packet, or None to
-        leave it to the fabric.
+        leave it to the fabric. A tag is the number of a path, below ``cx.view.ways_to_host(packet.dst)``; where
+        switches hash tags (``path_tag`` "outer" or "inner") it may be any from 0 to 65534.
         """
         raise NotImplementedError
 

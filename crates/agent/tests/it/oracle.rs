@@ -4,7 +4,7 @@ use spinewise_agent::config::Scheme;
 use spinewise_agent::plan::{Plan, plan};
 use spinewise_agent::view::View;
 use spinewise_policy::{FlowKey, HostView, Packet, Peers, Shape, Span, Tier, Time, Way};
-use spinewise_sim::bank::{Bank, Call, Called, NO_PEER, Places, Room};
+use spinewise_sim::bank::{Bank, Call, Called, NO_PEER, Places, Room, Tags};
 
 /// Rack of each host.
 pub(crate) const RACKS: [u32; 4] = [0, 0, 1, 1];
@@ -36,7 +36,7 @@ impl Oracle {
     /// Seated.
     pub(crate) fn new(plan: &Plan, ways: u16, seed: u64) -> Oracle {
         let shape = Shape { tier: Tier::Host, hosts: 4, leaves: 2, ports: 0, ways: 16 };
-        let places = Places { shapes: vec![shape], kinds: vec![0; 4] };
+        let places = Places { shapes: vec![shape], kinds: vec![0; 4], tags: Tags::Outer };
         Oracle { bank: plan.chosen.seat(&places, seed, Called::AsItSays), ways: [0, ways] }
     }
 

@@ -11,7 +11,7 @@ use super::wishes::{Stream, Wishes, told_key};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use spinewise_policy::{Change, Hooks, Layout, Queue, Shape, Verdict, Way};
-use spinewise_sim::bank::{Answer, Elsewhere, Hook, Lent, Places, Room, Row};
+use spinewise_sim::bank::{Answer, Elsewhere, Hook, Lent, Places, Room, Row, Tags};
 use std::sync::Arc;
 
 /// Bound methods, where the class has them.
@@ -33,6 +33,7 @@ pub(super) struct Instance {
     class: &'static str,
     hooks: Hooks,
     writes_header: bool,
+    tags: Tags,
     methods: Methods,
     makers: Arc<Makers>,
     cx: Py<Cx>,
@@ -82,6 +83,7 @@ impl Instance {
             class: chosen.class.source.class,
             hooks,
             writes_header: chosen.class.header,
+            tags: places.tags,
             methods,
             makers,
             cx: Py::new(py, cx)?,
@@ -150,24 +152,31 @@ const fn change_name(change: Change) -> &'static str {
     }
 }
 
-/// The way that `pick` returned.
-fn way(answer: &Bound<'_, PyAny>, room: &Room<'_>) -> PyResult<Way> {
-    let candidates = match room {
-        Room::Switch(view) => Some(view.candidates.len()),
-        Room::Host(_) => None,
+/// The way that `pick` returned, of a packet to host `dst`.
+fn way(answer: &Bound<'_, PyAny>, room: &Room<'_>, dst: u32, tags: Tags) -> PyResult<Way> {
+    let (at_host, many) = match room {
+        Room::Switch(view) => (false, view.candidates.len()),
+        // Without a path any tag is as good.
+        Room::Host(view) if tags == Tags::Explicit => (true, usize::from(view.ways_to_host(dst).max(1))),
+        Room::Host(_) => (true, usize::from(Way::ANY.0)),
     };
-    if answer.is_none() && candidates.is_none() {
+    if answer.is_none() && at_host {
         return Ok(Way::ANY);
     }
     let refused = |allowed: String| {
         let given = answer.repr().map_or_else(|_| "?".into(), |text| text.to_string());
         PyValueError::new_err(format!("pick returned {given}: allowed is {allowed}"))
     };
-    match (answer.extract::<u16>(), candidates) {
-        (Ok(way), None) => Ok(Way(way)),
-        (Ok(way), Some(many)) if usize::from(way) < many => Ok(Way(way)),
-        (_, None) => Err(refused("a path tag from 0 to 65534, or None to leave it to the fabric".into())),
-        (_, Some(many)) => Err(refused(format!("a place in cx.view.candidates, from 0 to {}", many.saturating_sub(1)))),
+    let last = many.saturating_sub(1);
+    match answer.extract::<u16>().map(Way) {
+        Ok(Way::ANY) if at_host => Ok(Way::ANY),
+        Ok(way) if usize::from(way.0) < many => Ok(way),
+        _ if !at_host => Err(refused(format!("a place in cx.view.candidates, from 0 to {last}"))),
+        _ if tags == Tags::Explicit => Err(refused(format!(
+            "the number of a path, from 0 to {last} (cx.view.ways_to_host({dst}) is {many}), or None to leave it to the \
+             fabric"
+        ))),
+        _ => Err(refused(format!("a path tag from 0 to {last}, or None to leave it to the fabric"))),
     }
 }
 
@@ -214,7 +223,7 @@ impl Elsewhere for Instance {
         let flow = lent.flow.take();
         Python::attach(|py| {
             let answer = self.ask(py, method, flow, &hook, &mut lent).and_then(|answer| match hook {
-                Hook::Pick(_) => way(&answer, lent.room()).map(Answer::Way),
+                Hook::Pick(packet) => way(&answer, lent.room(), packet.dst, self.tags).map(Answer::Way),
                 Hook::Ingress(_) => verdict(&answer, lent.room(), self.queues()).map(Answer::Verdict),
                 _ => Ok(Answer::Nothing),
             });

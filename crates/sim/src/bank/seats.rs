@@ -1,6 +1,7 @@
 //! The seats of one scheme: each device's rows and timers, and how they are lent to a hook.
 
 use super::{Asked, Call, Called, Lend, NO_PEER};
+use crate::packet::Tags;
 use crate::rows::{FlowRows, NumberMap};
 use crate::topology::Topology;
 use spinewise_policy::out::Action;
@@ -69,16 +70,18 @@ pub struct Places {
     pub shapes: Vec<Shape>,
     /// Kind of each seat.
     pub kinds: Vec<u16>,
+    /// What path tags are that a scheme there writes.
+    pub tags: Tags,
 }
 
 impl Places {
     /// All hosts, which are alike.
-    pub fn hosts(topology: &Topology) -> Places {
-        Places { shapes: vec![shape(topology, Tier::Host, 1)], kinds: vec![0; topology.hosts as usize] }
+    pub fn hosts(topology: &Topology, tags: Tags) -> Places {
+        Places { shapes: vec![shape(topology, Tier::Host, 1)], kinds: vec![0; topology.hosts as usize], tags }
     }
 
     /// All switches. Alike are those of one tier with as many ports: a scheme may take its rows for its ports.
-    pub fn switches(topology: &Topology) -> Places {
+    pub fn switches(topology: &Topology, tags: Tags) -> Places {
         let place = |switch| (topology.tier(switch), topology.ports(topology.switch_node(switch)));
         let mut shapes: Vec<Shape> = Vec::new();
         let mut kinds = Vec::with_capacity(topology.switches() as usize);
@@ -89,7 +92,7 @@ impl Places {
                 shapes.push(shape(topology, tier, ports));
             }
         }
-        Places { shapes, kinds }
+        Places { shapes, kinds, tags }
     }
 }
 

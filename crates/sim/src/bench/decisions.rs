@@ -77,7 +77,7 @@ impl Bench {
         let tier = if at_host { Tier::Host } else { Tier::Leaf };
         let ports = if at_host { 1 } else { HOSTS as u16 + paths };
         let shape = Shape { tier, hosts: RACKS * HOSTS, leaves: RACKS, ports, ways: paths };
-        let places = Places { shapes: vec![shape], kinds: vec![0] };
+        let places = Places { shapes: vec![shape], kinds: vec![0], tags: Tags::Explicit };
         let bank = Chosen::by_name(name)?.seat(&places, 1, Called::AsItSays);
         let mut bench = Bench {
             peers: bank.peers(0),

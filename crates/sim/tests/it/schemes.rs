@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use spinewise_policy::schemes::loopback::{Count, Rule};
 use spinewise_policy::site::Ports;
 use spinewise_policy::{Change, Layout, Port, Queue, Shape, SwitchView, Tier, Time};
-use spinewise_sim::bank::{Call, Called, Chosen, NO_PEER, Places, REGISTRY, Room};
+use spinewise_sim::bank::{Call, Called, Chosen, NO_PEER, Places, REGISTRY, Room, Tags};
 use spinewise_sim::outcome::Outcome;
 use spinewise_sim::setup::Tuning;
 use std::collections::BTreeMap;
@@ -289,7 +289,7 @@ impl Ports for NoPorts {
 #[test]
 fn a_link_that_changes_is_told() {
     let shape = Shape { tier: Tier::Leaf, hosts: 4, leaves: 2, ports: 4, ways: 2 };
-    let places = Places { shapes: vec![shape], kinds: vec![0, 0] };
+    let places = Places { shapes: vec![shape], kinds: vec![0, 0], tags: Tags::Explicit };
     let mut bank = Chosen::by_name("loopback_switch").expect("it is there").seat(&places, 1, Called::AsItSays);
     assert!(matches!(bank.layout(0), Layout { queues: 4, .. }));
     let view = SwitchView {
