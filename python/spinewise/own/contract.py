@@ -100,17 +100,14 @@ def source_of(scheme: OwnClass) -> dict[str, str]:
 def facts_of(scheme: OwnClass) -> dict[str, object]:
     """All facts of a class, checked."""
     site = site_of(scheme)
-    check_words(scheme)
     if isinstance(scheme.params, Param) or isinstance(scheme.layout, Param):
         raise refused(scheme, "params", "a parameter", "another name than params and layout")
+    check_params(scheme)
+    check_words(scheme)
     tiers = tuple(scheme.tiers) or (("host",) if site == "host" else SWITCH_TIERS)
     allowed = ("host",) if site == "host" else SWITCH_TIERS
     if any(tier not in allowed for tier in tiers):
         raise refused(scheme, "tiers", tiers, f"some of {', '.join(allowed)}: it sits at the {site}")
-    params = scheme.params()
-    for name in params:
-        if hasattr(Scheme, name) or name in ALL_HOOKS:
-            raise refused(scheme, name, "a parameter", "another name: the contract has that one")
     return {
         "name": name_of(scheme),
         "summary": (vars(scheme).get("__doc__") or "a scheme written in Python").strip().splitlines()[0],
@@ -120,12 +117,19 @@ def facts_of(scheme: OwnClass) -> dict[str, object]:
         "tiers": tiers,
         "told": scheme.told,
         "series": scheme.series,
-        "params": [param.describe(name) for name, param in params.items()],
+        "params": [param.describe(name) for name, param in scheme.params().items()],
         "hooks": hooks_of(scheme, site),
         "header": scheme.header,
         "keeps_ways": scheme.Route is not None,
         "three_tiers": scheme.in_three_tiers,
     }
+
+
+def check_params(scheme: OwnClass) -> None:
+    """Parameters must not hide what the contract has."""
+    for name in scheme.params():
+        if hasattr(Scheme, name) or name in ALL_HOOKS:
+            raise refused(scheme, name, "a parameter", "another name: the contract has that one")
 
 
 def site_of(scheme: object) -> str:
@@ -156,6 +160,7 @@ def hooks_of(scheme: OwnClass, site: str) -> list[str]:
 
 def check_words(scheme: OwnClass) -> None:
     """Names and words that tables print."""
+    check_types(scheme)
     name = name_of(scheme)
     if not _NAME.fullmatch(name):
         raise refused(scheme, "name", name, "letters, digits and underscores, a letter first")
@@ -163,8 +168,28 @@ def check_words(scheme: OwnClass) -> None:
         raise refused(scheme, "name", name, "a name of its own: the registry has a scheme of that name")
     if scheme.unit not in UNITS:
         raise refused(scheme, "unit", scheme.unit, ", ".join(UNITS))
-    if len(scheme.series) > 100 or any(len(pair) != 2 for pair in scheme.series):
-        raise refused(scheme, "series", scheme.series, "at most 100 pairs of a name and its meaning")
+
+
+def check_types(scheme: OwnClass) -> None:
+    """Attributes that must be texts, truths and lists of texts."""
+    for attribute in ("name", "source", "unit", "in_three_tiers"):
+        if not isinstance(value := getattr(scheme, attribute), str):
+            raise refused(scheme, attribute, value, "a text")
+    for attribute in ("tiers", "told"):
+        value = getattr(scheme, attribute)
+        if not isinstance(value, tuple | list) or not all(isinstance(word, str) for word in value):
+            raise refused(scheme, attribute, value, 'a tuple of texts, such as ("one",)')
+    for attribute in ("header", "losses"):
+        if not isinstance(value := getattr(scheme, attribute), bool):
+            raise refused(scheme, attribute, value, "True or False")
+    series = scheme.series
+    if not isinstance(series, tuple | list) or len(series) > 100 or not all(map(is_series, series)):
+        raise refused(scheme, "series", series, "at most 100 pairs of a name and its meaning, both texts")
+
+
+def is_series(pair: object) -> bool:
+    """Can it be a series?"""
+    return isinstance(pair, tuple | list) and len(pair) == 2 and all(isinstance(word, str) for word in pair)
 
 
 def refused(scheme: OwnClass, attribute: str, value: object, allowed: str) -> SpecError:
