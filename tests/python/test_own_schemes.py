@@ -15,7 +15,7 @@ import pytest
 import spinewise as sw
 from spinewise import core
 from spinewise.cli import main
-from spinewise.own.contract import contract, give
+from spinewise.own.contract import contract, give, source_of
 from spinewise.own.load import load_scheme
 
 ROOT = Path(__file__).parents[2]
@@ -504,6 +504,46 @@ def test_the_command_line_runs_a_file(tmp_path: Path, tiny: Path, capsys: pytest
     for wrong, says in (("nothing.py:X", "the file must be there"), (mine + "s", 'did you mean "PowerOfTwo"')):
         assert main(["run", str(tiny), "--scheme-file", wrong]) == 2
         assert says in capsys.readouterr().err
+
+
+HELPED = """import {name}
+import spinewise as sw
+
+class {name}_scheme(sw.SwitchScheme):
+    def pick(self, cx, flow, packet, header):
+        import {name}_later
+        return {name}.WAY + {name}_later.WAY
+"""
+
+
+def test_a_file_imports_what_lies_beside_it(tmp_path: Path, tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, text in (("beside", "WAY = 0"), ("beside_later", "WAY = 0"), ("mine", HELPED.format(name="beside"))):
+        (tmp_path / f"{name}.py").write_text(text)
+    path = list(sys.path)
+    try:
+        assert main(["run", str(tiny), "--scheme-file", str(tmp_path / "mine.py")]) == 0, capsys.readouterr().err
+        assert sys.path[: len(path)] == path
+    finally:
+        sys.path[:] = path
+
+
+def test_two_files_have_each_its_own_modules(tmp_path: Path) -> None:
+    path = list(sys.path)
+    text = "from common_own import WAY\nimport spinewise as sw\n\nclass S(sw.SwitchScheme):\n    way = WAY\n"
+    text += "    def pick(self, *_):\n        return self.way\n"
+    found = []
+    for way in (0, 1):
+        folder = tmp_path / str(way)
+        folder.mkdir()
+        (folder / "common_own.py").write_text(f"WAY = {way}\n")
+        (folder / "mine.py").write_text(text)
+        found.append(load_scheme(str(folder / "mine.py")))
+    sys.path[:] = path
+    assert [vars(scheme)["way"] for scheme in found] == [0, 1]
+    digests = [source_of(scheme)["sha256"] for scheme in found]
+    assert digests[0] != digests[1]
+    assert digests[0] == source_of(load_scheme(str(tmp_path / "0" / "mine.py")))["sha256"]
+    sys.path[:] = path
 
 
 def test_the_command_line_shows_the_traceback(tmp_path: Path, tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:

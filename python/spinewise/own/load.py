@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from spinewise.errors import SpecError, nearest
@@ -13,11 +15,14 @@ from spinewise.own.scheme import HostScheme, Scheme, SwitchScheme
 FORM = "FILE.py:CLASS, such as mine.py:MyScheme"
 BASES = (Scheme, HostScheme, SwitchScheme)
 
+# Folders of the files that were loaded.
+_FOLDERS: set[Path] = set()
+
 
 def load_scheme(text: str) -> OwnClass:
     """The class that ``FILE.py:CLASS`` names; with one scheme in the file, ``FILE.py`` will do.
 
-    The file is run, as `import` would.
+    The file is run as `python FILE.py` would: modules and packages beside it can be imported.
 
     Raises:
         SpecError: there is no such file or class, it does not run, or it is no scheme.
@@ -34,7 +39,8 @@ def load_scheme(text: str) -> OwnClass:
     # dataclasses look their module up there.
     sys.modules[module_name] = module
     try:
-        spec.loader.exec_module(module)
+        with importable(path.resolve().parent):
+            spec.loader.exec_module(module)
     except Exception as error:
         raise SpecError("--scheme-file", text, "a file that runs", f"{type(error).__name__}: {error}") from error
     schemes = {
@@ -50,3 +56,29 @@ def load_scheme(text: str) -> OwnClass:
         raise SpecError("--scheme-file", text, f"{FORM}; {path.name} has {listed}", nearest(wanted, schemes))
     contract(schemes[wanted])
     return schemes[wanted]
+
+
+@contextmanager
+def importable(folder: Path) -> Iterator[None]:
+    """Imports look into a folder: first as long as this lasts, and last from then on, for what hooks import."""
+    place = str(folder)
+    forget_namesakes(folder)
+    _FOLDERS.add(folder)
+    sys.path.insert(0, place)
+    try:
+        yield
+    finally:
+        sys.path.remove(place)
+        if place not in sys.path:
+            sys.path.append(place)
+
+
+def forget_namesakes(folder: Path) -> None:
+    """Modules that lay beside another scheme, where this folder has one of the same name: they are not meant."""
+    names = {file.stem for file in folder.glob("*.py")} | {file.parent.name for file in folder.glob("*/__init__.py")}
+    for name in names & sys.modules.keys():
+        file = getattr(sys.modules[name], "__file__", None)
+        around = set(Path(file).resolve().parents[:2]) if file else set()
+        if around & (_FOLDERS - {folder}) and folder not in around:
+            for known in [one for one in sys.modules if one == name or one.startswith(f"{name}.")]:
+                del sys.modules[known]
