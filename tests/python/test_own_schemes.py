@@ -274,6 +274,23 @@ class Greedy(sw.HostScheme):
             cx.out.mask_ecn()
 
 
+class Armed(sw.SwitchScheme):
+    def pick(self, cx: Any, flow: Any, packet: Any, header: Any) -> int:
+        cx.out.arm(sw.Key.node(), cx.now + 1)
+        return 0
+
+
+class Untimed(sw.SwitchScheme):
+    def layout(self, shape: Any) -> sw.Layout:
+        return sw.Layout(actions=9)
+
+    def pick(self, cx: Any, flow: Any, packet: Any, header: Any) -> int:
+        return 0
+
+    def tick(self, cx: Any) -> None:
+        return None
+
+
 class Unpaid(sw.SwitchScheme):
     def pick(self, cx: Any, flow: Any, packet: Any, header: Any) -> int:
         assert header.data == b""
@@ -304,6 +321,8 @@ class Mislaid(sw.HostScheme):
         (Astray, "pick", "pick returned 2: allowed is a place in cx.view.candidates, from 0 to 1"),
         (Beyond, "pick", "pick returned 2: allowed is the number of a path, from 0 to 1"),
         (Greedy, "pick", "Layout(actions=…)"),
+        (Armed, "pick", "give the class a method timer"),
+        (Untimed, "layout", "no layout has a period for the method tick"),
         (Unpaid, "pick", "give the class the attribute header = True"),
         (Unbuilt, "__init__", "no such table"),
         (Mislaid, "layout", 'allowed is None, "hosts" or "leaves"'),
@@ -316,6 +335,37 @@ def test_mistakes_are_told_where_they_are_made(scheme: Any, hook: str, says: str
     assert says in str(failed.value)
 
 
+class Timed(Untimed):
+    """Ticks at one tier only, or not at all where its parameter says so."""
+
+    period_us = sw.number(10, 0, 100, "Period, microseconds; 0: never.")
+
+    def layout(self, shape: Any) -> sw.Layout:
+        return sw.Layout(tick=sw.us(self.period_us)) if shape.tier == "leaf" else sw.Layout()
+
+
+def test_a_period_may_be_of_some_seats_or_none_on_purpose() -> None:
+    for period in (10, 0):
+        sw.run(SMALL | {"scheme": {"name": "Timed", "params": {"period_us": period}}}, scheme=Timed)
+
+
+def test_a_slip_in_the_name_of_a_hook_is_told() -> None:
+    with pytest.raises(sw.SpecError, match='did you mean "feedback"'):
+        sw.run(SMALL, scheme=picker(feedbak=lambda *_: None))
+
+    def nothing(*_: object) -> None:
+        return None
+
+    harmless: list[dict[str, object]] = [
+        {"_ticks": nothing},
+        {"picks_way": nothing},
+        {"feedback": nothing, "feedbacks": nothing},
+        {"links": 3, "tick": None},
+    ]
+    for attributes in harmless:
+        sw.run(SMALL, scheme=picker(**attributes))
+
+
 def test_tags_that_are_hashed_may_be_any(monkeypatch: pytest.MonkeyPatch) -> None:
     for tag in (0, 1, None, sw.ANY):
         monkeypatch.setattr(Beyond, "tag", tag)
@@ -324,8 +374,8 @@ def test_tags_that_are_hashed_may_be_any(monkeypatch: pytest.MonkeyPatch) -> Non
         monkeypatch.setattr(Beyond, "tag", tag)
         for path_tag in ("outer", "inner"):
             sw.run(SMALL | {"scheme": {"name": "Beyond", "path_tag": path_tag}}, scheme=Beyond)
-    for tag in (2, -1, "1", 65_536):
-        monkeypatch.setattr(Beyond, "tag", tag)
+    for wrong in (2, -1, "1", 65_536):
+        monkeypatch.setattr(Beyond, "tag", wrong)
         with pytest.raises(sw.SchemeError, match="the number of a path, from 0 to 1"):
             sw.run(SMALL, scheme=Beyond)
 
@@ -357,6 +407,15 @@ def picker(**attributes: Any) -> Any:
         (picker(params=sw.number(1, 0, 2)), "Odd.params"),
         (picker(tick=sw.number(1, 0, 2)), "Odd.tick"),
         (picker(source=sw.word("a", ("a", "b"))), "Odd.source"),
+        (picker(tick=5), "Odd.tick"),
+        (picker(pick=None), "Odd.pick"),
+        (picker(pick=3), "Odd.pick"),
+        (picker(layout=3), "Odd.layout"),
+        (picker(Flow=3), "Odd.Flow"),
+        (picker(tick=lambda *_: None), "Odd.tick"),
+        (picker(feedbak=lambda *_: None), "Odd.feedbak"),
+        (picker(mesage=lambda *_: None), "Odd.mesage"),
+        (picker(layouts=lambda *_: None), "Odd.layouts"),
         (picker(name=3), "Odd.name"),
         (picker(source=3), "Odd.source"),
         (picker(unit=None), "Odd.unit"),

@@ -205,15 +205,29 @@ impl OfClass {
         self.class.class.bind(py).call_method1("_made", (values,))
     }
 
-    /// What its object says of a seat; the default, with the failure kept, if that cannot be.
-    fn layout_of(&self, instance: &Bound<'_, PyAny>, shape: &Shape) -> Layout {
+    /// What its object says of a seat, and whether that has a period; the default, with the failure kept, if that cannot
+    /// be.
+    fn layout_of(&self, instance: &Bound<'_, PyAny>, shape: &Shape) -> (Layout, Period) {
         let asked = instance
             .call_method1("_layout", (tier(shape), shape.hosts, shape.leaves, shape.ports, shape.ways))
             .and_then(|layout| read_layout(&layout));
         asked.unwrap_or_else(|error| {
             failure::keep(failure::at_start(error, format!("{}.layout", self.class.source.class)));
-            Layout::default()
+            (Layout::default(), Period::Told)
         })
+    }
+
+    /// What its object says of these seats.
+    fn layouts_of(&self, instance: &Bound<'_, PyAny>, shapes: &[Shape]) -> Vec<(Shape, Layout)> {
+        let told: Vec<_> = shapes.iter().map(|shape| (*shape, self.layout_of(instance, shape))).collect();
+        if self.class.hooks.has(Hooks::TICK) && told.iter().all(|(_, (_, period))| *period == Period::Untold) {
+            let error = PyValueError::new_err(
+                "no layout has a period for the method tick: allowed is Layout(tick=…) in picoseconds, such as \
+                 sw.us(100), or 0 for never",
+            );
+            failure::keep(failure::at_start(error, format!("{}.layout", self.class.source.class)));
+        }
+        told.into_iter().map(|(shape, (layout, _))| (shape, layout)).collect()
     }
 }
 
@@ -221,11 +235,19 @@ fn tier(shape: &Shape) -> &'static str {
     views::tier_name(shape.tier)
 }
 
-fn read_layout(layout: &Bound<'_, PyAny>) -> PyResult<Layout> {
+/// Does a layout say when `tick` is called?
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Period {
+    Told,
+    Untold,
+}
+
+fn read_layout(layout: &Bound<'_, PyAny>) -> PyResult<(Layout, Period)> {
     let whole = |name: &str| layout.getattr(name)?.extract::<u64>();
     let flag = |name: &str| layout.getattr(name)?.extract::<bool>();
     let small = |name: &str| layout.getattr(name)?.extract::<u16>();
-    Ok(Layout {
+    let tick = layout.getattr("tick")?.extract::<Option<u64>>()?;
+    let read = Layout {
         peers: match layout.getattr("peers")?.extract::<Option<String>>()?.as_deref() {
             Some("hosts") => Peers::Hosts,
             Some("leaves") => Peers::Leaves,
@@ -234,7 +256,7 @@ fn read_layout(layout: &Bound<'_, PyAny>) -> PyResult<Layout> {
         all_peers: flag("all_peers")?,
         slots: small("slots")?,
         flow_idle: layout.getattr("flow_idle")?.extract::<Option<u64>>()?.map_or(Span::FOREVER, Span),
-        tick: Span(whole("tick")?),
+        tick: Span(tick.unwrap_or(0)),
         phase: if flag("random_phase")? { Phase::Random } else { Phase::Zero },
         actions: whole("actions")? as usize,
         bytes: whole("bytes")? as usize,
@@ -244,7 +266,8 @@ fn read_layout(layout: &Bound<'_, PyAny>) -> PyResult<Layout> {
         components: flag("components")?,
         picks_acks: flag("picks_acks")?,
         draws_tags: flag("draws_tags")?,
-    })
+    };
+    Ok((read, if tick.is_some() { Period::Told } else { Period::Untold }))
 }
 
 impl Choice for OfClass {
@@ -262,7 +285,7 @@ impl Choice for OfClass {
 
     fn layout(&self, shape: &Shape) -> Layout {
         Python::attach(|py| match self.instance(py) {
-            Ok(instance) => self.layout_of(&instance, shape),
+            Ok(instance) => self.layout_of(&instance, shape).0,
             Err(error) => {
                 failure::keep(failure::at_start(error, format!("{}.__init__", self.class.source.class)));
                 Layout::default()
@@ -275,8 +298,7 @@ impl Choice for OfClass {
             let made = self.instance(py).and_then(|object| Instance::new(&object, self, places).map(|i| (object, i)));
             let hosted: Arc<dyn spinewise_sim::bank::Elsewhere> = match made {
                 Ok((object, mut instance)) => {
-                    instance.layouts =
-                        places.shapes.iter().map(|shape| (*shape, self.layout_of(&object, shape))).collect();
+                    instance.layouts = self.layouts_of(&object, &places.shapes);
                     Arc::new(instance)
                 }
                 Err(error) => {

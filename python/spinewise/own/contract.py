@@ -6,6 +6,7 @@ import inspect
 import json
 import re
 from collections.abc import Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -27,6 +28,7 @@ HOOKS = {
 }
 ALL_HOOKS = sorted({hook for hooks in HOOKS.values() for hook in hooks})
 SWITCH_TIERS = ("leaf", "aggregation", "spine")
+ROWS = ("Flow", "Peer", "Route", "Port", "Node")
 UNITS = ("flow", "flowlet", "flowcell", "packet")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
@@ -147,7 +149,8 @@ def site_of(scheme: object) -> str:
 
 def hooks_of(scheme: OwnClass, site: str) -> list[str]:
     """The hooks it has beyond `pick`."""
-    found = [hook for hook in ALL_HOOKS if callable(getattr(scheme, hook, None))]
+    check_methods(scheme)
+    found = [hook for hook in ALL_HOOKS if getattr(scheme, hook, None) is not None]
     for hook in found:
         if hook not in HOOKS[site]:
             raise refused(scheme, hook, "a method", f"no such hook: {hook} is of switches, and it sits at the {site}")
@@ -155,7 +158,26 @@ def hooks_of(scheme: OwnClass, site: str) -> list[str]:
         if site != "host" or "feedback" not in found:
             raise refused(scheme, "losses", True, "false, or true of a host scheme with a method feedback")
         found.append("losses")
+    if "tick" in found and scheme.layout is Scheme.layout:
+        raise refused(scheme, "tick", "a method", "one with a period: a method layout that returns sw.Layout(tick=…)")
     return found
+
+
+def check_methods(scheme: OwnClass) -> None:
+    """Hooks and makers of rows must be callable, or None, which undoes what a base class has."""
+    for name in (*ALL_HOOKS, "pick", "layout", *ROWS):
+        value = getattr(scheme, name, None)
+        needed = name in ("pick", "layout")
+        if not callable(value) and (needed or value is not None):
+            raise refused(scheme, name, value, "a class that makes a row, or None" if name in ROWS else "a method")
+    missing = [hook for hook in (*ALL_HOOKS, "layout") if getattr(scheme, hook, None) is getattr(Scheme, hook, None)]
+    own = {name: value for base in scheme.__mro__ if base not in Scheme.__mro__ for name, value in vars(base).items()}
+    for name, value in own.items():
+        if name.startswith("_") or hasattr(Scheme, name) or isinstance(value, type) or not callable(value):
+            continue
+        if near := get_close_matches(name, missing, n=1, cutoff=0.8):
+            allowed = f"the name of a hook, or one that is less near to it, such as _{name}"
+            raise SpecError(f"{scheme.__name__}.{name}", "a method", allowed, f'did you mean "{near[0]}"?')
 
 
 def check_words(scheme: OwnClass) -> None:

@@ -52,7 +52,8 @@ class Layout:
         all_peers: the rows of all peers are there from the beginning.
         slots: rows per peer where they are not for ways; 0: one per way.
         flow_idle: a `Flow` row idle for longer (ps) is forgotten; None: never.
-        tick: period of `tick`, ps; 0: never.
+        tick: period of `tick`, ps; 0: never; None: never, and an error of a class with a method `tick` if all its seats
+            say so.
         random_phase: the first tick comes after a random part of the period.
         actions: most things that one hook asks for.
         bytes: most bytes of message bodies of one hook.
@@ -68,7 +69,7 @@ class Layout:
     all_peers: bool = False
     slots: int = 0
     flow_idle: int | None = None
-    tick: int = 0
+    tick: int | None = None
     random_phase: bool = False
     actions: int = 8
     bytes: int = 0
@@ -94,7 +95,7 @@ class Layout:
         for name, largest in most.items():
             value = getattr(self, name)
             fits = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= largest
-            if not fits and not (name == "flow_idle" and value is None):
+            if not fits and not (name in ("flow_idle", "tick") and value is None):
                 raise ValueError(f"Layout.{name} = {value!r}: allowed is a whole number from 0 to {largest}")
 
 

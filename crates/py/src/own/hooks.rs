@@ -72,10 +72,11 @@ impl Instance {
         } else {
             Py::new(py, OfSwitch::new(extent))?.into_any()
         };
+        let wishes = Wishes { series: chosen.class.sheet.series.len(), extent, timers: hooks.has(Hooks::TIMER) };
         let cx = Cx {
             view,
             rng: Py::new(py, Stream)?,
-            out: Py::new(py, Wishes { series: chosen.class.sheet.series.len(), extent })?,
+            out: Py::new(py, wishes)?,
             peers: Py::new(py, Peers(makers.clone()))?,
             makers: makers.clone(),
         };

@@ -38,6 +38,8 @@ pub struct Wishes {
     pub series: usize,
     /// The network.
     pub extent: Extent,
+    /// There is a method `timer`.
+    pub timers: bool,
 }
 
 /// Adds a wish with a body.
@@ -91,6 +93,11 @@ impl Wishes {
     }
     /// Arms a timer for an instant (ps), or moves it.
     fn arm(&self, key: &Bound<'_, PyTuple>, at: u64) -> PyResult<()> {
+        if !self.timers {
+            return Err(PyAttributeError::new_err(
+                "arm: nothing would be called when the timer runs out: give the class a method timer(self, cx, flow, key)",
+            ));
+        }
         let key = timer(key)?;
         wish(0, |out| out.arm(key, Time(at)))
     }
