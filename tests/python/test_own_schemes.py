@@ -291,6 +291,15 @@ class Untimed(sw.SwitchScheme):
         return None
 
 
+class Rowless(sw.SwitchScheme):
+    class Flow:
+        def __init__(self) -> None:
+            raise LookupError("no such row")
+
+    def pick(self, cx: Any, flow: Any, packet: Any, header: Any) -> int:
+        return 0
+
+
 class Unpaid(sw.SwitchScheme):
     def pick(self, cx: Any, flow: Any, packet: Any, header: Any) -> int:
         assert header.data == b""
@@ -323,6 +332,7 @@ class Mislaid(sw.HostScheme):
         (Greedy, "pick", "Layout(actions=…)"),
         (Armed, "pick", "give the class a method timer"),
         (Untimed, "layout", "no layout has a period for the method tick"),
+        (Rowless, "Flow", "no such row"),
         (Unpaid, "pick", "give the class the attribute header = True"),
         (Unbuilt, "__init__", "no such table"),
         (Mislaid, "layout", 'allowed is None, "hosts" or "leaves"'),

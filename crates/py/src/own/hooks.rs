@@ -116,21 +116,24 @@ impl Instance {
         self.layouts.iter().map(|(_, layout)| layout.queues).max().unwrap_or(0)
     }
 
+    /// The row of the flow that a hook is about. Made before anything is within reach: a row is what it starts as.
+    fn row(&self, py: Python<'_>, flow: Option<&mut Row>, hook: &Hook<'_>) -> PyResult<Py<PyAny>> {
+        match hook {
+            Hook::Tick | Hook::Link(..) | Hook::Egress(..) => Ok(py.None()),
+            _ => rows::of_flow(py, flow, self.makers.flow.as_ref()),
+        }
+    }
+
     /// Calls the method of a hook.
     fn ask<'py>(
         &self,
         py: Python<'py>,
         method: &Py<PyAny>,
-        flow: Option<&mut Row>,
+        flow: Py<PyAny>,
         hook: &Hook<'_>,
         place: &mut dyn Place,
     ) -> PyResult<Bound<'py, PyAny>> {
         let method = method.bind(py);
-        // Made before anything is within reach: a row is what it starts as.
-        let flow = match hook {
-            Hook::Tick | Hook::Link(..) | Hook::Egress(..) => py.None(),
-            _ => rows::of_flow(py, flow, self.makers.flow.as_ref())?,
-        };
         let cx = &self.cx;
         lend(place, || match *hook {
             Hook::Pick(_) | Hook::Ingress(_) => method.call1((cx, flow, &self.packet, &self.header)),
@@ -223,15 +226,20 @@ impl Elsewhere for Instance {
         }
         let flow = lent.flow.take();
         Python::attach(|py| {
+            let fail = |error, name: &str, lent: &Lent<'_, '_>| {
+                failure::keep(failure::in_hook(error, format!("{}.{name}", self.class), lent));
+                Answer::Nothing
+            };
+            let flow = match self.row(py, flow, &hook) {
+                Ok(flow) => flow,
+                Err(error) => return fail(error, "Flow", &lent),
+            };
             let answer = self.ask(py, method, flow, &hook, &mut lent).and_then(|answer| match hook {
                 Hook::Pick(packet) => way(&answer, lent.room(), packet.dst, self.tags).map(Answer::Way),
                 Hook::Ingress(_) => verdict(&answer, lent.room(), self.queues()).map(Answer::Verdict),
                 _ => Ok(Answer::Nothing),
             });
-            answer.unwrap_or_else(|error| {
-                failure::keep(failure::in_hook(error, format!("{}.{name}", self.class), &lent));
-                Answer::Nothing
-            })
+            answer.unwrap_or_else(|error| fail(error, name, &lent))
         })
     }
 }
