@@ -93,12 +93,17 @@ OWN_SCHEMES: dict[tuple[str, str], OwnScheme] = {}
 
 
 def own_schemes(spec: Mapping[str, object]) -> list[OwnScheme]:
-    """The schemes written in Python that a spec names by their code, as far as this process was given them."""
+    """The schemes written in Python that a spec names by their code, as far as this process was given them.
+
+    One of the same name with other code is told to the engine too: that is what it then refuses.
+    """
     table = spec.get("scheme")
     source = table.get("source") if isinstance(table, Mapping) else None
     if not isinstance(table, Mapping) or not isinstance(source, Mapping):
         return []
-    found = OWN_SCHEMES.get((str(table.get("name")), str(source.get("sha256"))))
+    name = str(table.get("name"))
+    others = [made for (given, _), made in OWN_SCHEMES.items() if given == name]
+    found = OWN_SCHEMES.get((name, str(source.get("sha256"))), others[-1] if others else None)
     return [found] if found is not None else []
 
 

@@ -615,6 +615,35 @@ def test_two_files_have_each_its_own_modules(tmp_path: Path) -> None:
     sys.path[:] = path
 
 
+def test_results_are_looked_at_with_the_code_that_made_them(
+    tmp_path: Path, tiny: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(core, "OWN_SCHEMES", {})
+    mine, run, kept = tmp_path / "mine.py", str(tmp_path / "run"), str(tmp_path / "compared")
+    text = "import spinewise as sw\n\nclass Looked(sw.SwitchScheme):\n    def pick(self, *_):\n        return 0\n"
+    mine.write_text(text)
+    code = ["--scheme-file", f"{mine}:Looked"]
+    assert main(["run", str(tiny), *code, "--out", run]) == 0
+    assert main(["compare", str(tiny), "--schemes", "ecmp", *code, "--seeds", "1", "--out", kept]) == 0
+    looks = [
+        ["explain", run, "--flow", "0"],
+        ["export", run, "--capture", "leaf0", "--pcapng", str(tmp_path / "x.pcapng")],
+        ["report", run, kept, "--out", str(tmp_path / "x.html")],
+    ]
+    for look in looks:
+        core.OWN_SCHEMES.clear()
+        capsys.readouterr()
+        main(look)
+        assert "--scheme-file mine.py:Looked" in " ".join("".join(capsys.readouterr()).split())
+        (tmp_path / "x.html").unlink(missing_ok=True)
+        assert main([*look, *code]) == 0, capsys.readouterr().err
+        assert "--scheme-file" not in "".join(capsys.readouterr())
+    mine.write_text(text.replace("return 0", "return 1"))
+    core.OWN_SCHEMES.clear()
+    assert main([*looks[0], *code]) == 2
+    assert "the code is not what it was" in capsys.readouterr().err
+
+
 def test_the_command_line_shows_the_traceback(tmp_path: Path, tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
     mine = tmp_path / "mine.py"
     mine.write_text(

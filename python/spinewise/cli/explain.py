@@ -7,6 +7,7 @@ import argparse
 from spinewise.cli.output import print_json
 from spinewise.errors import SpecError
 from spinewise.explanation import explain, story
+from spinewise.own.load import load_scheme
 from spinewise.runs.result import Result
 from spinewise.show.progress import RunProgress, bars
 
@@ -16,6 +17,8 @@ def command(args: argparse.Namespace) -> int:
     begin, end = args.begin_us or 0.0, float("inf") if args.end_us is None else args.end_us
     if end < begin:
         raise SpecError("--to", args.end_us, f"no less than --from, {begin:g}")
+    for text in args.scheme_file:
+        load_scheme(text)
     result = Result.read(args.run)
     measured = explain.on_linux(result, args.flow)
     with bars() as bar:

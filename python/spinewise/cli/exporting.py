@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spinewise.cli.arguments import names, place, whole
-from spinewise.cli.pieces import Commands, new_command
+from spinewise.cli.pieces import Commands, add_code, new_command
 
 ABOUT = "Write results in formats that other tools and scripts of other simulators read."
 
@@ -26,6 +26,7 @@ def add_export(commands: Commands) -> None:
         help="--pcapng: at these nodes and links, such as host3,leaf0-spine1; the run is made once more if it has not"
         " captured there [where it has]",
     )
+    add_code(parser)
     parser.add_argument(
         "--snap-bytes",
         type=whole(0, 262_144),

@@ -17,6 +17,7 @@ from spinewise.cli.listing import add_completions, add_registry, add_scenarios, 
 from spinewise.cli.pieces import (
     Commands,
     add_by,
+    add_code,
     add_output,
     add_own_scheme,
     add_spec,
@@ -169,6 +170,7 @@ def add_explain(commands: Commands) -> None:
     parser.add_argument("run", metavar="RUN", help="the folder of a run; run again if the flow was not traced")
     parser.add_argument("--flow", type=whole(0, 2**32 - 1), required=True, metavar="N", help="number of the flow")
     parser.add_argument("--all", action="store_true", help="every move, however many")
+    add_code(parser)
     parser.add_argument(
         "--from", dest="begin_us", type=moment, metavar="US", help="moves from this simulated time on, µs"
     )
@@ -202,6 +204,7 @@ def add_report(commands: Commands) -> None:
         action="store_true",
         help="show only what was kept: runs that sampled no links or traced no flows are not made again",
     )
+    add_code(parser)
     parser.add_argument("--force", action="store_true", help="replace a page that is there")
     parser.add_argument(
         "--store", default="results/store", metavar="DIR", help="the store with the runs of a study [results/store]"

@@ -110,6 +110,17 @@ def add_own_scheme(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--scheme-file", metavar="FILE.py:CLASS", help="run this scheme written in Python")
 
 
+def add_code(parser: argparse.ArgumentParser) -> None:
+    """Schemes written in Python that results ran."""
+    parser.add_argument(
+        "--scheme-file",
+        action="append",
+        default=[],
+        metavar="FILE.py:CLASS",
+        help="the code of a scheme written in Python that was run, should it be run again; may be repeated",
+    )
+
+
 def add_store(parser: argparse.ArgumentParser, default: str | None = None) -> None:
     """Where runs are kept."""
     parser.add_argument(

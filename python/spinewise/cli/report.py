@@ -8,6 +8,7 @@ from pathlib import Path
 
 from spinewise.cli.output import print_json
 from spinewise.measures import units
+from spinewise.own.load import load_scheme
 from spinewise.page import source, write
 from spinewise.page.moving import Making
 from spinewise.page.packed import Block
@@ -18,10 +19,11 @@ from spinewise.show.progress import RunProgress, bars
 def command(args: argparse.Namespace) -> int:
     """Write a page that shows results."""
     write.check(Path(args.out), force=args.force)
+    own = [load_scheme(text) for text in args.scheme_file]
     block = Block()
     with bars() as bar:
         making = Making(block, not args.no_rerun, partial(RunProgress, bar))
-        page = source.page([source.read(place, args.store) for place in args.results], making)
+        page = source.page([source.read(place, args.store, own) for place in args.results], making)
     size = write.write(write.document(page, block), args.out, force=args.force)
     if args.json:
         print_json({"page": args.out, "bytes": size, "parts": [one.kind for one in page.parts], "notes": page.notes})

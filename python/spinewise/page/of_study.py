@@ -10,6 +10,7 @@ from itertools import product
 from spinewise.comparison.measured import MEASURE
 from spinewise.comparison.tables import OVERLOADED, overload
 from spinewise.measures import stats, units
+from spinewise.own.scheme import Scheme
 from spinewise.page import charts
 from spinewise.page.charts import Looks, rounded
 from spinewise.page.model import (
@@ -63,13 +64,13 @@ class Axes:
     rest: tuple[str, ...]
 
 
-def read_study(place: str, store: str) -> Conducted:
-    """A study with the runs of it that a store has; nothing is run.
+def read_study(place: str, store: str, own: Sequence[type[Scheme]] = ()) -> Conducted:
+    """A study with the runs of it that a store has, and with schemes written in Python; nothing is run.
 
     Raises:
         SpecError: the file is no study, or there is no such store.
     """
-    study = Study.of(file.read(place))
+    study = Study.of(file.read(place, own=own))
     with reading(store) as ledger:
         return Conducted(study, [repeats(study, cell, ledger) for cell in range(len(study.cells))], 0)
 

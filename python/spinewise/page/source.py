@@ -12,6 +12,7 @@ from spinewise.advice.answer import Advice
 from spinewise.comparison.cells import Comparison
 from spinewise.comparison.kept import read_comparison
 from spinewise.errors import SpecError
+from spinewise.own.scheme import Scheme
 from spinewise.page import moving, of_advice, of_claims, of_comparison, of_run, of_study
 from spinewise.page.model import Page, Part
 from spinewise.page.moving import Making
@@ -50,15 +51,15 @@ class Source:
         return self.found.spec["topology"] if isinstance(self.found, Result) else None
 
 
-def read(place: str, store: str) -> Source:
-    """What lies at a place; of a study, what a store has of it.
+def read(place: str, store: str, own: Sequence[type[Scheme]] = ()) -> Source:
+    """What lies at a place; of a study, what a store has of it, with these schemes written in Python.
 
     Raises:
         SpecError: nothing that a page can show, or something damaged.
     """
     folder = Path(place)
     if folder.suffix == ".toml":
-        return Source(place, of_study.read_study(place, store))
+        return Source(place, of_study.read_study(place, store, own))
     if not folder.exists():
         raise SpecError("RESULTS", printable(place), ALLOWED, "there is none")
     if (folder / formats.COMPARE.record).is_file():
