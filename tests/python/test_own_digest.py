@@ -238,6 +238,36 @@ def test_it_is_the_same_wherever_the_files_lie_and_whoever_runs_them(told: Told)
     assert len(found) == 1
 
 
+OBJECTS = """
+import enum, functools, random, threading
+from collections import namedtuple
+
+class Kind(enum.Enum):
+    A = 1
+
+Pair = namedtuple("Pair", "a b")
+PAIR, DICE, LOCK, LOOP = Pair(1, {Kind.A, "x", len}), random.Random(3), threading.Lock(), []
+LOOP.append(LOOP)
+
+@functools.lru_cache
+def kept():
+    return 3
+"""
+
+
+def test_all_kinds_of_objects_are_told_alike(told: Told) -> None:
+    text = scheme_text("return (PAIR, DICE, LOCK, LOOP, kept) and 0", OBJECTS)
+    load = "from mine import S\nfrom spinewise.own.digest import digest\nassert digest(S) == digest(S)"
+    found = {told({"mine.py": text}, load, PYTHONHASHSEED=seed) for seed in ("1", "2", "3")}
+    typed = {told({"x.py": ""}, text.replace("Random(3)", f"Random({seed})")) for seed in (3, 4)}
+    script = (
+        "import importlib.util as u, sys; spec = u.spec_from_file_location('__main__', sys.path[1] + '/mine.py')\n"
+        "main = sys.modules['__main__'] = u.module_from_spec(spec); spec.loader.exec_module(main); S = main.S"
+    )
+    assert found == {told({"mine.py": text}, script)}
+    assert len(typed) == 2
+
+
 def test_unrelated_names_of_the_script_do_not_count(told: Told) -> None:
     text = scheme_text("return 0")
     assert told({"x.py": ""}, f"seed = 1\n{text}") == told({"x.py": ""}, f"seed = 2\n{text}")

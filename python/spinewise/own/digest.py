@@ -33,7 +33,7 @@ PLAIN = (bool, int, float, complex, str, bytes, type(None))
 NOTED = {
     "__module__", "__qualname__", "__dict__", "__weakref__", "__annotations__", "__annotate__", "__annotate_func__",
     "__annotations_cache__", "__static_attributes__", "__firstlineno__", "__dataclass_fields__",
-    "__dataclass_params__", "__abstractmethods__", "_abc_impl", "__orig_bases__", "__parameters__",
+    "__dataclass_params__", "__abstractmethods__", "_abc_impl", "__orig_bases__", "__parameters__", "__slotnames__",
 }  # fmt: skip
 
 
@@ -138,7 +138,8 @@ class Walk:
             return
         self.value(inner)
         if isinstance(parts, str):
-            self.say("named", str(getattr(value, "__module__", "")), parts)
+            # What is wrapped says all; its module has another name where it is run as a script.
+            self.say("named", parts, str(getattr(value, "__module__", "")) if inner is None else "")
             return
         made, args, *rest = parts
         state, items, pairs = (*rest, None, None, None)[:3]
