@@ -1,0 +1,236 @@
+"""Schemes written in Python that go wrong: mistakes are refused in words, where they are made."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import pytest
+
+import spinewise as sw
+
+SMALL: dict[str, Any] = {
+    "topology": {"leaves": 2, "spines": 2, "hosts_per_leaf": 2},
+    "traffic": [{"kind": "permutation", "size_bytes": 100_000}],
+    "run": {"until_us": 100_000},
+}
+
+
+class Faulty(sw.SwitchScheme):
+    """Fails at a packet of flow 1."""
+
+    def pick(self, cx: Any, flow: Any, packet: Any, header: Any) -> int:
+        if packet.flow >> 1 == 1:
+            raise ZeroDivisionError("mine")
+        return 0
+
+
+def test_an_exception_ends_the_run_and_says_where() -> None:
+    with pytest.raises(sw.SchemeError) as failed:
+        sw.run(SMALL, scheme=Faulty)
+    error = failed.value
+    assert isinstance(error.__cause__, ZeroDivisionError)
+    assert error.__cause__.__traceback__ is not None
+    assert (error.hook, error.flow) == ("Faulty.pick", 1)
+    assert f"at {error.now_ps / 1e6:g}"[:6] in str(error)
+    assert "flow 1, a packet from host" in str(error)
+    with pytest.raises(sw.SchemeError):
+        sw.compare(SMALL, ["ecmp", Faulty], seeds=2)
+    # And the next run is none the worse.
+    sw.run(SMALL, scheme=Timed)
+
+
+class Stateful(sw.SwitchScheme):
+    def pick(self, cx: Any, flow: Any, packet: Any, header: Any) -> int:
+        self.count = 1
+        return 0
+
+
+class Astray(sw.SwitchScheme):
+    def pick(self, cx: Any, flow: Any, packet: Any, header: Any) -> int:
+        return 2
+
+
+class Beyond(sw.HostScheme):
+    tag: ClassVar[int | None] = 2
+
+    def pick(self, cx: Any, flow: Any, packet: Any, header: Any) -> int | None:
+        return self.tag
+
+
+class Greedy(sw.HostScheme):
+    def pick(self, cx: Any, flow: Any, packet: Any, header: Any) -> None:
+        for _ in range(9):
+            cx.out.mask_ecn()
+
+
+class Armed(sw.SwitchScheme):
+    def pick(self, cx: Any, flow: Any, packet: Any, header: Any) -> int:
+        cx.out.arm(sw.Key.node(), cx.now + 1)
+        return 0
+
+
+class Untimed(sw.SwitchScheme):
+    def layout(self, shape: Any) -> sw.Layout:
+        return sw.Layout(actions=9)
+
+    def pick(self, cx: Any, flow: Any, packet: Any, header: Any) -> int:
+        return 0
+
+    def tick(self, cx: Any) -> None:
+        return None
+
+
+class Rowless(sw.SwitchScheme):
+    class Flow:
+        def __init__(self) -> None:
+            raise LookupError("no such row")
+
+    def pick(self, cx: Any, flow: Any, packet: Any, header: Any) -> int:
+        return 0
+
+
+class Unpaid(sw.SwitchScheme):
+    def pick(self, cx: Any, flow: Any, packet: Any, header: Any) -> int:
+        assert header.data == b""
+        header.data = b"abcd"
+        return 0
+
+
+class Unbuilt(sw.HostScheme):
+    def __init__(self) -> None:
+        raise OSError("no such table")
+
+    def pick(self, cx: Any, flow: Any, packet: Any, header: Any) -> None:
+        return None
+
+
+class Mislaid(sw.HostScheme):
+    def layout(self, shape: Any) -> Any:
+        return sw.Layout(peers="racks")  # type: ignore[arg-type]
+
+    def pick(self, cx: Any, flow: Any, packet: Any, header: Any) -> None:
+        return None
+
+
+@pytest.mark.parametrize(
+    ("scheme", "hook", "says"),
+    [
+        (Stateful, "pick", "keep state in rows"),
+        (Astray, "pick", "pick returned 2: allowed is a place in cx.view.candidates, from 0 to 1"),
+        (Beyond, "pick", "pick returned 2: allowed is the number of a path, from 0 to 1"),
+        (Greedy, "pick", "Layout(actions=…)"),
+        (Armed, "pick", "give the class a method timer"),
+        (Untimed, "layout", "no layout has a period for the method tick"),
+        (Rowless, "Flow", "no such row"),
+        (Unpaid, "pick", "give the class the attribute header = True"),
+        (Unbuilt, "__init__", "no such table"),
+        (Mislaid, "layout", 'allowed is None, "hosts" or "leaves"'),
+    ],
+)
+def test_mistakes_are_told_where_they_are_made(scheme: Any, hook: str, says: str) -> None:
+    with pytest.raises(sw.SchemeError) as failed:
+        sw.run(SMALL, scheme=scheme)
+    assert failed.value.hook == f"{scheme.__name__}.{hook}"
+    assert says in str(failed.value)
+
+
+class Timed(Untimed):
+    """Ticks at one tier only, or not at all where its parameter says so."""
+
+    period_us = sw.number(10, 0, 100, "Period, microseconds; 0: never.")
+
+    def layout(self, shape: Any) -> sw.Layout:
+        return sw.Layout(tick=sw.us(self.period_us)) if shape.tier == "leaf" else sw.Layout()
+
+
+def test_a_period_may_be_of_some_seats_or_none_on_purpose() -> None:
+    for period in (10, 0):
+        sw.run(SMALL | {"scheme": {"name": "Timed", "params": {"period_us": period}}}, scheme=Timed)
+
+
+def test_a_slip_in_the_name_of_a_hook_is_told() -> None:
+    with pytest.raises(sw.SpecError, match='did you mean "feedback"'):
+        sw.run(SMALL, scheme=picker(feedbak=lambda *_: None))
+
+    def nothing(*_: object) -> None:
+        return None
+
+    harmless: list[dict[str, object]] = [
+        {"_ticks": nothing},
+        {"picks_way": nothing},
+        {"feedback": nothing, "feedbacks": nothing},
+        {"links": 3, "tick": None},
+    ]
+    for attributes in harmless:
+        sw.run(SMALL, scheme=picker(**attributes))
+
+
+def test_tags_that_are_hashed_may_be_any(monkeypatch: pytest.MonkeyPatch) -> None:
+    for tag in (0, 1, None, sw.ANY):
+        monkeypatch.setattr(Beyond, "tag", tag)
+        sw.run(SMALL, scheme=Beyond)
+    for tag in (2, 65_534):
+        monkeypatch.setattr(Beyond, "tag", tag)
+        for path_tag in ("outer", "inner"):
+            sw.run(SMALL | {"scheme": {"name": "Beyond", "path_tag": path_tag}}, scheme=Beyond)
+    for wrong in (2, -1, "1", 65_536):
+        monkeypatch.setattr(Beyond, "tag", wrong)
+        with pytest.raises(sw.SchemeError, match="the number of a path, from 0 to 1"):
+            sw.run(SMALL, scheme=Beyond)
+
+
+def test_ctrl_c_in_a_hook_is_ctrl_c() -> None:
+    class Stopped(sw.SwitchScheme):
+        def pick(self, cx: Any, flow: Any, packet: Any, header: Any) -> int:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sw.run(SMALL, scheme=Stopped)
+
+
+def picker(**attributes: Any) -> Any:
+    return type("Odd", (sw.HostScheme,), {"pick": lambda *_: None, **attributes})
+
+
+@pytest.mark.parametrize(
+    ("scheme", "key"),
+    [
+        (object, "scheme"),
+        (sw.HostScheme, "HostScheme.pick"),
+        (picker(name="ecmp"), "Odd.name"),
+        (picker(name="two words"), "Odd.name"),
+        (picker(tiers=("leaf",)), "Odd.tiers"),
+        (picker(egress=lambda *_: None), "Odd.egress"),
+        (picker(losses=True), "Odd.losses"),
+        (picker(unit="burst"), "Odd.unit"),
+        (picker(params=sw.number(1, 0, 2)), "Odd.params"),
+        (picker(tick=sw.number(1, 0, 2)), "Odd.tick"),
+        (picker(source=sw.word("a", ("a", "b"))), "Odd.source"),
+        (picker(tick=5), "Odd.tick"),
+        (picker(pick=None), "Odd.pick"),
+        (picker(pick=3), "Odd.pick"),
+        (picker(layout=3), "Odd.layout"),
+        (picker(Flow=3), "Odd.Flow"),
+        (picker(tick=lambda *_: None), "Odd.tick"),
+        (picker(feedbak=lambda *_: None), "Odd.feedbak"),
+        (picker(mesage=lambda *_: None), "Odd.mesage"),
+        (picker(layouts=lambda *_: None), "Odd.layouts"),
+        (picker(name=3), "Odd.name"),
+        (picker(source=3), "Odd.source"),
+        (picker(unit=None), "Odd.unit"),
+        (picker(in_three_tiers=1), "Odd.in_three_tiers"),
+        (picker(told=3), "Odd.told"),
+        (picker(told="the rates"), "Odd.told"),
+        (picker(told=(3,)), "Odd.told"),
+        (picker(tiers="host"), "Odd.tiers"),
+        (picker(header="yes"), "Odd.header"),
+        (picker(losses=1), "Odd.losses"),
+        (picker(series=3), "Odd.series"),
+        (picker(series=("ab",)), "Odd.series"),
+        (picker(series=(("a", 3),)), "Odd.series"),
+    ],
+)
+def test_a_class_that_contradicts_itself_is_refused(scheme: Any, key: str) -> None:
+    with pytest.raises(sw.SpecError) as refused:
+        sw.run(SMALL, scheme=scheme)
+    assert refused.value.key == key
