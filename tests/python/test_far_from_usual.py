@@ -257,3 +257,11 @@ def test_probes_that_take_much_of_slow_links_are_warned_of() -> None:
 
     assert codes(10) == []
     assert codes(0.01) == ["much_own_traffic"]
+
+
+def test_what_a_fabric_makes_of_auto_is_told_where_it_is_refused() -> None:
+    traffic = [{"kind": "flows", "list": [{"src": 0, "dst": 4, "size_bytes": 1000}]}]
+    with pytest.raises(SpecError) as refused:
+        spinewise.resolve({"topology": far_racks(9_000_000_000_000), "traffic": traffic})
+    assert refused.value.key == "transport.min_rto_us"
+    assert '"auto" comes to this in this fabric' in str(refused.value.hint)

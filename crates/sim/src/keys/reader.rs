@@ -132,7 +132,12 @@ impl<'a> Reader<'a> {
     }
 
     fn not_allowed(&self, key: &Key, value: &Value) -> SpecError {
-        let error = SpecError::new(self.path_of(key.name), value, key.kind.allowed());
+        let path = self.path_of(key.name);
+        let error = SpecError::new(path.clone(), value, key.kind.allowed());
+        if let Some(auto) = self.worked_out.iter().find(|auto| auto.key == path) {
+            return error
+                .hint(format!("\"auto\" comes to this in this fabric ({}): look at its rates and delays", auto.how));
+        }
         match (key.kind, value.as_str()) {
             (Kind::Words(words), Some(word)) => error.did_you_mean(word, words.iter().copied()),
             _ => error,
