@@ -176,12 +176,16 @@ page.whiskers = function (one, colour, shift, spot, floor, flat = false) {
 
 page.shades = function (model) {
   if (!model.shaded.length) return [];
+  const xs = model.curves.flatMap((curve) => curve.x);
+  const edge = Math.max(...xs) - 0.05 * (Math.max(...xs) - Math.min(...xs));
+  // At the right edge a name would be cut off.
+  const align = (from) => (from > edge ? { label: { align: 'right' } } : {});
   return [{
     type: 'line', data: [], silent: true, name: '',
     markArea: {
       silent: true, itemStyle: { color: page.css('--warm'), opacity: 0.09 },
       label: { show: model.shaded.length < 4, color: page.css('--soft'), fontSize: 10, position: 'insideTop' },
-      data: model.shaded.map(([from, to, name]) => [{ xAxis: from, name }, { xAxis: to }]),
+      data: model.shaded.map(([from, to, name]) => [{ xAxis: from, name, ...align(from) }, { xAxis: to }]),
     },
   }];
 };
