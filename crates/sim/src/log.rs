@@ -27,7 +27,10 @@ const FEWEST_POINTS: usize = 1024;
 /// Series of the engine itself; a scheme's own come behind them.
 pub const SERIES: &[(&str, &str)] = &[
     ("link_utilisation", "share of the interval the link was sending, per link of metrics.series_links"),
-    ("link_queue_bytes", "bytes queued for the link at the end of the interval, per link of metrics.series_links"),
+    (
+        "link_queue_bytes",
+        "bytes queued for the link at the end of the interval, per link of metrics.series_links that a switch sends on",
+    ),
     ("sent_packets", "data packets sent in the interval, per host"),
     ("received_bytes", "payload bytes received in the interval, each once, per host"),
     ("dupack3_events", "third duplicate acknowledgements in the interval, per host"),
