@@ -265,3 +265,39 @@ def test_what_a_fabric_makes_of_auto_is_told_where_it_is_refused() -> None:
         spinewise.resolve({"topology": far_racks(9_000_000_000_000), "traffic": traffic})
     assert refused.value.key == "transport.min_rto_us"
     assert '"auto" comes to this in this fabric' in str(refused.value.hint)
+
+
+def test_a_slow_link_that_is_crossed_once_makes_a_round_trip_longer_once() -> None:
+    """The longest delay was charged to every link of a path, there and back."""
+
+    def rto_us(**override: object) -> float:
+        fabric = {"leaves": 2, "spines": 2, "hosts_per_leaf": 4, "override": [{"delay_ns": 1_001_000, **override}]}
+        flow = {"src": 0, "dst": 4, "size_bytes": 1000}
+        spec = {"preset": "uet", "topology": fabric, "scheme": {"name": "reps"}}
+        resolved = spinewise.resolve({**spec, "traffic": [{"kind": "flows", "list": [flow]}]})
+        return float(resolved["transport"]["rto_us"])
+
+    plain = rto_us(leaf=0, spine=0, delay_ns=1000)
+    one_way = {"leaf": 0, "spine": 0, "direction": "up"}
+    assert rto_us(**one_way) - plain == pytest.approx(1000)
+    assert rto_us(leaf=0, spine=0) - plain == pytest.approx(2000)
+    assert rto_us(host=3) - plain == pytest.approx(2000)
+    assert rto_us(spine=1) - plain == pytest.approx(4000)
+
+
+def test_a_flow_is_large_by_its_rate_also_where_reports_are_slow() -> None:
+    """A question that is open for several periods counts the bytes of all of them."""
+
+    def elephants(rate_gbps: float) -> float:
+        links = {"leaves": 2, "spines": 2, "hosts_per_leaf": 2, "host_rate_gbps": 10, "fabric_rate_gbps": 10}
+        udp = {"kind": "udp", "src": 0, "dst": 2, "schedule": [{"rate_gbps": rate_gbps}], "end_us": 50_000}
+        params = {"interval_ms": 1, "report_timeout_us": 100_000}
+        spec = {
+            "topology": {**links, "fabric_delay_ns": 1_500_000},
+            "scheme": {"name": "hedera", "params": params},
+            "traffic": [udp],
+        }
+        return float(spinewise.run(spec).series_of("hedera.elephants")[1].max())
+
+    assert elephants(0.5) == 0, "a twentieth of the link"
+    assert elephants(2) == 1

@@ -289,10 +289,10 @@ def test_a_fault_that_stays_is_compared_until_the_run_without_it_tails_off() -> 
     whole = np.full(100, 1000.0)
     broken = np.concatenate([np.full(10, 1000.0), np.full(180, 500.0)])
     told = told_of(broken, whole, [(1e-4, None)])
-    assert "From 100 µs (first fault) to 910 µs (the run without faults tails off)" in told
+    assert "From 100 µs (first fault) to 1.00 ms (the run without faults ends or tails off)" in told
     assert "received 50.0 % fewer bytes" in told
     assert "Back at 95 % of that goodput: not seen after the first fault." in told
-    assert "From 910 µs on the run without faults runs out of flows." in told
+    assert "From 1.00 ms on the run without faults is over, or runs out of flows." in told
     assert "repair" not in told
 
 
@@ -302,7 +302,7 @@ def test_there_is_no_last_repair_where_a_fault_is_never_repaired() -> None:
     assert "last repair" not in told
     assert "1 of 2 faults is never repaired." in told
     late = told_of(same, same, [(1e-4, 2.0)])
-    assert "at once after the first fault; not seen after the last repair. From 910 µs on" in late
+    assert "at once after the first fault; not seen after the last repair. From 1.00 ms on" in late
 
 
 def test_a_fault_after_the_traffic_is_no_comparison() -> None:

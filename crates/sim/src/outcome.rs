@@ -123,10 +123,11 @@ fn own_traffic(sim: &Sim<'_>, stop: Time) -> Option<Warning> {
     let capacity: f64 = uplinks.iter().map(|&rate| rate as f64).sum();
     let bytes = sim.world.log.probes.bytes + sim.world.log.messages.bytes;
     let share = bytes as f64 * 8e12 / stop.0 as f64 / capacity;
-    let name = sim.world.edge.as_ref().unwrap_or(&sim.world.fabric).sheet().name;
+    let under = sim.world.fabric.sheet().name;
+    let name = sim.world.edge.as_ref().map_or(under.into(), |edge| format!("{} over {under}", edge.sheet().name));
     let text = format!(
-        "Probes and messages of {name} took {:.0} % of what the leaves' uplinks carry: its periods are short for links as slow \
-         as these.",
+        "Probes and messages of {name} took {:.0} % of what the leaves' uplinks carry. Most are sent in periods that suit fast \
+         links: see the scheme's parameters.",
         100.0 * share
     );
     (share > MUCH && share.is_finite()).then(|| Warning::of("much_own_traffic", "scheme.params", text))

@@ -71,7 +71,8 @@ def caption(found: Cost, times: Times) -> str:
             "Shaded: a fault lasts. Without faults no byte would have arrived meanwhile: there is nothing to compare."
         )
     cut = found.until_us == found.tails_off_us
-    end = f"{units.duration(found.until_us * 1e-6, 3)} ({'the run without faults tails off' if cut else 'last repair'})"
+    what = "the run without faults ends or tails off" if cut else "last repair"
+    end = f"{units.duration(found.until_us * 1e-6, 3)} ({what})"
     text = (
         f"Shaded: a fault lasts. From {first} (first fault) to {end} the hosts received"
         f" {units.percent(abs(found.lost))} {'more' if found.lost < 0.0 else 'fewer'} bytes than without faults."
@@ -87,7 +88,8 @@ def back_text(found: Cost, times: Times) -> str:
         told.append(after(found.after_repair_us, "last repair"))
     text = f"Back at {100 * SHARE:g} % of that goodput: {'; '.join(told)}."
     if math.inf in (found.recovery_us, found.after_repair_us):
-        text += f" From {units.duration(found.tails_off_us * 1e-6, 3)} on the run without faults runs out of flows."
+        tail = units.duration(found.tails_off_us * 1e-6, 3)
+        text += f" From {tail} on the run without faults is over, or runs out of flows."
     if 0 < open_ < len(times):
         text += f" {open_} of {len(times)} faults {'is' if open_ == 1 else 'are'} never repaired."
     return text

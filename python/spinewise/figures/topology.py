@@ -233,8 +233,9 @@ def told(fabric: Fabric, found: Sequence[Cable], use: Mapping[str, float]) -> st
     parts = [f"{hosts} hosts" + (", as many below each leaf as written" if hosts > MOST_HOSTS else "")]
     slow = [cable for cable in found if cable.slow is not None]
     if slow:
-        names = ", ".join(f"{a}–{b} {units.digits((rate or 0.0) / 1e9, 3)} Gbps" for a, b, rate in
-                          ((*cable.ends, cable.slow) for cable in slow[:MOST_TOLD]))  # fmt: skip
+        names = ", ".join(
+            f"{cable.name} {units.digits((cable.slow or 0.0) / 1e9, 3)} Gbps" for cable in slow[:MOST_TOLD]
+        )
         parts.append(f"slow: {names}{' …' * (len(slow) > MOST_TOLD)}")
     for what, of_kind in (
         ("down", [cable for cable in found if cable.dead]),

@@ -26,6 +26,7 @@ from types import (
     ModuleType,
 )
 
+from spinewise.errors import SpecError
 from spinewise.own import texts
 
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
@@ -39,12 +40,25 @@ NOTED = {
 
 def digest(scheme: type) -> str:
     """SHA-256 (hex) of a class with all that decides what it does, the present values of its attributes included."""
-    return Walk(scheme).whole.hexdigest()
+    return walked(Walk, scheme)
 
 
 def bound(scheme: type) -> str:
     """The same without what lists, tables and other objects hold: a class that keeps notes keeps this."""
-    return Bound(scheme).whole.hexdigest()
+    return walked(Bound, scheme)
+
+
+def walked(walk: type[Walk], scheme: type) -> str:
+    """What a walk comes to.
+
+    Raises:
+        SpecError: something in the class is nested deeper than can be followed.
+    """
+    try:
+        return walk(scheme).whole.hexdigest()
+    except RecursionError:
+        allowed = "attributes, defaults and global values that are nested less deep"
+        raise SpecError("scheme", scheme.__qualname__, allowed, "all of them tell one scheme from another") from None
 
 
 class Walk:

@@ -70,7 +70,7 @@ class Pair:
             return first
         most = int(np.searchsorted(so_far, MOST * so_far[-1] * (1.0 - NEAR)))
         stretch = min(most, max(FEWEST, math.ceil(most / STRETCH)))
-        brought = so_far[stretch : most + 1] - so_far[: most + 1 - stretch]
+        brought = so_far[stretch:] - so_far[: len(so_far) - stretch]
         busy = np.flatnonzero(brought >= SHARE * stretch * so_far[most] / most)
         return first + (stretch + int(busy[-1]) if len(busy) else most)
 

@@ -117,19 +117,21 @@ def goodput_notes(plan: Plan, found: Sequence[Outcome]) -> list[str]:
     if not cut:
         end = f"{plan.last_us / 1000:g} ms (the last repair)"
     elif not repaired:
-        end = f"{tail} (the run without faults tails off)"
+        end = f"{tail} (the run without faults ends or tails off)"
     else:
-        end = f"{plan.last_us / 1000:g} ms (the last repair), or to {tail} if the run without faults tails off before"
+        repair = f"{plan.last_us / 1000:g} ms (the last repair)"
+        end = f"{repair}, or to {tail} if the run without faults ends or tails off before"
     unseen = any(math.isinf(one.recovery_ms) for one in found)
     lines = [
         f"goodput lost: bytes not received from {first} (the first fault) to {end}, of those received meanwhile"
         " without the faults.",
         f"95 % after: from the first fault until goodput is {100 * SHARE:g} % of that without faults for good"
-        + (f"; {UNSEEN}: not before the run without faults tails off ({tail})." if unseen else "."),
+        + (f"; {UNSEEN}: not before the run without faults ends or tails off ({tail})." if unseen else "."),
     ]
     if cut or unseen:
         lines.append(
-            "tails off: it runs out of flows and its goodput falls. What comes later tells nothing of the faults:"
+            "tails off: it runs out of flows and its goodput falls. What comes after that or after its end"
+            " tells nothing of the faults:"
             " runs with them catch up."
         )
     return lines

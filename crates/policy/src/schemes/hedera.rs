@@ -41,7 +41,7 @@ pub mod controller;
 use crate::config::Allowed;
 use crate::{
     AtSwitch, Aware, Compared, Cx, FlowKey, Hooks, Key, Kind, Layout, Listed, Message, Needs, Out, Packet, Peers,
-    Policy, Port, Quantity, Rule, Sees, Series, Shape, Sheet, Sight, Span, SwitchView, Tier, To, Way,
+    Policy, Port, Quantity, Rule, Sees, Series, Shape, Sheet, Sight, Span, SwitchView, Tier, Time, To, Way,
     sees::{quantity, series},
 };
 use controller::{Elephant, NOWHERE, Told, estimate, first_fit, forget, note};
@@ -112,6 +112,21 @@ pub struct Node {
     is_open: bool,
     /// Bytes of an interval that make a flow large; 0 until they are worked out.
     least: u64,
+    /// When the last question came.
+    asked_at: Time,
+}
+
+impl Node {
+    /// Bytes since the last question that make a flow large by `now`, where so many of an interval do: in proportion, if the
+    /// question before took long to be answered, so that none came for an interval and a half.
+    fn least_by(&self, least: u64, interval: Span, now: Time) -> u64 {
+        let passed = now.since(self.asked_at).0;
+        if passed / 3 <= interval.0 / 2 {
+            least
+        } else {
+            (u128::from(least) * u128::from(passed) / u128::from(interval.0)) as u64
+        }
+    }
 }
 
 /// Elephants placed by a controller.
@@ -268,11 +283,11 @@ impl Policy for Hedera {
         for leaf in (0..leaves).filter(|&leaf| leaf != self.controller) {
             cx.out.send(To::Leaf(leaf), POLL, None, Way::ANY, &question, self.header + question.len() as u32);
         }
-        let round = cx.node.round;
+        let (round, least) = (cx.node.round, self.asked(cx));
         for host in 0..cx.peers.len() {
             let (_, slots) = cx.peers.at(host);
             for n in 0..slots.len() {
-                if let Some((key, dst)) = self.look(&cx.view, &mut slots[n].seen) {
+                if let Some((key, dst)) = Self::look(least, &mut slots[n].seen) {
                     note(slots, Elephant::heard(key, host as u32, dst, round));
                 }
             }
@@ -334,7 +349,7 @@ impl Hedera {
         if cx.node.least == 0 {
             cx.node.least = self.least(&cx.view);
         }
-        if flow.bytes >= cx.node.least
+        if flow.bytes >= cx.node.least_by(cx.node.least, self.interval, cx.now)
             && let Some(free) = slots.iter().position(|slot| !slot.seen.taken)
         {
             slots[free].seen = Seen { taken: true, key: packet.flow, dst: packet.dst, bytes: flow.bytes, port: 0 };
@@ -343,12 +358,19 @@ impl Hedera {
         None
     }
 
+    /// A question has come. Returns the bytes that make a flow large since the one before.
+    fn asked(&self, cx: &mut Cx<'_, Self>) -> u64 {
+        let least = cx.node.least_by(self.least(&cx.view), self.interval, cx.now);
+        cx.node.asked_at = cx.now;
+        least
+    }
+
     /// The flow of a slot and its destination, if it was large in the interval that ends now; if not, the slot is free.
-    fn look(&self, view: &SwitchView<'_>, seen: &mut Seen) -> Option<(FlowKey, u32)> {
+    fn look(least: u64, seen: &mut Seen) -> Option<(FlowKey, u32)> {
         if !seen.taken {
             return None;
         }
-        if seen.bytes < self.least(view) {
+        if seen.bytes < least {
             *seen = Seen::default();
             return None;
         }
@@ -359,11 +381,12 @@ impl Hedera {
     /// A leaf is asked.
     fn answer(&self, cx: &mut Cx<'_, Self>, round: u32) {
         cx.node.round = round;
+        let least = self.asked(cx);
         let mut report = Cut::new(round);
         for host in 0..cx.peers.len() {
             let (_, slots) = cx.peers.at(host);
             for slot in slots {
-                if let Some((key, dst)) = self.look(&cx.view, &mut slot.seen) {
+                if let Some((key, dst)) = Self::look(least, &mut slot.seen) {
                     if report.is_full() {
                         self.send(&mut cx.out, self.controller, REPORT, &mut report);
                     }

@@ -8,11 +8,18 @@ use crate::topology::LinkSpec;
 use crate::transport::congestion::{delivery, nscc};
 use crate::transport::{TransportSpec, UetConfig};
 use crate::trimming::Cut;
+use crate::workload::FlowSpec;
+use std::collections::BTreeSet;
 
 /// What there is to say of a run's links.
 pub(super) fn warnings(spec: &Spec, net: &Net, flows: &Flows) -> Vec<Warning> {
     let TransportSpec::Uet(config) = &spec.transport else { return Vec::new() };
-    small_window(config, net, flows).into_iter().chain(full_of_headers(spec, net)).collect()
+    small_window(config, net, flows).into_iter().chain(full_of_headers(spec, net, flows)).collect()
+}
+
+/// Flows of the transport.
+fn reliable(flows: &Flows) -> impl Iterator<Item = &FlowSpec> {
+    flows.specs.numbered().filter(|&(flow, _)| flows.is_tcp(flow)).map(|(_, spec)| spec)
 }
 
 /// A sender whose window has no room for a packet.
@@ -21,10 +28,11 @@ fn small_window(config: &UetConfig, net: &Net, flows: &Flows) -> Option<Warning>
         return None;
     }
     let packet = net.frame.mtu();
-    let sends = |host: HostId| flows.specs.numbered().any(|(flow, spec)| spec.sender() == host && flows.is_tcp(flow));
+    let senders: BTreeSet<HostId> = reliable(flows).map(FlowSpec::sender).collect();
     let window_of = |rate| nscc::window_of(nscc::bdp(net.base_rtt, rate));
     let rate_of = |host| net.topology.links[net.topology.host_link(host)].rate;
-    let slow = net.topology.host_ids().find(|&host| window_of(rate_of(host)) < i64::from(packet) && sends(host));
+    let slow =
+        net.topology.host_ids().find(|&host| window_of(rate_of(host)) < i64::from(packet) && senders.contains(&host));
     slow.map(|host| {
         let rate = rate_of(host);
         let text = format!(
@@ -40,19 +48,32 @@ fn small_window(config: &UetConfig, net: &Net, flows: &Flows) -> Option<Warning>
 }
 
 /// A link that the headers of trimmed packets can fill: they go before data.
-fn full_of_headers(spec: &Spec, net: &Net) -> Option<Warning> {
+fn full_of_headers(spec: &Spec, net: &Net, flows: &Flows) -> Option<Warning> {
     let SwitchSpec::Trimming(trimming) = &spec.switch else { return None };
     let Cut::To(header) = trimming.cut else { return None };
-    let packet = net.frame.mtu();
+    let (topology, packet) = (&net.topology, net.frame.mtu());
+    let receivers: BTreeSet<HostId> = reliable(flows).map(FlowSpec::receiver).collect();
+    let leaf = |host| topology.leaf(host);
+    let crosses = reliable(flows).any(|flow| leaf(flow.sender()) != leaf(flow.receiver()));
+    // What goes up has come from below.
+    let height = |node| topology.as_switch(node).map_or(0, |switch| 1 + topology.tier(switch) as u32);
     let brings = |link: &LinkSpec| {
-        let into = &net.topology.links[net.topology.in_links(link.from.0)];
-        into.iter().filter(|from| from.up && from.from.0 != link.to.0).map(|from| from.rate).max().unwrap_or(0)
+        let into = topology.links[topology.in_links(link.from.0)].iter();
+        let goes_up = height(link.to.0) > height(link.from.0);
+        let into = into.filter(|from| from.up && from.from.0 != link.to.0);
+        into.filter(|from| !goes_up || height(from.from.0) < height(link.from.0))
+            .map(|from| from.rate)
+            .max()
+            .unwrap_or(0)
+    };
+    let is_used = |link: &LinkSpec| match topology.as_switch(link.to.0) {
+        None => receivers.contains(&HostId::new(link.to.0.number())),
+        Some(_) => crosses,
     };
     let is_filled = |link: &LinkSpec| {
         let headers = u128::from(brings(link)) * u128::from(header);
-        link.up
-            && net.topology.as_switch(link.from.0).is_some()
-            && headers >= u128::from(link.rate) * u128::from(packet)
+        let full = headers >= u128::from(link.rate) * u128::from(packet);
+        link.up && full && topology.as_switch(link.from.0).is_some() && is_used(link)
     };
     let (number, link) = net.topology.links.numbered().find(|(_, link)| is_filled(link))?;
     let text = format!(

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use spinewise_policy::{Span, Tier, Time};
 
-use super::fault::{Effect, Fault};
+use super::fault::{Effect, Fault, Way};
 use super::scheme::{HashKind, shape};
 use super::switch::Limit;
 use super::traffic::{Traffic, TrafficEntry};
@@ -211,11 +211,13 @@ fn about_timeout(spec: &Spec, found: &mut Vec<Warning>) {
         TransportSpec::Tcp(_) => return,
     };
     let Ok(fabric) = Fabric::of(&spec.topology) else { return };
-    let added = spec.faults.iter().flat_map(|faults| &faults.faults).map(|fault| match fault.effect {
-        Effect::Delay(added) => added,
-        _ => Span::ZERO,
+    let faults = spec.faults.iter().flat_map(|faults| &faults.faults).filter(|fault| fault.from < spec.run.until);
+    let added = faults.map(|fault| match fault.effect {
+        Effect::Delay(added) if fault.way == Way::Both => added.0.saturating_mul(2),
+        Effect::Delay(added) => added.0,
+        _ => 0,
     });
-    let rtt = Span(fabric.longest_rtt(spec.transport.frame()).0.saturating_add(2 * added.max().unwrap_or_default().0));
+    let rtt = Span(fabric.longest_rtt(spec.transport.frame()).0.saturating_add(added.max().unwrap_or(0)));
     if timeout <= rtt {
         let text = format!(
             "The timeout of {} expires before an answer can come: a round trip takes up to {} where nothing waits. Senders send what \

@@ -12,8 +12,8 @@ use crate::transport::Frame;
 #[derive(Clone, Debug)]
 pub(crate) struct Fabric {
     path: Vec<(u64, Span)>,
-    /// The longest delays that overrides give links of hosts, and links inside.
-    overridden: [Span; 2],
+    /// By how much an override makes the round trip by its links longer, at most.
+    detour: Span,
     clock: Clock,
 }
 
@@ -28,7 +28,7 @@ impl Fabric {
             Wiring::FatTree(fabric) => fabric.nominal_path(),
             Wiring::Links(_) => Topology::new(spec)?.nominal_path,
         };
-        Ok(Fabric { path, overridden: spec.overridden_delays(), clock: spec.clock() })
+        Ok(Fabric { detour: spec.detour(&path), path, clock: spec.clock() })
     }
 
     /// Bits per second of the hosts' links.
@@ -51,16 +51,9 @@ impl Fabric {
         Span(self.one_way(frame.mtu()) + self.one_way(frame.ack_bytes))
     }
 
-    /// The same over the longest delays that overrides give links.
+    /// The same by the links of the override that makes it longest.
     pub(crate) fn longest_rtt(&self, frame: Frame) -> Span {
-        let [host, inside] = self.overridden;
-        let ends = [0, self.path.len() - 1];
-        let longer = |(n, &(_, delay)): (usize, &(u64, Span))| {
-            let most = if ends.contains(&n) { host } else { inside };
-            most.0.saturating_sub(delay.0)
-        };
-        let more: u64 = self.path.iter().enumerate().map(longer).sum();
-        Span(self.base_rtt(frame).0.saturating_add(more.saturating_mul(2)))
+        Span(self.base_rtt(frame).0.saturating_add(self.detour.0))
     }
 
     /// Bandwidth-delay product for IRN as the public ns-3 code of ConWeave works it out: twice the propagation and once

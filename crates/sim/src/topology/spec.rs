@@ -169,21 +169,36 @@ impl TopologySpec {
         }
     }
 
-    /// The longest delays that overrides give links of hosts, and links inside; zero where they give none.
-    pub(crate) fn overridden_delays(&self) -> [Span; 2] {
-        let longest = |changes: &mut dyn Iterator<Item = (Option<u32>, &Change)>| {
-            let mut found = [Span::ZERO; 2];
-            for (host, change) in changes.filter(|(_, change)| change.up != Some(false)) {
-                let slot = &mut found[usize::from(host.is_none())];
-                *slot = (*slot).max(change.delay.unwrap_or_default());
-            }
-            found
+    /// By how much an override makes the round trip by its links longer than over the nominal `path`, at most.
+    pub(crate) fn detour(&self, path: &[(u64, Span)]) -> Span {
+        let nominal = |n: usize| path.get(n).map_or(Span::ZERO, |link| link.1);
+        // A packet crosses a single link once; a switch's by one link and another.
+        let longer = |nominal: Span, change: &Change, is_one: bool| {
+            let links = if is_one { 1 } else { 2 };
+            let ways = if change.direction == Direction::Both { 2 } else { 1 };
+            let works = change.up != Some(false);
+            let more = change.delay.filter(|_| works).map_or(0, |delay| delay.0.saturating_sub(nominal.0));
+            Span(more.saturating_mul(links * ways))
         };
-        match &self.wiring {
-            Wiring::LeafSpine(fabric) => longest(&mut fabric.overrides.iter().map(|one| (one.host, &one.change))),
-            Wiring::FatTree(fabric) => longest(&mut fabric.overrides.iter().map(|one| (one.host, &one.change))),
-            Wiring::Links(_) => [Span::ZERO; 2],
-        }
+        let most = match &self.wiring {
+            Wiring::LeafSpine(fabric) => {
+                let of = |one: &LinkOverride| match one.host {
+                    Some(_) => longer(nominal(0), &one.change, true),
+                    None => longer(nominal(1), &one.change, one.leaf.is_some()),
+                };
+                fabric.overrides.iter().map(of).max()
+            }
+            Wiring::FatTree(fabric) => {
+                let of = |one: &FatTreeOverride| match (one.host, one.core) {
+                    (Some(_), _) => longer(nominal(0), &one.change, true),
+                    (None, Some(_)) => longer(nominal(2), &one.change, one.aggregation.is_some()),
+                    (None, None) => longer(nominal(1), &one.change, one.leaf.is_some()),
+                };
+                fabric.overrides.iter().map(of).max()
+            }
+            Wiring::Links(_) => None,
+        };
+        most.unwrap_or_default()
     }
 
     /// How long transmissions take.
