@@ -15,6 +15,7 @@ import pytest
 
 import spinewise as sw
 from samples import TINY_TOML
+from spinewise import core
 from spinewise.advice import files as advice_files
 from spinewise.advice.answer import CaseAnswer
 from spinewise.advice.stress import Regret
@@ -145,6 +146,15 @@ def test_an_unfinished_study_says_how_far_it_is(study: Path, tmp_path: Path) -> 
     assert "4 of 8" in found.text
     assert "not made yet 4" in found.text
     assert any(row[:3] == ["ecmp", "0.4", "0 of 2"] for row in found.rows)
+
+
+def test_runs_of_another_engine_are_told_of(study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page of a study said "0 of 8" after a rebuild, and not where its runs had gone."""
+    sw.sweep(study, store=tmp_path / "store", jobs=1)
+    monkeypatch.setattr(core, "engine_digest", lambda: "another")
+    found = page(str(study), "--store", str(tmp_path / "store"), out=tmp_path / "page.html")
+    assert "0 of 8" in found.text
+    assert "the store has 8 runs of these points by another version of the engine" in found.text
 
 
 def test_a_study_shows_what_its_ranking_leaves_out(study: Path, tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ from spinewise.studies.metrics import Metric
 from spinewise.studies.report import interval, marked_axis, shown, unfinished_columns, warnings
 from spinewise.studies.study import Study
 from spinewise.sweeps.store import Ledger, reading
-from spinewise.sweeps.task import Plain
+from spinewise.sweeps.task import Plain, cell_hash
 
 SCHEME = "scheme"
 """The axis of schemes."""
@@ -72,7 +72,9 @@ def read_study(place: str, store: str, own: Sequence[type[Scheme]] = ()) -> Cond
     """
     study = Study.of(file.read(place, own=own))
     with reading(store) as ledger:
-        return Conducted(study, [repeats(study, cell, ledger) for cell in range(len(study.cells))], 0)
+        found = [repeats(study, cell, ledger) for cell in range(len(study.cells))]
+        others = ledger.of_other_engines({cell_hash(cell.spec) for cell in study.cells})
+        return Conducted(study, found, made=0, of_other_engines=others)
 
 
 def repeats(study: Study, cell: int, ledger: Ledger) -> list[Repeat]:
@@ -134,7 +136,11 @@ def progress(done: Conducted) -> list[Item]:
     whole = "every run is there" if ended == len(runs) else "the same `spinewise sweep` goes on with them"
     cards = [Answer("runs", f"{ended:,} of {len(runs):,}", (whole,), "head" if ended == len(runs) else "unsure")]
     if done.left:
-        cards.append(Answer("not made yet", f"{done.left:,}", ("their points are missing or have fewer seeds",), "bad"))
+        why = ["their points are missing or have fewer seeds"]
+        if done.of_other_engines:
+            others = units.counted(done.of_other_engines, "run")
+            why.append(f"the store has {others} of these points by another version of the engine, which do not count")
+        cards.append(Answer("not made yet", f"{done.left:,}", tuple(why), "bad"))
     failed = done.failed
     if failed:
         cards.append(Answer("failed", f"{len(failed):,}", ("made again with --retry-failed",), "bad"))

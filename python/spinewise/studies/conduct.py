@@ -61,11 +61,13 @@ class Conducted:
         study: what was run.
         repeats: of each cell, in the order of the cells.
         made: how many runs were made now; the others were stored.
+        of_other_engines: runs of its points that a store has by other versions of the engine; none of `repeats`.
     """
 
     study: Study
     repeats: list[list[Repeat]]
     made: int
+    of_other_engines: int = 0
 
     def __repr__(self) -> str:
         runs = sum(len(ones) for ones in self.repeats)

@@ -134,6 +134,14 @@ class Ledger:
             )
             return {cell: float(mean) for cell, mean in rows if mean is not None}
 
+    def of_other_engines(self, cells: Iterable[str]) -> int:
+        """How many runs of these cells other versions of the engine have made."""
+        wanted = "SELECT count(*) FROM runs WHERE cell = ? AND status = ? AND engine <> ?"
+        digest = core.engine_digest()
+        with in_words(self.folder):
+            rows = (self.connection.execute(wanted, (cell, DONE, digest)).fetchone() for cell in cells)
+            return sum(int(row[0]) for row in rows)
+
     def ended(self, key: str) -> float:
         """When a run ended, in seconds since 1970.
 
