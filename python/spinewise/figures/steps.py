@@ -94,7 +94,7 @@ def orange(rounds: Sequence[Round]) -> str:
 
 
 def draw(axes: Axes, bars: Sequence[Bar], title: str, width: float) -> int:
-    """The steps of one group below each other, in so many inches; how many of those marked have no room for a label."""
+    """Draw the steps of one group below each other, `width` inches wide; returns how many labels found no room."""
     known = [x for _, step in bars for x in (step.start_s, step.end_s) if math.isfinite(x)]
     unit, size = units.time_unit([max(known)])
     stops = np.array([step.end_s if math.isfinite(step.end_s) else max(known) for _, step in bars])

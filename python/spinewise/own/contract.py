@@ -34,7 +34,7 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 # What was made of a class, by the class itself and what it was then.
 _MADE: dict[tuple[OwnClass, str], OwnScheme] = {}
-# What specs may ask for of a class, and what it was then but for what fills up as it runs.
+# By class: the schemes that specs may ask for, each with the digest of the class at that time (`digest.bound`).
 _GIVEN: dict[OwnClass, dict[tuple[str, str], str]] = {}
 
 

@@ -178,7 +178,7 @@ class Walk:
         self.say("set", *sorted(found))
 
     def portable(self, text: str) -> str:
-        """A text; a path that was worked out from where the scheme lies is told from there."""
+        """A text as it is the same on all machines: an absolute path near the scheme is written from its folder."""
         if not self.folder or not os.path.isabs(text) or text in self.first:
             return text
         path, here = os.path.realpath(text), self.folder
