@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import pytest
 
@@ -13,18 +12,18 @@ from spinewise.errors import SpecError
 UPLINKS = "leaf0->spine"
 
 
-def sent(spec: Mapping[str, Any], links: str = UPLINKS) -> list[int]:
+def sent(spec: Mapping[str, object], links: str = UPLINKS) -> list[int]:
     """Packets that each of these links has carried."""
     return [one["packets"] for one in spinewise.run(spec).report["links"] if one["name"].startswith(links)]
 
 
-def udp(src: int, dst: int, gbps: float, end_us: float, **more: Any) -> dict[str, Any]:
+def udp(src: int, dst: int, gbps: float, end_us: float, **more: object) -> dict[str, object]:
     """A source of constant rate."""
     rate = [{"rate_gbps": gbps}]
     return {"kind": "udp", "src": src, "dst": dst, "packet_bytes": 1000, "schedule": rate, "end_us": end_us, **more}
 
 
-def down(until_us: float, at_us: float = 0.001, **where: Any) -> dict[str, Any]:
+def down(until_us: float, at_us: float = 0.001, **where: object) -> dict[str, object]:
     """What is down for a while."""
     return {"kind": "down", "at_us": at_us, "until_us": until_us, **where}
 
@@ -156,7 +155,7 @@ def test_swift_below_the_round_trip_of_the_empty_fabric_is_warned_of() -> None:
 
 
 def test_a_fixed_timeout_below_the_round_trip_of_the_empty_fabric_is_warned_of() -> None:
-    def told(delay_ns: int, more: dict[str, Any]) -> tuple[list[str], int]:
+    def told(delay_ns: int, more: Mapping[str, object]) -> tuple[list[str], int]:
         links = {"host_rate_gbps": 100, "fabric_rate_gbps": 100, "host_delay_ns": delay_ns, "fabric_delay_ns": delay_ns}
         topology = {"leaves": 2, "spines": 2, "hosts_per_leaf": 2, **links}
         traffic = [{"kind": "flows", "list": [{"src": 0, "dst": 3, "size_bytes": 100_000}]}]

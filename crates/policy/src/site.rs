@@ -226,6 +226,14 @@ pub struct SwitchView<'a> {
     pub free_queues: &'a [u16],
 }
 
+impl SwitchView<'_> {
+    /// The place of a port among the candidates; none if it does not lead where the packet goes, or not any more.
+    #[inline]
+    pub fn way_of(&self, port: u16) -> Option<usize> {
+        self.candidates.iter().position(|&candidate| candidate == port)
+    }
+}
+
 impl<'a> Deref for SwitchView<'a> {
     type Target = dyn Ports + 'a;
 

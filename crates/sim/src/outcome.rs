@@ -123,6 +123,9 @@ fn own_traffic(sim: &Sim<'_>, stop: Time) -> Option<Warning> {
     let capacity: f64 = uplinks.iter().map(|&rate| rate as f64).sum();
     let bytes = sim.world.log.probes.bytes + sim.world.log.messages.bytes;
     let share = bytes as f64 * 8e12 / stop.0 as f64 / capacity;
+    if !(share > MUCH && share.is_finite()) {
+        return None;
+    }
     let under = sim.world.fabric.sheet().name;
     let name = sim.world.edge.as_ref().map_or(under.into(), |edge| format!("{} over {under}", edge.sheet().name));
     let text = format!(
@@ -130,7 +133,7 @@ fn own_traffic(sim: &Sim<'_>, stop: Time) -> Option<Warning> {
          links: see the scheme's parameters.",
         100.0 * share
     );
-    (share > MUCH && share.is_finite()).then(|| Warning::of("much_own_traffic", "scheme.params", text))
+    Some(Warning::of("much_own_traffic", "scheme.params", text))
 }
 
 /// Says at which ports there were more packets than were to be kept.

@@ -76,7 +76,7 @@ def cases(spec: Spec, resolved: Spec) -> list[Case]:
         spec: as it was given.
         resolved: the same with every default.
     """
-    senders = incast_senders(resolved)
+    senders = incast_senders(hosts_of(resolved))
     return [case(name, words.format(senders=senders), change, spec, resolved) for name, words, change in CHANGES] + [
         Case("another hash", "flows placed by another hash", deepcopy(spec), (("scheme.hash_salt", SALT),))
     ]
@@ -194,19 +194,20 @@ def with_incast(spec: Spec, resolved: Spec) -> Spec:
     """An incast at the last host beside all else."""
     if any(one["kind"] == "incast" for one in resolved["traffic"]):
         raise Inapplicable("an incast is part of the traffic already")
-    senders = incast_senders(resolved)
+    hosts = hosts_of(resolved)
+    senders = incast_senders(hosts)
     if senders < 2:
         raise Inapplicable("an incast takes three hosts")
     spec["traffic"].append(
-        {"kind": "incast", "name": "added incast", "receiver": hosts_of(resolved) - 1, "senders": senders,
+        {"kind": "incast", "name": "added incast", "receiver": hosts - 1, "senders": senders,
          "size_bytes": INCAST_BYTES, "repeat": 4, "period_us": 500}
     )  # fmt: skip
     return spec
 
 
-def incast_senders(resolved: Spec) -> int:
-    """How many hosts send in the incast that is added: all but its receiver, where there are few."""
-    return min(INCAST_SENDERS, hosts_of(resolved) - 1)
+def incast_senders(hosts: int) -> int:
+    """How many of these hosts send in the incast that is added: all but its receiver, where there are few."""
+    return min(INCAST_SENDERS, hosts - 1)
 
 
 def hosts_of(resolved: Spec) -> int:

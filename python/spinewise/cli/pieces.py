@@ -95,13 +95,9 @@ def add_budget(parser: argparse.ArgumentParser) -> None:
 
 
 def add_scheme_file(parser: argparse.ArgumentParser, where: str) -> None:
-    """Schemes written in Python."""
-    parser.add_argument(
-        "--scheme-file",
-        action="append",
-        default=[],
-        metavar="FILE.py:CLASS",
-        help=f"a scheme written in Python that {where} may name, else the last of them; may be repeated",
+    """Schemes written in Python, to be run."""
+    add_scheme_files(
+        parser, f"a scheme written in Python that {where} may name, else the last of them; may be repeated"
     )
 
 
@@ -112,13 +108,13 @@ def add_own_scheme(parser: argparse.ArgumentParser) -> None:
 
 def add_code(parser: argparse.ArgumentParser) -> None:
     """Schemes written in Python that results ran."""
-    parser.add_argument(
-        "--scheme-file",
-        action="append",
-        default=[],
-        metavar="FILE.py:CLASS",
-        help="the code of a scheme written in Python that was run, should it be run again; may be repeated",
-    )
+    code = "the code of a scheme written in Python that was run, should it be run again; may be repeated"
+    add_scheme_files(parser, code)
+
+
+def add_scheme_files(parser: argparse.ArgumentParser, about: str) -> None:
+    """Schemes written in Python, as many as are given."""
+    parser.add_argument("--scheme-file", action="append", default=[], metavar="FILE.py:CLASS", help=about)
 
 
 def add_store(parser: argparse.ArgumentParser, default: str | None = None) -> None:

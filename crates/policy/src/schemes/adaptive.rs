@@ -153,7 +153,7 @@ impl Policy for Adaptive {
         if self.unit == Unit::Packet || !matches!(packet.kind, Kind::Data | Kind::Ack) {
             return Way(self.best(cx) as u16);
         }
-        let kept = if flowlet.seen { candidates.iter().position(|&port| port == flowlet.to) } else { None };
+        let kept = if flowlet.seen { cx.view.way_of(flowlet.to) } else { None };
         let way = match kept {
             Some(way) if flowlet.goes_on(cx.now, self.gap) => way,
             Some(way) => self.moves(cx, way),

@@ -251,11 +251,7 @@ impl Policy for Ars {
         if !cx.node.admits(&mut entry.stretch, self.stretch(cx.now), self.max_flows) {
             return Way(packet.spread(cx.view.salt, candidates.len() as u32) as u16);
         }
-        let kept = if self.goes_on(entry, cx.now) {
-            candidates.iter().position(|&port| port == entry.flowlet.to)
-        } else {
-            None
-        };
+        let kept = if self.goes_on(entry, cx.now) { cx.view.way_of(entry.flowlet.to) } else { None };
         let way = kept.unwrap_or_else(|| self.best(cx));
         entry.flowlet = Flowlet::now(cx.now, candidates[way]);
         Way(way as u16)

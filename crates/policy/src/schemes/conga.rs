@@ -408,7 +408,7 @@ impl Conga {
             return self.decide(cx, None);
         }
         // The port may have left the group since.
-        let old = cx.view.candidates.iter().position(|&port| port == flowlet.to);
+        let old = cx.view.way_of(flowlet.to);
         match old {
             Some(way) if flowlet.goes_on(cx.now, self.gap) => way,
             _ => self.decide(cx, old),

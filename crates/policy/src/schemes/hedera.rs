@@ -117,8 +117,8 @@ pub struct Node {
 }
 
 impl Node {
-    /// Bytes since the last question that make a flow large by `now`, where so many of an interval do: in proportion, if the
-    /// question before took long to be answered, so that none came for an interval and a half.
+    /// How many bytes since the last question make a flow large by `now`. `least` is for one interval; it grows in proportion
+    /// where no question came for an interval and a half, as the one before took long to be answered.
     fn least_by(&self, least: u64, interval: Span, now: Time) -> u64 {
         let passed = now.since(self.asked_at).0;
         if passed / 3 <= interval.0 / 2 {
@@ -268,7 +268,7 @@ impl Policy for Hedera {
     #[inline]
     fn pick(&self, cx: &mut Cx<'_, Self>, flow: &mut Flow, packet: &Packet, _: &mut ()) -> Way {
         let port = if is_first(cx, packet) { self.count(cx, flow, packet) } else { None };
-        let way = port.and_then(|port| cx.view.candidates.iter().position(|&candidate| candidate == port));
+        let way = port.and_then(|port| cx.view.way_of(port));
         Way(way.map_or_else(|| packet.spread(cx.view.salt, cx.view.candidates.len() as u32) as u16, |way| way as u16))
     }
 

@@ -228,13 +228,12 @@ impl Policy for Hula {
     #[inline]
     fn pick(&self, cx: &mut Cx<'_, Self>, flowlet: &mut Flowlet, packet: &Packet, _: &mut ()) -> Way {
         let candidates = cx.view.candidates;
-        let way_of = |port: u16| candidates.iter().position(|&candidate| candidate == port);
         let of_flow = matches!(packet.kind, Kind::Data | Kind::Ack);
         let goes_on = of_flow && flowlet.goes_on(cx.now, self.gap);
-        let kept = if goes_on { way_of(flowlet.to) } else { None };
+        let kept = if goes_on { cx.view.way_of(flowlet.to) } else { None };
         let best = cx.peers.current().0.port;
         let way = kept
-            .or_else(|| best.and_then(way_of))
+            .or_else(|| best.and_then(|port| cx.view.way_of(port)))
             .unwrap_or_else(|| packet.spread(cx.view.salt, candidates.len() as u32) as usize);
         if of_flow {
             *flowlet = Flowlet::now(cx.now, candidates[way]);

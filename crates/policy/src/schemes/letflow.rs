@@ -101,7 +101,7 @@ impl Policy for LetFlow {
         }
         let kept = if flowlet.goes_on(cx.now, self.gap) {
             // The port may have left the group since.
-            candidates.iter().position(|&port| port == flowlet.to)
+            cx.view.way_of(flowlet.to)
         } else {
             None
         };

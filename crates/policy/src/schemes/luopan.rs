@@ -316,11 +316,10 @@ impl Policy for Luopan {
             let path = self.at_source(cx, cell, packet);
             *header = Header { path, made: 0, charged: self.header_bytes };
         }
-        let candidates = cx.view.candidates;
         let noted = header.path.ports().get(usize::from(header.made));
         header.made = header.made.saturating_add(1);
-        let way = noted.and_then(|port| candidates.iter().position(|candidate| candidate == port));
-        Way(way.map_or_else(|| packet.spread(cx.view.salt, candidates.len() as u32) as u16, |way| way as u16))
+        let way = noted.and_then(|&port| cx.view.way_of(port));
+        Way(way.map_or_else(|| packet.spread(cx.view.salt, cx.view.candidates.len() as u32) as u16, |way| way as u16))
     }
 
     fn sees(&self, cx: &Cx<'_, Self>, cell: &Cell, packet: &Packet, sight: &mut Sight<'_>) {

@@ -190,7 +190,7 @@ impl Policy for RoundRobin {
         // All ports are in the list, so that one turn of it finds a candidate; a list shuffled on the way takes another.
         for _ in 0..2 * cx.node.len {
             let port = self.next(cx.node, cx.ports, cx.rng);
-            if let Some(way) = candidates.iter().position(|&candidate| candidate == port) {
+            if let Some(way) = cx.view.way_of(port) {
                 return Way(way as u16);
             }
         }

@@ -28,12 +28,14 @@ fn small_window(config: &UetConfig, net: &Net, flows: &Flows) -> Option<Warning>
         return None;
     }
     let packet = net.frame.mtu();
-    let senders: BTreeSet<HostId> = reliable(flows).map(FlowSpec::sender).collect();
     let window_of = |rate| nscc::window_of(nscc::bdp(net.base_rtt, rate));
     let rate_of = |host| net.topology.links[net.topology.host_link(host)].rate;
-    let slow =
-        net.topology.host_ids().find(|&host| window_of(rate_of(host)) < i64::from(packet) && senders.contains(&host));
-    slow.map(|host| {
+    let slow: BTreeSet<HostId> =
+        net.topology.host_ids().filter(|&host| window_of(rate_of(host)) < i64::from(packet)).collect();
+    if slow.is_empty() {
+        return None;
+    }
+    reliable(flows).map(FlowSpec::sender).filter(|host| slow.contains(host)).min().map(|host| {
         let rate = rate_of(host);
         let text = format!(
             "host{} never sends: its window, one and a half bandwidth-delay products of its link of {}, is {} bytes, and a packet \
@@ -52,9 +54,6 @@ fn full_of_headers(spec: &Spec, net: &Net, flows: &Flows) -> Option<Warning> {
     let SwitchSpec::Trimming(trimming) = &spec.switch else { return None };
     let Cut::To(header) = trimming.cut else { return None };
     let (topology, packet) = (&net.topology, net.frame.mtu());
-    let receivers: BTreeSet<HostId> = reliable(flows).map(FlowSpec::receiver).collect();
-    let leaf = |host| topology.leaf(host);
-    let crosses = reliable(flows).any(|flow| leaf(flow.sender()) != leaf(flow.receiver()));
     // What goes up has come from below.
     let height = |node| topology.as_switch(node).map_or(0, |switch| 1 + topology.tier(switch) as u32);
     let brings = |link: &LinkSpec| {
@@ -67,19 +66,19 @@ fn full_of_headers(spec: &Spec, net: &Net, flows: &Flows) -> Option<Warning> {
             .unwrap_or(0)
     };
     let is_used = |link: &LinkSpec| match topology.as_switch(link.to.0) {
-        None => receivers.contains(&HostId::new(link.to.0.number())),
-        Some(_) => crosses,
+        None => reliable(flows).any(|flow| flow.receiver() == HostId::new(link.to.0.number())),
+        Some(_) => reliable(flows).any(|flow| topology.leaf(flow.sender()) != topology.leaf(flow.receiver())),
     };
     let is_filled = |link: &LinkSpec| {
         let headers = u128::from(brings(link)) * u128::from(header);
-        let full = headers >= u128::from(link.rate) * u128::from(packet);
-        link.up && full && topology.as_switch(link.from.0).is_some() && is_used(link)
+        link.up && topology.as_switch(link.from.0).is_some() && headers >= u128::from(link.rate) * u128::from(packet)
     };
-    let (number, link) = net.topology.links.numbered().find(|(_, link)| is_filled(link))?;
+    let (number, link) =
+        topology.links.numbered().filter(|(_, link)| is_filled(link)).find(|(_, link)| is_used(link))?;
     let text = format!(
         "Headers of trimmed packets can fill {} ({}), and go before data: a link of {} brings {header} bytes of header for each \
          packet of {packet} bytes. Data by that link may wait as long as senders go on.",
-        net.topology.link_name(number),
+        topology.link_name(number),
         gbps(link.rate),
         gbps(brings(link)),
     );

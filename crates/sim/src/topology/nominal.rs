@@ -13,7 +13,7 @@ use crate::transport::Frame;
 pub(crate) struct Fabric {
     path: Vec<(u64, Span)>,
     /// By how much an override makes the round trip by its links longer, at most.
-    detour: Span,
+    pub(crate) detour: Span,
     clock: Clock,
 }
 

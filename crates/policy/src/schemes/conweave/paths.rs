@@ -61,7 +61,7 @@ impl<'a> Paths<'a> {
         } else {
             self.view.host_ports.checked_add(path.0)?
         };
-        self.view.candidates.iter().position(|&candidate| candidate == port)
+        self.view.way_of(port)
     }
 
     /// One of those that begin with a candidate, all alike.
@@ -109,7 +109,7 @@ fn is_good(rows: &[Path], path: Way, now: Time) -> bool {
 pub fn beyond(view: SwitchView<'_>, packet: &Packet, header: &Header, path: PathIs) -> Way {
     if path == PathIs::Whole && packet.kind == Kind::Data && header.stamped {
         let hop = view.told_hop(view.leaf_of(packet.src), view.leaf_of(packet.dst), header.way);
-        let candidate = hop.and_then(|port| view.candidates.iter().position(|&candidate| candidate == port.0));
+        let candidate = hop.and_then(|port| view.way_of(port.0));
         if let Some(candidate) = candidate {
             return Way(candidate as u16);
         }

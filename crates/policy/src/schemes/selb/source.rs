@@ -130,7 +130,7 @@ impl Selb {
     /// The row of a flow that was not silent for long, and the way of its port, if that is one still.
     fn active(&self, cx: &Cx<'_, Self>, known: Option<Source>) -> Option<(Source, usize)> {
         let source = known.filter(|source| cx.now.since(source.last) <= self.inactive)?;
-        let way = cx.view.candidates.iter().position(|&port| port == source.port)?;
+        let way = cx.view.way_of(source.port)?;
         Some((source, way))
     }
 

@@ -51,7 +51,7 @@ fn uet_autos(reader: &Reader<'_>, topology: &TopologySpec) -> Result<Autos, Spec
     let ns = 15_000 + 6 * packets * mtu * 8_000_000_000 / rate;
     let mut how = format!("15 us and six times what a queue of {packets} packets takes (uet-htsim)");
     // That program knows no links of other delays. An answer by one must come in time.
-    let longer = fabric.longest_rtt(frame).0.saturating_sub(fabric.base_rtt(frame).0).div_ceil(1000);
+    let longer = fabric.detour.0.div_ceil(1000);
     if longer > 0 {
         how += ", and by how much the delays of overrides make a round trip longer";
     }
