@@ -20,7 +20,7 @@ use crate::operations::News;
 use crate::topology::Topology;
 use crate::warden::{Interrupted, Progress, Watch};
 pub use meeting::Meeting;
-use meeting::Told;
+use meeting::{Mail, Told};
 pub use share::Share;
 use spinewise_policy::{Span, Time};
 use std::collections::BTreeSet;
@@ -153,7 +153,7 @@ pub fn run(
     let mut grid = Grid::new(sim);
     worker.keeps_news = true;
     let alternate = parts.alternate && sim.world.flows.operations.is_empty();
-    let (mut todo, mut busy) = (Vec::new(), 0);
+    let (mut todo, mut busy, mut mail) = (Vec::new(), 0, Mail::new(parts.count()));
     loop {
         let news = part.share_news(sim, parts, meeting);
         let due = part.nodes.iter().map(|&node| sim.world.wires.due[node]);
@@ -173,13 +173,13 @@ pub fn run(
         let barrier = grid.barrier().min(sim.next_sample());
         let end = (start + window).min(barrier);
         let are_busy = meeting.busy() * BUSY >= sim.net.topology.nodes() as usize;
-        part.hand_over(sim, meeting, [end; 2]);
+        part.hand_over(sim, meeting, &mut mail, [end; 2]);
         meeting.wait(own)?;
-        meeting.take_over(own, |carried| sim.world.wires.bring(carried));
+        meeting.take_over(own, &mut mail, |carried| sim.world.wires.bring(carried));
         spread(sim, meeting.news_for(own));
         if alternate && are_busy && end < barrier {
             let stretch = Stretch { start, window, end: barrier.min(start + window * MOST_WINDOWS) };
-            part.run_stretch(sim, &stretch, meeting, &mut worker)?;
+            part.run_stretch(sim, &stretch, (meeting, &mut mail), &mut worker)?;
             busy = part.due(sim, stretch.end + window).count();
         } else {
             todo.clear();
@@ -286,14 +286,15 @@ impl Part {
     }
 
     /// Hands over what arrives in other parts before this instant, by the set that it comes from.
-    fn hand_over(&self, sim: &mut Sim<'_>, meeting: &Meeting, ends: [Time; 2]) {
+    fn hand_over(&self, sim: &mut Sim<'_>, meeting: &Meeting, mail: &mut Mail, ends: [Time; 2]) {
         for (outlets, end) in self.outlets.iter().zip(ends) {
             for &(link, to) in outlets {
                 if sim.world.wires.heads[link.index()] < end {
-                    meeting.hand_over((self.own, to), |carried| sim.world.wires.carry_off(link, end, carried));
+                    sim.world.wires.carry_off(link, end, &mut mail.out[to]);
                 }
             }
         }
+        meeting.hand_over(self.own, mail);
     }
 
     /// Brings to hosts of this part what others of it have sent without the network, and hands over what goes to other parts.
@@ -313,7 +314,7 @@ impl Part {
         &self,
         sim: &mut Sim<'_>,
         stretch: &Stretch,
-        meeting: &Meeting,
+        (meeting, mail): (&Meeting, &mut Mail),
         worker: &mut Worker<'_>,
     ) -> Result<(), Interrupted> {
         let windows = stretch.windows();
@@ -332,10 +333,10 @@ impl Part {
             // What arrives in the window behind those has left by now.
             let mut ends = [Time::ZERO; 2];
             ends[set] = stretch.window(run.end).1;
-            self.hand_over(sim, meeting, ends);
+            self.hand_over(sim, meeting, mail, ends);
             meeting.wait(self.own)?;
             // What the other set sends may have come already; it waits on its link.
-            meeting.take_over(self.own, |carried| sim.world.wires.bring(carried));
+            meeting.take_over(self.own, mail, |carried| sim.world.wires.bring(carried));
             worker.look(sim, stretch.window(run.end.saturating_sub(1)).0)?;
         }
         Ok(())

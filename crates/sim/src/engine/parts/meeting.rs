@@ -87,12 +87,32 @@ impl Board {
     }
 }
 
+/// What goes from one part to another, in lines of the cache of its own: processors fetch two at once.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Mailbox(Mutex<Vec<Carried>>);
+
+/// The mail of a part: what it carries off for each of the others, and room to open what comes.
+#[derive(Debug)]
+pub(super) struct Mail {
+    /// What goes to each part.
+    pub(super) out: Vec<Vec<Carried>>,
+    opened: Vec<Carried>,
+}
+
+impl Mail {
+    /// None, among so many parts.
+    pub(super) fn new(parts: usize) -> Mail {
+        Mail { out: (0..parts).map(|_| Vec::new()).collect(), opened: Vec::new() }
+    }
+}
+
 /// Where the threads of one run meet: none goes on before all have come.
 #[derive(Debug)]
 pub struct Meeting {
     boards: Vec<Board>,
     /// What goes from one part to another, by both.
-    boxes: Vec<Mutex<Vec<Carried>>>,
+    boxes: Vec<Mailbox>,
     /// What goes to hosts of a part without the network.
     news: Vec<Mutex<Vec<News>>>,
     /// The switches of each part, when they are lent.
@@ -119,7 +139,7 @@ impl Meeting {
         let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
         Meeting {
             boards: (0..parts).map(|_| Board::default()).collect(),
-            boxes: (0..parts * parts).map(|_| Mutex::default()).collect(),
+            boxes: (0..parts * parts).map(|_| Mailbox::default()).collect(),
             news: (0..parts).map(|_| Mutex::default()).collect(),
             lent: (0..parts).map(|_| Mutex::default()).collect(),
             locked: AtomicBool::new(false),
@@ -272,9 +292,16 @@ impl Meeting {
         at_first.saturating_sub(done)
     }
 
-    /// Hands over what goes from one part to another.
-    pub(super) fn hand_over(&self, (from, to): (usize, usize), put: impl FnOnce(&mut Vec<Carried>)) {
-        put(&mut locked(&self.boxes[from * self.boards.len() + to]));
+    /// Hands over what a part has carried off for the others.
+    pub(super) fn hand_over(&self, from: usize, mail: &mut Mail) {
+        for (to, out) in mail.out.iter_mut().enumerate().filter(|(_, out)| !out.is_empty()) {
+            let mut letters = locked(&self.boxes[from * self.boards.len() + to].0);
+            if letters.is_empty() {
+                std::mem::swap(&mut *letters, out);
+            } else {
+                letters.append(out);
+            }
+        }
     }
 
     /// Hands over what goes to a host of a part without the network.
@@ -288,9 +315,10 @@ impl Meeting {
     }
 
     /// Takes over what comes to a part from the others.
-    pub(super) fn take_over(&self, to: usize, mut take: impl FnMut(Carried)) {
+    pub(super) fn take_over(&self, to: usize, mail: &mut Mail, mut take: impl FnMut(Carried)) {
         for from in 0..self.boards.len() {
-            locked(&self.boxes[from * self.boards.len() + to]).drain(..).for_each(&mut take);
+            std::mem::swap(&mut *locked(&self.boxes[from * self.boards.len() + to].0), &mut mail.opened);
+            mail.opened.drain(..).for_each(&mut take);
         }
     }
 }
