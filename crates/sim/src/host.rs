@@ -286,15 +286,16 @@ impl Host {
 
     #[inline(always)]
     fn send_data(&mut self, w: &mut World<'_>, flow: FlowId) {
-        match w.flows.ends.next(w.now, flow) {
-            Some((Outgoing::Data(data), timer)) => {
-                let spec = &w.flows.specs[flow];
-                let (ends, priority) = ((self.id, spec.receiver()), spec.priority);
-                self.send(w, || data_packet(ends, flow.whole(), priority, &data));
-                self.has_sent(w, (flow.whole(), timer));
-            }
-            Some((other, timer)) => self.send_otherwise(w, flow, (other, timer)),
-            None => self.send_udp(w, flow),
+        let next = w.flows.ends.next(w.now, flow);
+        let Some(what) = &next else { return self.send_udp(w, flow) };
+        let timer = w.flows.ends.timer(flow, what);
+        if let Outgoing::Data(data) = what {
+            let spec = &w.flows.specs[flow];
+            let (ends, priority) = ((self.id, spec.receiver()), spec.priority);
+            self.send(w, || data_packet(ends, flow.whole(), priority, data));
+            self.has_sent(w, (flow.whole(), timer));
+        } else if let Some(other) = next {
+            self.send_otherwise(w, flow, (other, timer));
         }
     }
 
@@ -315,19 +316,19 @@ impl Host {
         match what {
             Outgoing::Data(data) => {
                 let packet = data_packet(ends, flow.whole(), priority, &data);
-                self.send_tagged(w, packet.into());
+                self.send_tagged(w, &mut packet.into());
                 self.has_sent(w, (flow.whole(), timer));
             }
             Outgoing::OnPath(path, data, option) => {
                 let subflow = w.flows.subflow(flow, path);
                 let packet = data_packet(ends, subflow, priority, &data);
-                self.send_tagged(w, InHand::with_body(packet, option));
+                self.send_tagged(w, &mut InHand::with_option(packet, option, w.net.options));
                 self.has_sent(w, (subflow, timer));
             }
             Outgoing::Request { seq, wire, option } => {
                 let data = Data { seq, len: 0, wire, flags: BARE | URGENT };
                 let packet = data_packet(ends, flow.whole(), priority, &data);
-                self.send_tagged(w, if option.is_empty() { packet.into() } else { InHand::with_body(packet, option) });
+                self.send_tagged(w, &mut InHand::with_option(packet, option, w.net.options));
                 self.plan_timer(flow.whole(), timer);
             }
             Outgoing::Greeting { path, wire, flags, follows } => {
@@ -335,7 +336,8 @@ impl Host {
                 self.greet(w, subflow, (0, wire, flags));
                 self.plan_timer(subflow, timer);
                 if follows && let Some(next) = w.flows.ends.next(w.now, flow) {
-                    self.send_otherwise(w, flow, next);
+                    let timer = w.flows.ends.timer(flow, &next);
+                    self.send_otherwise(w, flow, (next, timer));
                 }
             }
         }
@@ -350,7 +352,7 @@ impl Host {
         let sent_in_full = udp.machine.is_sent();
         let spec = &w.flows.specs[flow];
         let packet = data_packet((self.id, spec.receiver()), flow.whole(), spec.priority, &data);
-        self.send_tagged(w, packet.into());
+        self.send_tagged(w, &mut packet.into());
         self.has_sent(w, (flow.whole(), Time::NEVER));
         if sent_in_full {
             self.sent_in_full(w, flow);

@@ -33,6 +33,7 @@ mod packet;
 mod port;
 mod prefetch;
 mod ramp;
+mod rider;
 mod ring;
 mod rows;
 mod samples;

@@ -1,17 +1,16 @@
-//! Links: a FIFO of packets in flight each. They are the only doors between nodes.
+//! Links: the packets in flight on each, first in, first out, with a second track for control that goes ahead of data that
+//! waits. They are the only doors between nodes.
 
 use crate::ids::{LinkId, NodeId, Table};
 use crate::packet::{BODY, Body, InHand, Packet};
 use crate::prefetch;
 use crate::ring::Ring;
-use spinewise_policy::{Span, Time};
+use spinewise_policy::Time;
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
 
 /// Places for the next packets of a link. They lie in a row, and processors fetch the rest of a row by themselves.
 const ROOM: usize = 2;
-
-/// Places of the first bodies of a link, two lines of the cache or so.
-const BODIES_OF_LINES: usize = 6;
 
 /// A packet in flight, with when it left if its sender has noted that.
 pub(crate) type Flying = (InHand, Option<Time>);
@@ -28,17 +27,72 @@ pub struct Carried {
 #[derive(Debug, Default)]
 #[repr(align(64))]
 struct Flight {
-    packets: Ring<Packet>,
-    /// Bodies of those flagged to have one.
-    bodies: VecDeque<Body>,
+    /// What leaves in the order in which it was queued.
+    main: Ring<Packet>,
+    /// Control that was queued behind data and leaves before it.
+    ahead: Ring<Packet>,
 }
 
 const _: () = assert!(size_of::<Flight>() == 64);
+
+/// One of the two queues on a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Track {
+    /// What leaves in the order in which it was queued.
+    Main,
+    /// Control that goes ahead of data that waits.
+    Ahead,
+}
+
+impl Flight {
+    #[inline(always)]
+    fn on(&mut self, track: Track) -> &mut Ring<Packet> {
+        match track {
+            Track::Main => &mut self.main,
+            Track::Ahead => &mut self.ahead,
+        }
+    }
+
+    /// The track on which something arrives first, and when; [`Time::NEVER`] if nothing does yet.
+    #[inline(always)]
+    fn first(&self) -> (Track, Time) {
+        let main = first_arrival(&self.main);
+        if self.ahead.is_empty() {
+            return (Track::Main, main);
+        }
+        let ahead = first_arrival(&self.ahead);
+        if ahead < main { (Track::Ahead, ahead) } else { (Track::Main, main) }
+    }
+}
+
+/// When the first packet arrives, if that is known.
+#[inline(always)]
+fn first_arrival(flying: &Ring<Packet>) -> Time {
+    flying.front().map_or(Time::NEVER, |packet| packet.at)
+}
+
+/// Bodies of the packets of a link that are flagged to have one, of both tracks.
+#[derive(Debug, Default)]
+struct Bodies {
+    main: VecDeque<Body>,
+    ahead: VecDeque<Body>,
+}
+
+impl Bodies {
+    fn on(&mut self, track: Track) -> &mut VecDeque<Body> {
+        match track {
+            Track::Main => &mut self.main,
+            Track::Ahead => &mut self.ahead,
+        }
+    }
+}
 
 /// All links. A link's number is its receiver's: the in-links of a node are contiguous, in the order of its ports.
 #[derive(Debug, Default)]
 pub struct Wires {
     flights: Vec<Flight>,
+    /// Bodies, by link; empty before the first one.
+    bodies: Vec<Bodies>,
     /// Arrival of the first packet of each link, [`Time::NEVER`] when empty: one scan tells a node what is due.
     pub heads: Vec<Time>,
     /// Receiving node of each link.
@@ -59,6 +113,7 @@ impl Wires {
         let links = to.len();
         Wires {
             flights: (0..links).map(|_| Flight::default()).collect(),
+            bodies: Vec::new(),
             heads: vec![Time::NEVER; links],
             to,
             due: Table::filled(Time::NEVER, nodes),
@@ -68,16 +123,22 @@ impl Wires {
         }
     }
 
-    /// The ring of a link.
+    /// The main track of a link.
     #[inline]
     pub fn ring(&self, link: LinkId) -> &Ring<Packet> {
-        &self.flights[link.index()].packets
+        &self.flights[link.index()].main
     }
 
-    /// The ring of a link, to mark a packet that is still the sender's.
+    /// The main track of a link, to mark a packet that is still the sender's.
     #[inline]
     pub fn ring_mut(&mut self, link: LinkId) -> &mut Ring<Packet> {
-        &mut self.flights[link.index()].packets
+        &mut self.flights[link.index()].main
+    }
+
+    /// What goes ahead on a link.
+    #[inline]
+    pub fn ring_ahead(&self, link: LinkId) -> &Ring<Packet> {
+        &self.flights[link.index()].ahead
     }
 
     /// Asks memory for where the packets of a link lie.
@@ -88,97 +149,128 @@ impl Wires {
 
     /// The same of several.
     #[inline]
-    pub fn fetch_all(&self, links: std::ops::Range<LinkId>) {
+    pub fn fetch_all(&self, links: Range<LinkId>) {
         prefetch::all(&self.flights[links.start.index()..links.end.index()]);
     }
 
-    /// Asks memory for the packets that arrive first on a link, at most so many, and the places of their bodies.
+    /// Asks memory for the packets that arrive first on a link, at most so many of each track.
     #[inline]
     pub fn fetch_first(&self, link: LinkId, most: usize) {
-        let Flight { packets, bodies } = &self.flights[link.index()];
-        packets.fetch_first(most);
-        if !bodies.is_empty() {
-            let (first, _) = bodies.as_slices();
-            prefetch::all(&first[..first.len().min(BODIES_OF_LINES)]);
-        }
-    }
-
-    /// Asks memory for the bodies of packets that arrive first on a link, at most so many.
-    #[inline]
-    pub fn fetch_bodies(&self, link: LinkId, most: usize) {
-        self.flights[link.index()].bodies.iter().take(most).for_each(|body| prefetch::all(body));
+        let Flight { main, ahead } = &self.flights[link.index()];
+        main.fetch_first(most);
+        ahead.fetch_first(most);
     }
 
     /// Asks memory for where the next packets on a link go.
     #[inline]
     pub fn fetch_room(&self, link: LinkId) {
-        let Flight { packets, bodies } = &self.flights[link.index()];
-        packets.fetch_room(ROOM);
-        bodies.back().into_iter().for_each(prefetch::one);
+        let Flight { main, ahead } = &self.flights[link.index()];
+        main.fetch_room(ROOM);
+        ahead.fetch_room(ROOM);
     }
 
     /// Puts the packet in hand on a link, to arrive at `at`.
     #[inline(always)]
     pub fn push(&mut self, link: LinkId, hand: &mut InHand, at: Time) {
-        let slot = self.slot(link, at);
-        // The instant goes into the slot, not into the packet in hand: a vector load behind a narrow store stalls.
-        *slot = hand.packet;
-        slot.at = at;
-        if hand.packet.is(BODY) {
-            self.push_body(link, hand.body.take());
-        }
+        self.note_arrival(link, Track::Main, at);
+        self.join(link, Track::Main, hand, at);
+    }
+
+    /// The same ahead of what [waits](Self::push_waiting).
+    #[inline(always)]
+    pub fn push_ahead(&mut self, link: LinkId, hand: &mut InHand, at: Time) {
+        self.note_arrival(link, Track::Ahead, at);
+        self.join(link, Track::Ahead, hand, at);
+    }
+
+    /// Puts the packet in hand on a link, to [start](Self::start) later.
+    #[inline(always)]
+    pub fn push_waiting(&mut self, link: LinkId, hand: &mut InHand) {
+        self.hops += 1;
+        self.join(link, Track::Main, hand, Time::NEVER);
     }
 
     /// Room on a link for one more packet that arrives at `at`, which must be written into it whole, with that instant.
     /// A body goes [beside it](Self::push_body).
     #[inline(always)]
     pub fn slot(&mut self, link: LinkId, at: Time) -> &mut Packet {
-        self.hops += 1;
-        let ring = &mut self.flights[link.index()].packets;
-        debug_assert!(ring.is_empty() || ring.nth_back_mut(0).at <= at, "no overtaking on a link");
-        if ring.is_empty() {
-            self.heads[link.index()] = at;
-            let due = &mut self.due[self.to[link]];
-            *due = (*due).min(at);
-            if let Some(fresh) = &mut self.fresh {
-                fresh.push(link);
-            }
-        }
-        ring.push()
+        self.note_arrival(link, Track::Main, at);
+        self.flights[link.index()].main.push()
     }
 
-    /// Puts the packet in hand on a link before the last `behind`, which must be there, to arrive at `at`. Those arrive later
-    /// by the time it `took`.
-    pub fn push_before(&mut self, link: LinkId, behind: usize, hand: &mut InHand, (at, took): (Time, Span)) {
+    /// A packet joins a track that arrives at `at`.
+    #[inline(always)]
+    fn note_arrival(&mut self, link: LinkId, track: Track, at: Time) {
         self.hops += 1;
-        let Flight { packets, bodies } = &mut self.flights[link.index()];
-        let mut bodies_behind = 0;
-        let slot = packets.push_before(behind, |later| {
-            later.at += took;
-            bodies_behind += usize::from(later.is(BODY));
-        });
+        let ring = self.flights[link.index()].on(track);
+        debug_assert!(ring.is_empty() || ring.nth_back_mut(0).at <= at, "no overtaking on a link");
+        if ring.is_empty() {
+            self.announce(link, at);
+        }
+    }
+
+    /// The first packet of a track arrives at `at`.
+    #[inline]
+    fn announce(&mut self, link: LinkId, at: Time) {
+        let head = &mut self.heads[link.index()];
+        if at < *head {
+            if let (Time::NEVER, Some(fresh)) = (*head, &mut self.fresh) {
+                fresh.push(link);
+            }
+            *head = at;
+            let due = &mut self.due[self.to[link]];
+            *due = (*due).min(at);
+        }
+    }
+
+    #[inline(always)]
+    fn join(&mut self, link: LinkId, track: Track, hand: &mut InHand, at: Time) {
+        let slot = self.flights[link.index()].on(track).push();
+        // The instant goes into the slot, not into the packet in hand: a vector load behind a narrow store stalls.
         *slot = hand.packet;
         slot.at = at;
         if hand.packet.is(BODY) {
-            bodies.insert(bodies.len() - bodies_behind, hand.body.take().unwrap_or_default());
+            let body = hand.body.take();
+            self.add_body(link, track, body);
         }
     }
 
-    /// Takes back the packet that was put last on a link; another must be before it.
+    /// The packet before the last `behind` starts, which waited, and arrives at `at`.
+    #[inline(always)]
+    pub fn start(&mut self, link: LinkId, behind: usize, at: Time) {
+        let main = &mut self.flights[link.index()].main;
+        main.nth_back_mut(behind).at = at;
+        if main.len() == behind + 1 {
+            self.announce(link, at);
+        }
+    }
+
+    /// Takes back the packet that was put last on a link, which must wait.
     #[cold]
     pub fn take_back(&mut self, link: LinkId) -> Option<InHand> {
-        let Flight { packets, bodies } = &mut self.flights[link.index()];
-        let packet = packets.pop_back()?;
-        debug_assert!(!packets.is_empty(), "the head of the link stays");
+        let packet = self.flights[link.index()].main.pop_back()?;
+        debug_assert_eq!(packet.at, Time::NEVER, "it waits");
         self.hops -= 1;
-        let body = if packet.is(BODY) { bodies.pop_back() } else { None };
+        let body = if packet.is(BODY) { self.bodies[link.index()].main.pop_back() } else { None };
         Some(InHand { packet, body })
     }
 
     /// Puts the body of the packet that was put last on a link beside it.
-    #[cold]
     pub fn push_body(&mut self, link: LinkId, body: Option<Body>) {
-        self.flights[link.index()].bodies.push_back(body.unwrap_or_default());
+        self.add_body(link, Track::Main, body);
+    }
+
+    #[cold]
+    fn add_body(&mut self, link: LinkId, track: Track, body: Option<Body>) {
+        self.bodies(link).on(track).push_back(body.unwrap_or_default());
+    }
+
+    /// The bodies of a link. They have places from the first one on: most runs need none.
+    fn bodies(&mut self, link: LinkId) -> &mut Bodies {
+        if self.bodies.is_empty() {
+            self.bodies.resize_with(self.flights.len(), Bodies::default);
+        }
+        &mut self.bodies[link.index()]
     }
 
     /// Notes when the packet leaves that is put on a link next.
@@ -194,52 +286,59 @@ impl Wires {
     /// The packets on a link, with when each left if that was noted.
     #[cold]
     pub fn flying(&self, link: LinkId) -> Vec<Flying> {
-        let mut bodies = self.flights[link.index()].bodies.iter();
+        let Flight { main, ahead } = &self.flights[link.index()];
+        let bodies = self.bodies.get(link.index());
+        let [main, ahead] = [(main, bodies.map(|bodies| &bodies.main)), (ahead, bodies.map(|bodies| &bodies.ahead))];
+        let mut all: Vec<InHand> = hands(main).chain(hands(ahead)).collect();
+        all.sort_by_key(|hand| hand.packet.at);
         let mut starts = self.starts.get(&link).into_iter().flatten();
-        let hand = |packet: &Packet| {
-            let body = if packet.is(BODY) { bodies.next().cloned() } else { None };
-            (InHand { packet: *packet, body }, starts.next().copied())
-        };
-        self.ring(link).iter().map(hand).collect()
+        all.into_iter().map(|hand| (hand, starts.next().copied())).collect()
     }
 
-    /// Takes the first packet off a link.
+    /// The first packets of a link, at most so many of each track.
+    #[inline]
+    pub fn first(&self, link: LinkId, most: usize) -> impl Iterator<Item = &Packet> {
+        let Flight { main, ahead } = &self.flights[link.index()];
+        main.iter().take(most).chain(ahead.iter().take(most))
+    }
+
+    /// Takes off a link what arrives first.
     #[inline(always)]
     pub fn pop(&mut self, link: LinkId, hand: &mut InHand) {
-        self.take(link, hand);
-        self.heads[link.index()] = first_arrival(&mut self.flights[link.index()].packets);
+        let (track, _) = self.flights[link.index()].first();
+        self.take(link, track, hand);
+        self.heads[link.index()] = self.flights[link.index()].first().1;
     }
 
-    /// Takes the first packet off a link and leaves its head as it is: [`Wires::refresh_heads`] must follow.
+    /// Takes the first packet off a track of a link and leaves the link's head as it is: see [`Wires::each`].
     #[inline(always)]
-    pub fn take(&mut self, link: LinkId, hand: &mut InHand) {
-        let Flight { packets, bodies } = &mut self.flights[link.index()];
-        hand.packet = *packets.get(0);
-        packets.pop();
+    pub fn take(&mut self, link: LinkId, track: Track, hand: &mut InHand) {
+        let ring = self.flights[link.index()].on(track);
+        hand.packet = *ring.get(0);
+        ring.pop();
         if hand.packet.is(BODY) {
-            hand.body = bodies.pop_front();
+            hand.body = self.bodies[link.index()].on(track).pop_front();
         }
     }
 
-    /// Sets the heads right of links from which everything before `end` was taken. Returns the earliest.
+    /// The heads of links, and the main track and what goes ahead on each.
     #[inline]
-    pub fn refresh_heads(&mut self, links: std::ops::Range<LinkId>, end: Time) -> Time {
+    pub fn each(&mut self, links: Range<LinkId>) -> impl Iterator<Item = (&mut Time, [&Ring<Packet>; 2])> {
         let range = links.start.index()..links.end.index();
-        let mut earliest = Time::NEVER;
-        for (head, flight) in self.heads[range.clone()].iter_mut().zip(&mut self.flights[range]) {
-            if *head < end {
-                *head = first_arrival(&mut flight.packets);
-            }
-            earliest = earliest.min(*head);
-        }
-        earliest
+        let flights = &self.flights[range.clone()];
+        self.heads[range].iter_mut().zip(flights.iter().map(|flight| [&flight.main, &flight.ahead]))
     }
 
     /// Takes off a link what arrives before `end`, to be [brought](Self::bring) to where its receiver is worked at.
     pub fn carry_off(&mut self, link: LinkId, end: Time, into: &mut Vec<Carried>) {
-        while self.heads[link.index()] < end {
+        loop {
+            let (track, at) = self.flights[link.index()].first();
+            if at >= end {
+                self.heads[link.index()] = at;
+                return;
+            }
             let mut hand = InHand::default();
-            self.pop(link, &mut hand);
+            self.take(link, track, &mut hand);
             let started = self.starts.get_mut(&link).and_then(VecDeque::pop_front);
             // It is counted again where it is brought to.
             self.hops -= 1;
@@ -259,6 +358,9 @@ impl Wires {
     /// Makes what is in flight on a link what it is in `other`.
     pub fn take_up(&mut self, link: LinkId, other: &mut Wires) {
         std::mem::swap(&mut self.flights[link.index()], &mut other.flights[link.index()]);
+        if !(self.bodies.is_empty() && other.bodies.is_empty()) {
+            std::mem::swap(self.bodies(link), other.bodies(link));
+        }
         self.heads[link.index()] = other.heads[link.index()];
         self.starts.remove(&link);
         self.starts.extend(other.starts.remove_entry(&link));
@@ -266,18 +368,17 @@ impl Wires {
 
     /// Everything still in flight.
     pub fn in_flight(&self) -> impl Iterator<Item = &Packet> {
-        self.flights.iter().flat_map(|flight| flight.packets.iter())
+        self.flights.iter().flat_map(|flight| flight.main.iter().chain(flight.ahead.iter()))
     }
 }
 
-/// When the first packet of a link arrives. An empty ring begins anew: those slots are in the cache.
-#[inline]
-fn first_arrival(flying: &mut Ring<Packet>) -> Time {
-    match flying.front() {
-        Some(packet) => packet.at,
-        None => {
-            flying.clear();
-            Time::NEVER
-        }
-    }
+/// Packets with their bodies.
+fn hands<'a>(
+    (flying, bodies): (&'a Ring<Packet>, Option<&'a VecDeque<Body>>),
+) -> impl Iterator<Item = InHand> + use<'a> {
+    let mut bodies = bodies.into_iter().flatten();
+    flying.iter().map(move |packet| {
+        let body = if packet.is(BODY) { bodies.next().cloned() } else { None };
+        InHand { packet: *packet, body }
+    })
 }

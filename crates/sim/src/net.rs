@@ -6,6 +6,7 @@ use crate::ids::{HostId, LinkId, NodeId, SwitchId};
 use crate::line::Line;
 use crate::packet::{Clock, Fields, Hashing, Tags};
 use crate::port::AllRules;
+use crate::rider::Options;
 use crate::series::Recorded;
 use crate::spec::{
     AckPaths, EngineKind, Follow, Habits, HeaderBytes, Nics, PathTag, PortKind, SharedBufferSpec, Spec, SwitchSpec,
@@ -55,6 +56,8 @@ pub struct Net {
     pub largest_packet: u64,
     /// Do schemes' headers take bytes on the wire?
     pub charge_headers: bool,
+    /// Where options of transports lie.
+    pub options: Options,
     /// Seed of the run.
     pub seed: u64,
     /// NICs of hosts queue what they are given, by the same rules.
@@ -147,6 +150,7 @@ impl Net {
             trimming,
             trim_rules: trim_rules.into_iter().map(Arc::new).collect(),
             largest_packet: sizing::largest_packet(spec),
+            options: if spec.scheme.has_header() { Options::Beside } else { Options::Inside },
             charge_headers: spec.scheme.header_bytes == HeaderBytes::Charged,
             seed: spec.seed,
             nics_queue: matches!(&spec.switch, SwitchSpec::OutputQueued(queues) if queues.nics == Nics::Queue)

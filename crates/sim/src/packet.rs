@@ -2,6 +2,7 @@
 
 use crate::address::Address;
 use crate::ids::SubflowId;
+use crate::rider::{Options, Rider, in_header};
 use spinewise_policy::{FlowKey, Hashed, Kind, Port, Time, Way};
 
 /// Congestion experienced (RFC 3168).
@@ -253,6 +254,28 @@ impl InHand {
     /// A packet with a body, flagged to have one.
     pub fn with_body(packet: Packet, body: Body) -> Self {
         InHand { packet: Packet { flags: packet.flags | BODY, ..packet }, body: Some(body) }
+    }
+
+    /// A packet with an option.
+    #[inline]
+    pub fn with_option(packet: Packet, option: Rider, lie: Options) -> Self {
+        match (option, lie) {
+            (Rider::Short(header), Options::Inside) => InHand::from(Packet { header, ..packet }),
+            (option, _) if option.is_empty() => packet.into(),
+            (Rider::Short(short), Options::Beside) => InHand::with_body(packet, in_header(&short).into()),
+            (Rider::Long(body), _) => InHand::with_body(packet, body),
+        }
+    }
+
+    /// The option it carries, empty if none.
+    #[inline(always)]
+    pub fn option(&self, lie: Options) -> &[u8] {
+        match (&self.body, lie) {
+            // The body in hand may be that of a packet before.
+            (Some(body), _) if self.packet.is(BODY) => body,
+            (_, Options::Inside) => in_header(&self.packet.header),
+            (_, Options::Beside) => &[],
+        }
     }
 }
 

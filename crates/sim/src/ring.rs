@@ -80,25 +80,6 @@ impl<T: Copy + Default> Ring<T> {
         prefetch::all(&self.slots[first..self.slots.len().min(first + most)]);
     }
 
-    /// Makes room for one more before the last `behind`, which move back and are changed, to be written.
-    #[inline]
-    pub fn push_before(&mut self, behind: usize, mut change: impl FnMut(&mut T)) -> &mut T {
-        self.push();
-        let first = self.slot(self.len() - 1 - behind);
-        if first + behind < self.slots.len() {
-            self.slots.copy_within(first..first + behind, first + 1);
-            self.slots[first + 1..=first + behind].iter_mut().for_each(change);
-        } else {
-            for n in 0..behind {
-                let moved = *self.nth_back_mut(n + 1);
-                let slot = self.nth_back_mut(n);
-                *slot = moved;
-                change(slot);
-            }
-        }
-        &mut self.slots[first]
-    }
-
     /// All, from the front, in two pieces.
     #[inline]
     pub fn slices(&self) -> (&[T], &[T]) {
@@ -124,13 +105,16 @@ impl<T: Copy + Default> Ring<T> {
         &mut self.slots[at]
     }
 
-    /// Drops the first, which must be there; [`Ring::front`] has read it.
+    /// Drops the first, which must be there; [`Ring::front`] has read it. A ring that is empty begins anew: those slots are in
+    /// the cache.
     #[inline]
     pub fn pop(&mut self) {
         debug_assert!(self.len > 0, "nothing to pop");
         self.head = self.slot(1) as u32;
         self.len -= 1;
-        if self.head == 0 {
+        if self.len == 0 {
+            self.head = 0;
+        } else if self.head == 0 {
             if self.peak as usize * 4 <= self.slots.len() && self.slots.len() > Self::FIRST {
                 self.resize(self.slots.len() / 2);
             }
@@ -146,7 +130,6 @@ impl<T: Copy + Default> Ring<T> {
     }
 
     /// Drops all; the room stays.
-    #[inline]
     pub fn clear(&mut self) {
         self.head = 0;
         self.len = 0;
@@ -197,26 +180,5 @@ mod tests {
             }
         }
         assert!(ring.slots.len() < 8192, "{}", ring.slots.len());
-    }
-
-    #[test]
-    fn one_goes_before_the_last_wherever_the_ring_comes_round() {
-        for popped in 0..12 {
-            let (mut ring, mut queue) = (Ring::<u32>::default(), VecDeque::new());
-            for n in 0..6 + popped {
-                *ring.push() = n;
-                queue.push_back(n);
-            }
-            for _ in 0..popped {
-                ring.pop();
-                queue.pop_front();
-            }
-            for behind in [0, 3, 6, 2] {
-                *ring.push_before(behind, |later| *later += 100) = 7;
-                queue.iter_mut().rev().take(behind).for_each(|later| *later += 100);
-                queue.insert(queue.len() - behind, 7);
-                assert!(ring.iter().eq(queue.iter()), "{ring:?}");
-            }
-        }
     }
 }

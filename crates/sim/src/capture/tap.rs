@@ -1,16 +1,14 @@
 //! What is kept of one link.
 
 use super::taps::Sides;
-use crate::packet::{BODY, Body, InHand, Packet};
+use crate::packet::{BODY, InHand};
 use spinewise_policy::Time;
 
 /// A packet that was on a link.
 #[derive(Clone, Debug)]
 pub struct Taken {
     /// As it came off the link.
-    pub packet: Packet,
-    /// What travelled beside it.
-    pub body: Option<Body>,
+    pub hand: InHand,
     /// When its transmission started.
     pub left: Time,
     /// When its last bit arrived, if it did.
@@ -46,7 +44,8 @@ impl Tap {
         if (sent && before.0 < self.most) || (received && before.1 < self.most) {
             // The body in hand may be that of a packet before.
             let body = hand.body.clone().filter(|_| packet.is(BODY));
-            self.taken.push(Taken { packet: *packet, body, left, arrived, lost: lost == Some(true) });
+            let hand = InHand { packet: *packet, body };
+            self.taken.push(Taken { hand, left, arrived, lost: lost == Some(true) });
         }
     }
 

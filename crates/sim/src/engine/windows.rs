@@ -12,15 +12,16 @@ mod sorter;
 
 use super::{Grid, NODES_PER_EVENT, Sim, WATCH_EVERY};
 use crate::ids::{HostId, LinkId, NodeId};
-use crate::link::Wires;
+use crate::link::{Track, Wires};
 use crate::net::Net;
 use crate::operations::News;
-use crate::packet::InHand;
+use crate::packet::{InHand, Packet};
+use crate::ring::Ring;
 use crate::warden::{Interrupted, Watch};
 use blocks::Blocks;
 pub(super) use blocks::{Stretch, in_order_of_visits, switches_around};
-use fetch::{AHEAD, fetch_ahead, fetch_news};
-use sorter::{PORT_BITS, PORT_MASK, Sorter};
+use fetch::{AHEAD, fetch_ahead};
+use sorter::{PLACE_BITS, Place, Sorter};
 use spinewise_policy::{Span, Time};
 use std::ops::Range;
 
@@ -76,7 +77,7 @@ pub fn run(sim: &mut Sim<'_>, window: Span, watch: Watch<'_>) -> Result<Time, In
 
 /// Sees whether sort keys can hold the instants of a window.
 pub(super) fn check(window: Span) {
-    assert!(window > Span::ZERO && window.0 < 1 << (64 - PORT_BITS), "windows last from 1 ps to 1.09 s");
+    assert!(window > Span::ZERO && window.0 < 1 << (64 - PLACE_BITS), "windows last from 1 ps to 1.09 s");
 }
 
 /// Is prefetching worth it where `due` of `nodes` nodes have something to do?
@@ -182,8 +183,6 @@ impl<'w> Worker<'w> {
             for i in 0..due {
                 if fetches && n == first {
                     fetch_ahead(sim, &todo[i..], end);
-                } else if fetches {
-                    fetch_news(sim, &todo[i..], end);
                 }
                 self.run(sim, todo[i], (start, end))?;
             }
@@ -255,12 +254,12 @@ fn work_switch(sim: &mut Sim<'_>, node: NodeId, (start, end): (Time, Time), room
     let Room { keys, sorter } = room;
     let links = sim.net.topology.in_links(node);
     let first = links.start;
-    gather(sim.net, &sim.world.wires, links.clone(), (start, end), keys, sorter);
+    let next = gather(sim.net, &mut sim.world.wires, links, (start, end), keys, sorter);
     let Sim { net, switches, world, .. } = sim;
     let switch = &mut switches[net.topology.switch_number(node)];
     let mut events = keys.len() as u64;
     for &key in keys.iter() {
-        let now = Time(start.0 + (key >> PORT_BITS));
+        let now = Time(start.0 + (key >> PLACE_BITS));
         while switch.timers.precede_arrival(now) {
             if let Some((at, what)) = switch.timers.pop() {
                 events += 1;
@@ -268,8 +267,8 @@ fn work_switch(sim: &mut Sim<'_>, node: NodeId, (start, end): (Time, Time), room
                 switch.fire(world, what);
             }
         }
-        let port = (key & PORT_MASK) as u16;
-        world.wires.take(first.plus(port), hand);
+        let Place { port, track } = Place::of(key);
+        world.wires.take(first.plus(port), track, hand);
         world.now = now;
         switch.arrive(world, port, hand);
     }
@@ -287,8 +286,7 @@ fn work_switch(sim: &mut Sim<'_>, node: NodeId, (start, end): (Time, Time), room
         // the switch is visited, even if nothing happens there.
         due = due.min(switch.settle(end, &net.rules, &mut world.wires));
     }
-    due = due.min(world.wires.refresh_heads(links, end));
-    world.wires.due[node] = due;
+    world.wires.due[node] = due.min(next);
 }
 
 /// Room to sort in, used again and again.
@@ -298,33 +296,27 @@ struct Room {
     sorter: Sorter,
 }
 
-/// Collects what arrives before `end`, in the order it is worked off.
+/// Collects what arrives before `end`, in the order it is worked off. It is to be taken: the heads of the links are set to what
+/// arrives later. Returns the earliest of those.
 #[inline]
 fn gather(
     net: &Net,
-    wires: &Wires,
+    wires: &mut Wires,
     links: std::ops::Range<LinkId>,
     (start, end): (Time, Time),
     keys: &mut Vec<u64>,
     sorter: &mut Sorter,
-) {
+) -> Time {
     keys.clear();
-    let heads = &wires.heads[links.start.index()..links.end.index()];
-    'ports: for (port, &head) in heads.iter().enumerate() {
-        if head >= end {
-            continue;
-        }
-        let port = port as u64;
-        let (front, back) = wires.ring(links.start.plus(port as u16)).slices();
-        // One loop within the other: an iterator over both pieces is slower.
-        for part in [front, back] {
-            for packet in part {
-                if packet.at >= end {
-                    continue 'ports;
-                }
-                keys.push((packet.at.0 - start.0) << PORT_BITS | port);
+    let mut earliest = Time::NEVER;
+    for (port, (head, [main, ahead])) in (0..).zip(wires.each(links.clone())) {
+        if *head < end {
+            *head = gather_from(main, Place { port, track: Track::Main }, (start, end), keys);
+            if !ahead.is_empty() {
+                *head = (*head).min(gather_from(ahead, Place { port, track: Track::Ahead }, (start, end), keys));
             }
         }
+        earliest = earliest.min(*head);
     }
     if sorter.sort(keys, end.since(start)) {
         sorter.break_ties(keys, |offset| {
@@ -332,4 +324,21 @@ fn gather(
             move |port| ties.place(links.start.plus(port))
         });
     }
+    earliest
+}
+
+/// Collects what arrives before `end` on one track of a link. Returns when the first packet arrives that does not.
+#[inline(always)]
+fn gather_from(flying: &Ring<Packet>, place: Place, (start, end): (Time, Time), keys: &mut Vec<u64>) -> Time {
+    let (front, back) = flying.slices();
+    // One loop within the other: an iterator over both pieces is slower.
+    for part in [front, back] {
+        for packet in part {
+            if packet.at >= end {
+                return packet.at;
+            }
+            keys.push(place.at(packet.at.since(start)));
+        }
+    }
+    Time::NEVER
 }

@@ -4,7 +4,7 @@
 use super::Host;
 use crate::address::Address;
 use crate::ids::{FlowId, HostId, SubflowId};
-use crate::packet::{BARE, BODY, CE, CNP, CWR, ECE, InHand, LAST_HOP, MASKED, NACK, Packet, RETRANSMIT, SYN, URGENT};
+use crate::packet::{BARE, CE, CNP, CWR, ECE, InHand, LAST_HOP, MASKED, NACK, Packet, RETRANSMIT, SYN, URGENT};
 use crate::shell::Shell;
 use crate::timers::What;
 use crate::transport::contract::{Answer, Arrival, Start, Told, TrimmedAt};
@@ -35,7 +35,7 @@ impl Host {
         } else if w.flows.facts.resequences {
             self.resequence(w, subflow, arrival(packet, w.now));
         } else {
-            self.take(w, subflow, &arrival(packet, w.now), || option(hand));
+            self.take(w, subflow, &arrival(packet, w.now), || hand.option(w.net.options));
         }
     }
 
@@ -150,7 +150,6 @@ impl Host {
     }
 
     /// Sends an answer, with an option perhaps.
-    #[cold]
     pub(super) fn send_answer(
         &mut self,
         w: &mut World<'_>,
@@ -163,24 +162,24 @@ impl Host {
         if w.flows.facts.returns_tags {
             packet.way = Way(packet.echo);
         }
-        let hand = match told {
+        let mut hand = match told {
             None => packet.into(),
-            Some(told) => InHand::with_body(packet, told.body),
+            Some(told) => InHand::with_option(packet, told.option, w.net.options),
         };
-        self.send_tagged(w, hand);
+        self.send_tagged(w, &mut hand);
     }
 
     pub(super) fn receive_ack(&mut self, w: &mut World<'_>, hand: &InHand) {
         let packet = &hand.packet;
         let subflow = packet.subflow();
         w.flows.left(subflow);
-        let (acked, may_send, timer) = match w.flows.ends.on_answer(w.now, subflow, &answer_of(packet), || option(hand))
-        {
-            Heard::Nothing => return,
-            Heard::Opened => return self.ready(w, w.flows.flow_of(subflow)),
-            Heard::Acked { acked, may_send, timer } => (acked, may_send, timer),
-            Heard::Trimmed(at, timer) => return self.hear_of_trim(w, packet, (at, timer)),
-        };
+        let (acked, may_send, timer) =
+            match w.flows.ends.on_answer(w.now, subflow, &answer_of(packet), || hand.option(w.net.options)) {
+                Heard::Nothing => return,
+                Heard::Opened => return self.ready(w, w.flows.flow_of(subflow)),
+                Heard::Acked { acked, may_send, timer } => (acked, may_send, timer),
+                Heard::Trimmed(at, timer) => return self.hear_of_trim(w, packet, (at, timer)),
+            };
         self.tally.dupack3 += u64::from(acked.dupack3);
         self.tell_of_ack(w, packet, acked.newly_acked);
         let flow = w.flows.flow_of(subflow);
@@ -405,11 +404,4 @@ pub(super) fn answer_packet((src, dst): (HostId, HostId), subflow: SubflowId, wi
             | flag(CNP, answer.cnp),
         ..Packet::default()
     }
-}
-
-/// The option that a packet carries, empty if none.
-#[inline(always)]
-fn option(hand: &InHand) -> &[u8] {
-    // The body in hand may be that of a packet before.
-    hand.body.as_deref().filter(|_| hand.packet.is(BODY)).unwrap_or(&[])
 }

@@ -29,15 +29,15 @@ impl Host {
                 count_created(w, &packet);
                 pull.put_on_line(w, packet);
             }
-            Nic::Pulls(_) | Nic::Queues(_) => self.send_tagged(w, make().into()),
+            Nic::Pulls(_) | Nic::Queues(_) => self.send_tagged(w, &mut make().into()),
         }
     }
 
     /// Sends a packet, tagged by the host's scheme, if there is one, and does what that asks for.
     #[inline(never)]
-    pub(super) fn send_tagged(&mut self, w: &mut World<'_>, mut hand: InHand) {
+    pub(super) fn send_tagged(&mut self, w: &mut World<'_>, hand: &mut InHand) {
         self.choose(w, &mut hand.packet);
-        self.commit(w, &mut hand);
+        self.commit(w, hand);
         self.perform(w, None);
     }
 

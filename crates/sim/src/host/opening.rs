@@ -84,6 +84,6 @@ impl Host {
             flags: flag(SYN, greeting.syn) | flag(RETRANSMIT, greeting.retransmit),
             ..Packet::default()
         };
-        self.send_tagged(w, answer.into());
+        self.send_tagged(w, &mut answer.into());
     }
 }

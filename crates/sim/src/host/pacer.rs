@@ -164,7 +164,7 @@ impl Host {
         let dst = w.flows.specs[flow].sender();
         let mut packet = answer_packet((self.id, dst), flow.whole(), w.net.frame.ack_bytes as u16, &answer);
         packet.way = value.map_or(Way::ANY, Way);
-        self.send_tagged(w, InHand::with_body(packet, told.body));
+        self.send_tagged(w, &mut InHand::with_option(packet, told.option, w.net.options));
     }
 
     /// The pacer looks how its senders fare.

@@ -274,7 +274,7 @@ fn row<'a>(
     (time, interface, outbound): (Time, u32, bool),
     taken: &'a Taken,
 ) -> (Row<'a>, Vec<(u64, u64)>) {
-    let packet = &taken.packet;
+    let packet = &taken.hand.packet;
     let mut row = Row {
         time,
         interface,
@@ -298,16 +298,16 @@ fn row<'a>(
     row.subflow = path.map_or(0, |n| n as u16 + 1);
     row.size = sim.world.flows.specs[flow].size;
     row.protocol = sim.world.flows.is_tcp(flow).then_some(sim.world.flows.facts.protocol);
-    let body = taken.body.as_deref().unwrap_or(&[]);
+    let option = taken.hand.option(sim.net.options);
     let sack = match (row.protocol, path) {
         (None | Some(Protocol::Roce), _) => {
-            get_sack(body).map(|(seq, bytes)| (seq, seq + u64::from(bytes))).into_iter().collect()
+            get_sack(option).map(|(seq, bytes)| (seq, seq + u64::from(bytes))).into_iter().collect()
         }
-        (Some(Protocol::Uet), _) if row.is_ack() => uet::blocks(body, sim.net.frame.mss),
+        (Some(Protocol::Uet), _) if row.is_ack() => uet::blocks(option, packet.seq, sim.net.frame.mss),
         (Some(Protocol::Uet), _) => Vec::new(),
-        (Some(Protocol::Tcp), None) => Sack::decode(body).blocks().to_vec(),
+        (Some(Protocol::Tcp), None) => Sack::decode(option).blocks().to_vec(),
         (Some(Protocol::Tcp), Some(_)) => {
-            let told = Signal::decode(body);
+            let told = Signal::decode(option);
             row.data = told.map_or(NONE_64, |told| told.data);
             told.map_or(Vec::new(), |told| told.sack.blocks().to_vec())
         }

@@ -34,12 +34,7 @@ impl Store {
         self.bytes -= u64::from(first.wire);
         *slot = *first;
         self.packets.pop();
-        if let Some(next) = self.packets.front() {
-            prefetch::one(next);
-        } else {
-            // Begins anew: those slots are in the cache.
-            self.packets.clear();
-        }
+        self.packets.front().into_iter().for_each(prefetch::one);
         if slot.is(BODY) { self.bodies.pop_front() } else { None }
     }
 

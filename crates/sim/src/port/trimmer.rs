@@ -1,23 +1,22 @@
 //! A port that trims and commits: what it queues goes on the link there and then, control before data that waits.
 //!
 //! It does what a [`Kept`](super::Kept) port that trims does, without an event of its own. Data that waits is the tail of the
-//! link's ring, as in a [`Fifo`](super::Fifo) port. Control that comes goes before it, and what waits moves back by the time
-//! that takes. Starts of data and marks are found when somebody looks: as a packet comes, and at the end of a window, before
-//! a receiver may read the mark.
+//! link's ring, as in a [`Fifo`](super::Fifo) port. Control that comes takes a track of its own, ahead of it: so when data
+//! arrives is known only as it starts. Starts of data and marks are found when somebody looks: as a packet comes, and at the
+//! end of a window, before a receiver may read them.
 
 use super::trimming::{Instant, Trims};
 use super::{Counters, Lane, Rare};
 use crate::line::Line;
 use crate::link::Wires;
-use crate::packet::{InHand, Packet};
-use crate::ring::Ring;
+use crate::packet::InHand;
 use crate::series::Counted;
 use crate::trimming::TrimRules;
 use spinewise_policy::{Span, Time};
 use std::sync::Arc;
 
 /// So many packets are asked of memory ahead.
-const MOST_FETCHED: usize = 4;
+const MOST_FETCHED: usize = 2;
 
 /// A port that trims and commits a packet as it is queued.
 #[derive(Debug)]
@@ -48,8 +47,8 @@ struct Data {
 /// What has happened to data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
-    /// The first that waited has started.
-    Started,
+    /// The first that waited has started, and leaves then.
+    Started(Time),
     /// A packet has been sent, and its mark is to be decided by what waits.
     Sent,
 }
@@ -66,7 +65,7 @@ impl Data {
 
     /// The next thing that happens by `now`. A packet has been sent before another starts.
     #[inline]
-    fn step(&mut self, now: Time, flying: &Ring<Packet>, delay: Span) -> Option<Step> {
+    fn step(&mut self, now: Time, line: &Line, wires: &Wires) -> Option<Step> {
         if self.sent_at <= now {
             self.sent_at = Time::NEVER;
             return Some(Step::Sent);
@@ -74,35 +73,20 @@ impl Data {
         if self.next_start > now {
             return None;
         }
-        let first = flying.get(flying.len() - self.packets as usize);
-        self.leave(u32::from(first.wire));
-        self.serving = u32::from(first.wire);
-        self.sent_at = first.at - delay;
+        let flying = wires.ring(line.link);
+        let wire = flying.get(flying.len() - self.packets as usize).wire;
+        self.leave(u32::from(wire));
+        self.serving = u32::from(wire);
+        self.sent_at = self.next_start + line.alone(wire);
         // What is next in the ring starts as this has been sent.
         self.next_start = if self.packets > 0 { self.sent_at } else { Time::NEVER };
-        Some(Step::Started)
-    }
-
-    /// Forgets packets that have left the link too: of those still there, the first has started. Too little waited to mark
-    /// any of them, or somebody would have looked.
-    #[inline]
-    fn forget_arrived(&mut self, flying: &Ring<Packet>) {
-        if self.packets as usize <= flying.len() {
-            return;
-        }
-        self.packets = flying.len() as u32;
-        self.bytes = flying.iter().map(|packet| u32::from(packet.wire)).sum();
-        self.next_start = if flying.is_empty() { Time::NEVER } else { Time::ZERO };
-        self.sent_at = Time::NEVER;
+        Some(Step::Started(self.sent_at))
     }
 
     /// The same as of `now`.
     #[inline]
-    fn as_of(mut self, now: Time, flying: &Ring<Packet>, delay: Span) -> Data {
-        if self.is_due(now) {
-            self.forget_arrived(flying);
-            while self.step(now, flying, delay).is_some() {}
-        }
+    fn as_of(mut self, now: Time, line: &Line, wires: &Wires) -> Data {
+        while self.is_due(now) && self.step(now, line, wires).is_some() {}
         self
     }
 
@@ -178,32 +162,35 @@ impl Trimmer {
     }
 
     fn settle_due(&mut self, now: Time, wires: &mut Wires, mut roll: impl FnMut() -> f64) {
-        self.data.forget_arrived(wires.ring(self.line.link));
-        while let Some(step) = self.data.step(now, wires.ring(self.line.link), self.line.delay()) {
-            if step == Step::Sent
-                && self.rules.ramp.is_some_and(|ramp| ramp.marks(u64::from(self.data.bytes), &mut roll))
-            {
-                self.mark_last_data(wires);
+        while let Some(step) = self.data.step(now, &self.line, wires) {
+            match step {
+                Step::Started(leaves) => {
+                    wires.start(self.line.link, self.data.packets as usize, leaves + self.line.delay());
+                }
+                Step::Sent if self.rules.ramp.is_some_and(|ramp| ramp.marks(u64::from(self.data.bytes), &mut roll)) => {
+                    self.mark_last_data(wires);
+                }
+                Step::Sent => {}
             }
         }
     }
 
-    /// Marks the data packet that was sent last: control may be behind it.
+    /// Marks the data packet that was sent last, if it has not arrived.
     #[cold]
     fn mark_last_data(&mut self, wires: &mut Wires) {
         let ring = wires.ring_mut(self.line.link);
-        let mut sent = self.data.packets as usize..ring.len();
-        if let Some(behind) = sent.find(|&n| !ring.nth_back_mut(n).is_control()) {
+        let behind = self.data.packets as usize;
+        if behind < ring.len() {
             self.rare.mark(ring.nth_back_mut(behind));
         }
     }
 
-    /// When somebody must look, nothing else happening: too little may wait to mark anything.
+    /// When somebody must look, nothing else happening: as data starts, and as some has been sent if enough waits to mark it.
     #[inline]
     pub fn due(&self) -> Time {
         match &self.rules.ramp {
             Some(ramp) if u64::from(self.data.bytes) > ramp.min => self.data.sent_at.min(self.data.next_start),
-            Some(_) | None => Time::NEVER,
+            Some(_) | None => self.data.next_start,
         }
     }
 
@@ -258,26 +245,26 @@ impl Trimmer {
             }
             self.data.bytes += wire;
             self.data.packets += 1;
+            wires.push_waiting(self.line.link, hand);
         } else {
             self.data.serving = wire;
             self.data.sent_at = self.line.free_at();
+            wires.push(self.line.link, hand, arrives);
         }
-        wires.push(self.line.link, hand, arrives);
     }
 
     /// Puts control on the link, before data that waits.
     #[inline]
     fn commit_control(&mut self, now: Time, hand: &mut InHand, wires: &mut Wires) {
-        let free = self.line.free_at();
-        let arrives = self.line.send(free.max(now), u32::from(hand.packet.wire), wires);
+        let (free, wire) = (self.line.free_at(), u32::from(hand.packet.wire));
+        let arrives = self.line.send(free.max(now), wire, wires);
         if self.data.packets == 0 {
-            wires.push(self.line.link, hand, arrives);
+            wires.push_ahead(self.line.link, hand, arrives);
             return;
         }
         let took = self.line.free_at().since(free);
-        let behind = self.data.packets as usize;
         self.data.next_start += took;
-        wires.push_before(self.line.link, behind, hand, (self.data.next_start + self.line.delay(), took));
+        wires.push_ahead(self.line.link, hand, self.data.next_start + self.line.delay());
     }
 
     /// Control as found at `now`, where data is `data` then.
@@ -286,10 +273,10 @@ impl Trimmer {
         if data.free_before(self.line.free_at()) <= now {
             return found;
         }
-        let ring = wires.ring(self.line.link);
-        for packet in (0..ring.len() - data.packets as usize).rev().map(|n| ring.get(n)) {
+        let ring = wires.ring_ahead(self.line.link);
+        for packet in (0..ring.len()).rev().map(|n| ring.get(n)) {
             if self.line.left_at(packet) <= now {
-                let sends = packet.is_control() && packet.at - self.line.delay() > now;
+                let sends = packet.at - self.line.delay() > now;
                 found.sending = if sends { u32::from(packet.wire) } else { 0 };
                 break;
             }
@@ -301,7 +288,7 @@ impl Trimmer {
 
     /// Data as of `now`.
     fn data(&self, now: Time, wires: &Wires) -> Data {
-        self.data.as_of(now, wires.ring(self.line.link), self.line.delay())
+        self.data.as_of(now, &self.line, wires)
     }
 
     /// Notes what a packet for this lane finds queued.
@@ -406,7 +393,7 @@ impl Trims for Trimmer {
 mod tests {
     use super::*;
     use crate::ids::{LinkId, NodeId, Table};
-    use crate::packet::{CE, Clock, ECT};
+    use crate::packet::{CE, Clock, ECT, Packet};
     use crate::port::{Freed, Room, Trimmed};
     use crate::ramp::Ramp;
     use crate::trimming::Cut;
@@ -433,10 +420,12 @@ mod tests {
         port.takes(at(ns), &mut hand, u64::from(DATA), wires)
     }
 
-    /// What is on the link: bytes, when the last of them leaves in ns, and whether it is marked.
-    fn on_link(wires: &Wires) -> Vec<(u16, u64, bool)> {
-        let packets = wires.ring(LinkId::new(0)).iter();
-        packets.map(|packet| (packet.wire, packet.at.0 / 1000 - 100_000, packet.is(CE))).collect()
+    /// What is on the link: bytes, when the last of them leaves in ns if it has started, and whether it is marked.
+    fn on_link(wires: &Wires) -> Vec<(u16, Option<u64>, bool)> {
+        let mut packets: Vec<_> = wires.first(LinkId::new(0), usize::MAX).collect();
+        packets.sort_by_key(|packet| packet.at);
+        let leaves = |at: Time| (at != Time::NEVER).then(|| at.0 / 1000 - 100_000);
+        packets.into_iter().map(|packet| (packet.wire, leaves(packet.at), packet.is(CE))).collect()
     }
 
     #[test]
@@ -446,18 +435,19 @@ mod tests {
         for (ns, packet) in [(0, data), (10, data), (20, data)] {
             assert!(comes(&mut port, ns, packet, &mut wires));
         }
-        assert_eq!(port.due(), at(4000), "a mark is to be decided");
+        assert_eq!(port.due(), at(4000), "the next starts, and a mark is to be decided");
         let mut hand = InHand::from(Packet { kind: Kind::Ack, wire: 64, ..Packet::default() });
         port.commit(at(30), &mut hand, &mut wires);
         assert_eq!(
             on_link(&wires),
-            [(4000, 4000, false), (64, 4064, false), (4000, 8064, false), (4000, 12_064, false)]
+            [(4000, Some(4000), false), (64, Some(4064), false), (4000, None, false), (4000, None, false)]
         );
         assert_eq!(port.queue(at(4000), &wires), (8000, 2), "the answer has started");
         assert_eq!(port.occupancy(at(4000), &wires), 8064);
         // The second goes on while the third waits; with the third, nothing does.
         port.settle(at(20_000), &mut wires, || 0.5);
-        assert_eq!(on_link(&wires).iter().map(|packet| packet.2).collect::<Vec<_>>(), [true, false, true, false]);
+        let last = [(4000, Some(8064), true), (4000, Some(12_064), false)];
+        assert_eq!(on_link(&wires), [[(4000, Some(4000), true), (64, Some(4064), false)], last].concat());
         assert_eq!((port.due(), port.queue(at(20_000), &wires)), (Time::NEVER, (0, 0)));
         assert!(comes(&mut port, 20_000, answer, &mut wires), "the line is free");
         let counters = port.finish(at(20_064), &wires);
@@ -478,7 +468,7 @@ mod tests {
         assert_eq!(port.trim(now, &mut last, &wires), Trimmed::By(DATA - 64));
         port.queue_control(at(5), &mut last, 0, &mut wires);
         let sizes: Vec<_> = on_link(&wires).iter().map(|packet| (packet.0, packet.1)).collect();
-        assert_eq!(sizes, [(4000, 4000), (64, 4064), (4000, 8064), (4000, 12_064), (4000, 16_064)]);
+        assert_eq!(sizes, [(4000, Some(4000)), (64, Some(4064)), (4000, None), (4000, None), (4000, None)]);
         assert_eq!(port.queueing_delay(at(5), &wires), Span::from_ns(16_059));
         // Room for three headers of 64 bytes.
         let mut others: Vec<Trimmed> = Vec::new();
@@ -495,17 +485,26 @@ mod tests {
     }
 
     #[test]
-    fn what_has_arrived_before_anybody_looked_waits_no_more() {
+    fn data_that_waits_arrives_once_it_has_started() {
         let (mut port, mut wires) = port(false);
-        for ns in 0..4 {
+        let link = LinkId::new(0);
+        for ns in 0..3 {
             comes(&mut port, ns, (Kind::Data, DATA), &mut wires);
         }
-        assert_eq!(port.due(), Time::NEVER, "nothing is marked");
+        assert_eq!((wires.heads[0], port.due()), (at(104_000), at(4000)), "somebody must look as the second starts");
         let mut hand = InHand::default();
-        (0..3).for_each(|_| wires.pop(LinkId::new(0), &mut hand));
-        assert_eq!(port.queue(at(112_000), &wires), (0, 0));
-        assert!(comes(&mut port, 112_000, (Kind::Data, DATA), &mut wires));
-        assert_eq!(on_link(&wires), [(4000, 16_000, false), (4000, 116_000, false)]);
+        wires.pop(link, &mut hand);
+        assert_eq!((hand.packet.at, wires.heads[0]), (at(104_000), Time::NEVER), "when the others arrive nobody knows");
+        port.commit(at(3), &mut Packet { kind: Kind::Ack, wire: 64, ..Packet::default() }.into(), &mut wires);
+        assert_eq!((wires.heads[0], port.due()), (at(104_064), at(4064)));
+        port.settle(at(4064), &mut wires, || 0.5);
+        assert_eq!((wires.heads[0], port.due()), (at(104_064), at(8064)), "control arrives before it");
+        wires.pop(link, &mut hand);
+        assert_eq!((hand.packet.kind, wires.heads[0]), (Kind::Ack, at(108_064)));
+        port.settle(at(8064), &mut wires, || 0.5);
+        assert_eq!(port.due(), Time::NEVER, "nothing waits");
+        wires.pop(link, &mut hand);
+        assert_eq!((hand.packet.at, wires.heads[0]), (at(108_064), at(112_064)));
     }
 
     #[test]

@@ -127,6 +127,11 @@ impl SchemeSpec {
     pub fn name(&self) -> &'static str {
         self.chosen().name()
     }
+
+    /// Does one of them write headers into packets?
+    pub fn has_header(&self) -> bool {
+        self.edge.iter().chain([&self.fabric]).any(|chosen| chosen.entry().header)
+    }
 }
 
 /// Name and site of the schemes that say by what they compare.

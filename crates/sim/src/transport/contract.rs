@@ -10,6 +10,7 @@
 use super::Frame;
 use super::resequencer::Rules;
 use crate::ids::FlowId;
+use crate::rider::Rider;
 use spinewise_policy::time::{Span, Time};
 
 /// A transport, as the registry lists it.
@@ -268,7 +269,7 @@ pub enum Outgoing {
     /// Data of a flow with one path and without options.
     Data(Data),
     /// Data on one path of several, with its option.
-    OnPath(usize, Data, Box<[u8]>),
+    OnPath(usize, Data, Rider),
     /// A packet without payload that asks for an answer, of this many bytes on the wire, from this byte on.
     Request {
         /// See above.
@@ -276,7 +277,7 @@ pub enum Outgoing {
         /// Bytes on the wire.
         wire: u16,
         /// With its option, empty if none.
-        option: Box<[u8]>,
+        option: Rider,
     },
     /// A packet of a handshake.
     Greeting {
@@ -292,16 +293,18 @@ pub enum Outgoing {
 }
 
 /// A packet of data.
+// In this order no two fields lie side by side that do so in a packet: read together, they would have to wait for each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
 pub struct Data {
     /// Its first byte.
     pub seq: u64,
     /// Its bytes of payload.
     pub len: u16,
-    /// Its bytes on the wire.
-    pub wire: u16,
     /// `ECT`, `RETRANSMIT`, `CWR`, `URGENT`, as packets have them.
     pub flags: u8,
+    /// Its bytes on the wire.
+    pub wire: u16,
 }
 
 /// Data, or a packet of a handshake, that arrives.
@@ -386,7 +389,7 @@ impl Answer {
 #[derive(Clone, Debug)]
 pub struct Told {
     /// As it travels.
-    pub body: Box<[u8]>,
+    pub option: Rider,
     /// The bytes it takes on the wire.
     pub wire: u16,
 }

@@ -141,17 +141,21 @@ impl<T: Transport> EndsOf<T> {
         self.senders[flow].as_deref()?.machine.paced_from()
     }
 
-    /// [`Sender::next`], and a timer to plan, or [`Time::NEVER`].
+    /// [`Sender::next`]; [`EndsOf::timer`] must follow.
+    // What a call writes by fields is best read by fields: moved on as a whole, it waits until they have got there.
     #[inline(always)]
-    pub fn next(&mut self, now: Time, flow: FlowId) -> Option<(Outgoing, Time)> {
-        let sending = self.senders[flow].as_deref_mut()?;
-        let next = sending.machine.next(&self.config, now)?;
+    pub fn next(&mut self, now: Time, flow: FlowId) -> Option<Outgoing> {
+        self.senders[flow].as_deref_mut()?.machine.next(&self.config, now)
+    }
+
+    /// A timer to plan with what was [next](EndsOf::next), or [`Time::NEVER`].
+    #[inline(always)]
+    pub fn timer(&mut self, flow: FlowId, next: &Outgoing) -> Time {
         let path = match next {
             Outgoing::Data(_) | Outgoing::Request { .. } => 0,
-            Outgoing::OnPath(path, ..) | Outgoing::Greeting { path, .. } => path,
+            Outgoing::OnPath(path, ..) | Outgoing::Greeting { path, .. } => *path,
         };
-        let timer = sending.plan(path);
-        Some((next, timer))
+        self.senders[flow].as_deref_mut().map_or(Time::NEVER, |sending| sending.plan(path))
     }
 
     /// [`Sender::on_answer`].

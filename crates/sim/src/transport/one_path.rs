@@ -152,7 +152,7 @@ impl Receiver for Telling {
 /// A SACK option as it travels, unless it is empty.
 #[inline(always)]
 fn option(sack: &Sack) -> Option<Told> {
-    (!sack.is_empty()).then(|| Told { body: sack.encode(), wire: sack.wire_bytes() as u16 })
+    (!sack.is_empty()).then(|| Told { option: sack.encode(), wire: sack.wire_bytes() as u16 })
 }
 
 /// What answers data when all is here, without options.

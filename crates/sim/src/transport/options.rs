@@ -1,5 +1,6 @@
 //! The options of MPTCP: the bytes they take, and what travels in them.
 
+use crate::rider::Rider;
 use crate::transport::Greeting;
 use crate::transport::sack::Sack;
 
@@ -51,8 +52,8 @@ pub(crate) struct Signal {
 
 impl Signal {
     /// As it travels.
-    pub(crate) fn encode(&self) -> Box<[u8]> {
-        self.data.to_le_bytes().into_iter().chain(self.sack.encode()).collect()
+    pub(crate) fn encode(&self) -> Rider {
+        Rider::of(&[&self.data.to_le_bytes()[..], &self.sack.encode()].concat())
     }
 
     /// What [`Signal::encode`] wrote; `None` of a packet without.

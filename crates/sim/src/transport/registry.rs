@@ -120,8 +120,14 @@ macro_rules! ends {
 
             /// [`EndsOf::next`].
             #[inline(always)]
-            pub fn next(&mut self, now: Time, flow: FlowId) -> Option<(Outgoing, Time)> {
+            pub fn next(&mut self, now: Time, flow: FlowId) -> Option<Outgoing> {
                 match self { $(Ends::$variant(ends) => ends.next(now, flow),)* }
+            }
+
+            /// [`EndsOf::timer`].
+            #[inline(always)]
+            pub fn timer(&mut self, flow: FlowId, next: &Outgoing) -> Time {
+                match self { $(Ends::$variant(ends) => ends.timer(flow, next),)* }
             }
 
             /// [`EndsOf::on_answer`].

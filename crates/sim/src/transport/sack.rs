@@ -1,6 +1,8 @@
 //! Selective acknowledgement on the wire: what of the data beyond the cumulative acknowledgement has arrived (RFC 2018),
 //! and what has arrived twice (RFC 2883).
 
+use crate::rider::Rider;
+
 /// Blocks in one acknowledgement, at most: what fits beside time stamps (RFC 2018 §3).
 const MOST: usize = 3;
 /// A block as it travels: two ends of 64 bits, little endian.
@@ -59,8 +61,9 @@ impl Sack {
     }
 
     /// As it travels.
-    pub fn encode(&self) -> Box<[u8]> {
-        self.blocks().iter().flat_map(|&(start, end)| [start, end]).flat_map(u64::to_le_bytes).collect()
+    pub fn encode(&self) -> Rider {
+        let words = self.blocks().iter().flat_map(|&(start, end)| [start, end]);
+        Rider::of(&words.flat_map(u64::to_le_bytes).collect::<Vec<u8>>())
     }
 
     /// What [`Sack::encode`] wrote.

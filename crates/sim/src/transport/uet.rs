@@ -89,6 +89,14 @@ impl Cut {
         self.len(psn) + self.header
     }
 
+    /// Bytes on the wire of so many packets, of which the last of the flow is one or not.
+    #[inline]
+    fn wire_of(&self, packets: Psn, with_last: bool) -> u64 {
+        let full = u64::from(self.mss + self.header);
+        let short = if with_last { full - u64::from(self.wire(self.packets() - 1)) } else { 0 };
+        u64::from(packets) * full - short
+    }
+
     /// Bytes on the wire of all packets from `psn` on.
     pub(crate) fn wire_from(&self, psn: Psn) -> u64 {
         self.size - self.seq(psn) + u64::from(self.header) * u64::from(self.packets() - psn)

@@ -11,8 +11,6 @@ use spinewise_policy::Time;
 
 /// First packets of a link. They lie in a row, and processors fetch the rest of a row by themselves.
 const PACKETS: usize = 3;
-/// Bodies of packets, which lie anywhere.
-const BODIES: usize = 6;
 
 /// How many nodes behind the one at work are prefetched for.
 pub(super) const AHEAD: usize = 4;
@@ -24,17 +22,6 @@ pub(super) fn fetch_ahead(sim: &Sim<'_>, todo: &[NodeId], end: Time) {
         [fetch_waiting, fetch_room, fetch_ends, fetch_arrivals, |sim, node, _| fetch_node(sim, node)];
     for (&node, step) in todo.iter().zip(steps) {
         step(sim, node, end);
-    }
-}
-
-/// Asks for what has come to the nodes of `todo` since they were at work, and comes from afar.
-#[inline]
-pub(super) fn fetch_news(sim: &Sim<'_>, todo: &[NodeId], end: Time) {
-    // As far ahead as `fetch_ahead` asks for bodies.
-    if let Some(&node) = todo.get(2)
-        && sim.net.topology.as_host(node).is_some()
-    {
-        due_links(sim, node, end).for_each(|link| sim.world.wires.fetch_bodies(link, BODIES));
     }
 }
 
@@ -69,8 +56,7 @@ fn fetch_ends(sim: &Sim<'_>, node: NodeId, end: Time) {
     };
     sim.world.wires.fetch(sim.hosts[host].line().link);
     for link in due_links(sim, node, end) {
-        sim.world.wires.ring(link).iter().take(PACKETS).for_each(|packet| sim.world.flows.fetch(packet));
-        sim.world.wires.fetch_bodies(link, BODIES);
+        sim.world.wires.first(link, PACKETS).for_each(|packet| sim.world.flows.fetch(packet));
     }
 }
 

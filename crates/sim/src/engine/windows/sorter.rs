@@ -1,10 +1,33 @@
 //! The order of what arrives at a switch in one window.
 
+use crate::link::Track;
 use spinewise_policy::Span;
 
-/// Sort keys are (offset in the window, in-port): 40 and 24 bits.
-pub(super) const PORT_BITS: u32 = 24;
-pub(super) const PORT_MASK: u64 = (1 << PORT_BITS) - 1;
+/// Sort keys are (offset in the window, [`Place`]): 40 and 24 bits.
+pub(super) const PLACE_BITS: u32 = 24;
+const PLACE_MASK: u64 = (1 << PLACE_BITS) - 1;
+
+/// Where something arrives: by which in-port, and on which track of its link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) port: u16,
+    pub(super) track: Track,
+}
+
+impl Place {
+    /// That of a key.
+    #[inline(always)]
+    pub(super) fn of(key: u64) -> Place {
+        let place = key & PLACE_MASK;
+        Place { port: (place >> 1) as u16, track: if place & 1 == 0 { Track::Main } else { Track::Ahead } }
+    }
+
+    /// The key of what arrives here so far into the window.
+    #[inline(always)]
+    pub(super) fn at(self, offset: Span) -> u64 {
+        offset.0 << PLACE_BITS | u64::from(self.port) << 1 | u64::from(self.track == Track::Ahead)
+    }
+}
 
 /// Sorts the keys of a window: arrivals spread over it fairly evenly, so they go into buckets by time first, and hardly
 /// anything is left to be compared.
@@ -33,8 +56,8 @@ impl Sorter {
                 at -= 1;
             }
             keys[at] = key;
-            ties |= at > 0 && (keys[at - 1] ^ key) >> PORT_BITS == 0;
-            ties |= at < i && (keys[at + 1] ^ key) >> PORT_BITS == 0;
+            ties |= at > 0 && (keys[at - 1] ^ key) >> PLACE_BITS == 0;
+            ties |= at < i && (keys[at + 1] ^ key) >> PLACE_BITS == 0;
         }
         ties
     }
@@ -46,14 +69,14 @@ impl Sorter {
         let mut next = 1;
         while next < keys.len() {
             let first = next - 1;
-            let is_tied = |key: u64| (keys[first] ^ key) >> PORT_BITS == 0;
+            let is_tied = |key: u64| (keys[first] ^ key) >> PLACE_BITS == 0;
             if !is_tied(keys[next]) {
                 next += 1;
                 continue;
             }
             next += 1 + keys[next + 1..].iter().take_while(|&&key| is_tied(key)).count();
-            let place = places(keys[first] >> PORT_BITS);
-            let place = |key: u64| place((key & PORT_MASK) as u16);
+            let place = places(keys[first] >> PLACE_BITS);
+            let place = |key: u64| place(Place::of(key).port);
             match &mut keys[first..next] {
                 // As good as all of them.
                 [one, other] => {
@@ -77,7 +100,7 @@ impl Sorter {
         let buckets = keys.len().next_power_of_two().min(Self::MOST_BUCKETS);
         // The largest offset falls into the last bucket or one before it.
         let bits = 64 - window.0.leading_zeros();
-        let shift = PORT_BITS + bits.saturating_sub(buckets.trailing_zeros());
+        let shift = PLACE_BITS + bits.saturating_sub(buckets.trailing_zeros());
         let bucket = |key: u64| ((key >> shift) as usize).min(buckets - 1);
         let mut room = [0u32; Self::MOST_BUCKETS];
         let ends = &mut room[..buckets];
@@ -111,12 +134,12 @@ mod tests {
         for round in 0..500u32 {
             let window = Span(1 + rng.bits() % (1 << (1 + round % 39)));
             let mut keys: Vec<u64> =
-                (0..rng.below(300)).map(|_| (rng.bits() % window.0) << PORT_BITS | u64::from(rng.below(64))).collect();
+                (0..rng.below(300)).map(|_| (rng.bits() % window.0) << PLACE_BITS | u64::from(rng.below(64))).collect();
             let mut expected = keys.clone();
             expected.sort_unstable();
             let ties = sorter.sort(&mut keys, window);
             assert_eq!(keys, expected);
-            assert_eq!(ties, keys.windows(2).any(|pair| (pair[0] ^ pair[1]) >> PORT_BITS == 0));
+            assert_eq!(ties, keys.windows(2).any(|pair| (pair[0] ^ pair[1]) >> PLACE_BITS == 0));
         }
     }
 }

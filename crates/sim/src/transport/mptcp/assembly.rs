@@ -76,5 +76,5 @@ impl Receiver for Assembly {
 fn option_of(config: &TcpConfig, data: u64, sack: &Sack) -> Told {
     let blocks = sack.blocks();
     let sack = Sack::of(&blocks[..blocks.len().min(config.options().sack_blocks)]);
-    Told { body: Signal { data, sack }.encode(), wire: sack.wire_bytes() as u16 }
+    Told { option: Signal { data, sack }.encode(), wire: sack.wire_bytes() as u16 }
 }

@@ -3,6 +3,7 @@
 use super::config::Recovery;
 use super::{RdmaAck, RdmaConfig, RdmaReceiver, RdmaSender};
 use crate::packet::{ECT, RETRANSMIT};
+use crate::rider::Rider;
 use crate::telemetry::{self, Hops};
 use crate::transport::Frame;
 use crate::transport::contract::{
@@ -72,7 +73,7 @@ impl Sender for RdmaSender {
         };
         Some(match config.kind.collects_telemetry() {
             false => Outgoing::Data(data),
-            true => Outgoing::OnPath(0, data, telemetry::header()),
+            true => Outgoing::OnPath(0, data, telemetry::header().into()),
         })
     }
 
@@ -156,7 +157,7 @@ impl RdmaSender {
 /// [every answer](RdmaConfig::ack_bytes).
 #[cold]
 fn echoing(got: Received, header: &[u8]) -> Received {
-    let rest = got.told.iter().flat_map(|told| told.body.iter());
-    let body = header.iter().chain(rest).copied().collect();
-    Received { told: Some(Told { body, wire: 0 }), ..got }
+    let rest = got.told.iter().flat_map(|told| told.option.iter());
+    let option: Vec<u8> = header.iter().chain(rest).copied().collect();
+    Received { told: Some(Told { option: Rider::of(&option), wire: 0 }), ..got }
 }

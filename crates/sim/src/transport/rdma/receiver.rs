@@ -3,6 +3,7 @@
 use super::blocks::Blocks;
 use super::config::{RdmaConfig, Recovery};
 use super::put_sack;
+use crate::rider::Rider;
 use crate::transport::contract::{Answer, Arrival, Received, Told};
 use spinewise_policy::time::{Span, Time};
 
@@ -123,7 +124,7 @@ impl RdmaReceiver {
 /// bytes.
 #[cold]
 fn told(sack: (u64, u32)) -> Told {
-    Told { body: Box::new(put_sack(sack)), wire: 0 }
+    Told { option: Rider::of(&put_sack(sack)), wire: 0 }
 }
 
 #[cfg(test)]

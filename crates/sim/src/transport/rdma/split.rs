@@ -7,6 +7,7 @@
 //! Departure: at its NIC a message has one turn, which its queue pairs have in turn; of an RNIC each queue pair has one.
 
 use super::{QueuePair, RdmaConfig, RdmaReceiver, RdmaSender};
+use crate::rider::Rider;
 use crate::transport::contract::{
     Acked, Answer, Answered, Arrival, Counts, Facts, Outgoing, Received, Receiver, Sender, Start, Transport,
 };
@@ -85,7 +86,7 @@ impl Sender for SplitSender {
         let path = turns.find(|&n| self.parts[n].sender.may_send_from(config) <= now)?;
         self.last = path;
         Some(match Sender::next(&mut self.parts[path].sender, config, now)? {
-            Outgoing::Data(data) => Outgoing::OnPath(path, data, Box::default()),
+            Outgoing::Data(data) => Outgoing::OnPath(path, data, Rider::NONE),
             Outgoing::OnPath(_, data, option) => Outgoing::OnPath(path, data, option),
             other @ (Outgoing::Request { .. } | Outgoing::Greeting { .. }) => other,
         })

@@ -108,7 +108,7 @@ impl Flow<'_> {
         self.delivered += expected - before;
         self.completions += u32::from(got.completed);
         if let Some(answer) = got.answers[0] {
-            let option = got.told.as_ref().map_or(&[][..], |told| &told.body);
+            let option = got.told.as_ref().map_or(&[][..], |told| &told.option);
             for _ in 0..self.copies() {
                 let at = step + 20 + self.draw(1 + self.wire.jitter / 4);
                 self.answers.push((at, RdmaAck::read(&answer, option)));

@@ -84,7 +84,7 @@ impl Flow {
     }
 
     fn answer(&mut self, subflow: SubflowId, answer: Answer, told: Option<&Told>) {
-        let option = told.map_or(&[][..], |told| &told.body);
+        let option = told.map_or(&[][..], |told| &told.option);
         for at in self.arrivals() {
             self.plan(at, Event::Answer(subflow, answer, option.into()));
         }
@@ -100,7 +100,8 @@ impl Flow {
                 }
                 return;
             }
-            let (next, timer) = self.ends.next(self.now, FLOW).expect("it may send");
+            let next = self.ends.next(self.now, FLOW).expect("it may send");
+            let timer = self.ends.timer(FLOW, &next);
             let stamp = self.now;
             let subflow = match next {
                 Outgoing::Data(data) => {

@@ -51,10 +51,15 @@ impl Sender for UetSender {
         if self.may_send() || config.requests == Requests::Data && self.is_to_ask() { Time::ZERO } else { Time::NEVER }
     }
 
-    #[inline]
+    #[inline(always)]
     fn next(&mut self, config: &UetConfig, now: Time) -> Option<Outgoing> {
-        let asks = if config.requests == Requests::Data { self.ask(config, now) } else { None };
-        asks.or_else(|| self.next(config, now))
+        if config.requests == Requests::Data {
+            let asks = self.ask(config, now);
+            if asks.is_some() {
+                return asks;
+            }
+        }
+        self.next(config, now)
     }
 
     #[inline]

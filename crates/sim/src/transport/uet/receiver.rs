@@ -1,12 +1,10 @@
 //! The receiving end of a connection of Ultra Ethernet: it takes packets in any order.
 
 use super::credit::Account;
-use super::told::{REQUEST, Sack, get_probe, get_quanta, put_quanta};
+use super::told::{REQUEST, Sack, first_told, get_probe, get_quanta, put_quanta};
 use super::{Cut, Psn, UetConfig};
+use crate::rider::Rider;
 use crate::transport::contract::{Answer, Arrival, Asks, Grant, Received, Told, TrimmedAt};
-
-/// Packets that an answer tells of beside the cumulative number.
-const BITS: u32 = 64;
 
 /// The state of a receiving end.
 #[derive(Clone, Debug)]
@@ -21,8 +19,6 @@ pub struct UetReceiver {
     highest: Psn,
     /// Packets here that wait for one before them.
     waiting: u32,
-    /// Bytes on the wire, each packet once.
-    received: u64,
     /// Bytes on the wire since the last answer.
     unanswered: u32,
     /// An answer was asked for, and is due again when nothing waits any more.
@@ -43,7 +39,6 @@ impl UetReceiver {
             here: vec![0; words].into(),
             highest: 0,
             waiting: 0,
-            received: 0,
             unanswered: 0,
             owes: false,
             credit: config.receiver_credit.then(Account::new),
@@ -54,12 +49,7 @@ impl UetReceiver {
     pub(super) fn full(config: &UetConfig, size: u64) -> Self {
         let cut = Cut::of(size, config);
         let packets = cut.packets();
-        UetReceiver {
-            expected: packets,
-            highest: packets,
-            received: cut.wire_from(0),
-            ..UetReceiver::new(config, size)
-        }
+        UetReceiver { expected: packets, highest: packets, ..UetReceiver::new(config, size) }
     }
 
     fn is_here(&self, psn: Psn) -> bool {
@@ -97,7 +87,7 @@ impl UetReceiver {
     /// Its turn to grant.
     pub(super) fn grant(&mut self, config: &UetConfig, asks: Asks) -> Option<Grant> {
         let (quanta, granted, value, after) = self.credit.as_mut()?.grant(config, asks);
-        let told = Told { body: put_quanta(granted), wire: 0 };
+        let told = Told { option: put_quanta(granted), wire: 0 };
         Some(Grant { answer: Answer::default(), told, value, quanta, after })
     }
 
@@ -125,8 +115,7 @@ impl UetReceiver {
             let base = if data.ce { psn } else { self.base(psn) };
             return Received { out_of_order: self.highest > psn + 1, ..self.answer(data, psn, base) };
         }
-        let first = self.received == 0;
-        self.received += u64::from(wire);
+        let first = self.highest == 0;
         self.owes |= data.urgent;
         let out_of_order = self.highest > psn + 1;
         self.take(psn);
@@ -165,13 +154,13 @@ impl UetReceiver {
             return self.answer(&Arrival { ce: false, ..*data }, psn, self.base(psn));
         }
         let nack = Answer { nack_or_syn: true, cnp: at == TrimmedAt::LastHop, ..Answer::to(data, data.seq) };
-        let told = Some(Told { body: Box::default(), wire: 0 });
+        let told = Some(Told { option: Rider::NONE, wire: 0 });
         Received { answers: [Some(nack), None], told, ..Received::default() }
     }
 
     /// The first packet that the bits of an answer stand for that `psn` makes.
     fn base(&self, psn: Psn) -> Psn {
-        psn.saturating_sub(BITS - 1).max(self.expected + 1)
+        first_told(psn, self.expected)
     }
 
     fn answer(&self, data: &Arrival, psn: Psn, base: Psn) -> Received {
@@ -180,14 +169,14 @@ impl UetReceiver {
 
     /// What is here, in bits from `base` on; packet `psn` is why it is told.
     fn sack(&self, psn: Psn, base: Psn) -> Sack {
-        let (bits, received, waiting) = (self.bits_from(base), self.received, self.waiting);
-        Sack { psn, base, bits, received, waiting, probe: 0 }
+        let last = self.is_here(self.packets - 1);
+        Sack { psn, base, bits: self.bits_from(base), waiting: self.waiting, last, probe: 0 }
     }
 
     fn tell(&self, data: &Arrival, sack: Sack) -> Received {
         Received {
             answers: [Some(Answer::to(data, self.cut.seq(self.expected))), None],
-            told: Some(Told { body: sack.put(), wire: 0 }),
+            told: Some(Told { option: sack.put(self.expected), wire: 0 }),
             ..Received::default()
         }
     }

@@ -7,6 +7,7 @@ use super::sleek::{Known, Sleek};
 use super::told::{REQUEST, Sack, get_quanta, put_probe, put_quanta};
 use super::{Cut, Psn, UetConfig};
 use crate::packet::{ECT, RETRANSMIT, URGENT};
+use crate::rider::Rider;
 use crate::transport::congestion::delivery::{self, Control};
 use crate::transport::congestion::{Acked as Delivered, Trimmed, Window};
 use crate::transport::contract::{Acked, Answer, Answered, Counts, Data, Outgoing, Start, TrimmedAt};
@@ -136,7 +137,7 @@ impl UetSender {
         let seq = self.cut.seq(self.expected);
         let option = if std::mem::take(&mut self.asks) {
             self.asked = Some(now);
-            self.credit.as_ref().map_or(Box::default(), |credit| put_quanta(credit.target()))
+            self.credit.as_ref().map_or(Rider::NONE, |credit| put_quanta(credit.target()))
         } else {
             put_probe(self.sleek.as_mut().filter(|sleek| sleek.is_due())?.send(now))
         };
@@ -181,7 +182,8 @@ impl UetSender {
         if answer.nack_or_syn {
             return self.on_trimmed(config, now, answer);
         }
-        match (Sack::get(option), get_quanta(option), &mut self.credit) {
+        let expected = self.cut.packets_by(answer.cumulative);
+        match (Sack::get(option, expected), get_quanta(option), &mut self.credit) {
             (Some(sack), ..) => self.on_sack(config, now, answer, &sack),
             (None, Some(granted), Some(credit)) => {
                 credit.take(granted);
@@ -193,11 +195,12 @@ impl UetSender {
 
     fn on_sack(&mut self, config: &UetConfig, now: Time, answer: &Answer, sack: &Sack) -> Answered {
         self.hear();
-        let new = sack.received.saturating_sub(self.received);
+        let expected = self.cut.packets_by(answer.cumulative);
+        let new = self.cut.wire_of(expected + sack.waiting, sack.last).saturating_sub(self.received);
         self.received += new;
         self.flight -= new as i64;
         let rtt = self.round_trip(now, answer, sack).unwrap_or(Span::ZERO);
-        let newly_acked = self.arrive(self.cut.packets_by(answer.cumulative), sack);
+        let newly_acked = self.arrive(expected, sack);
         let received = self.received;
         let delivered = Delivered {
             now,

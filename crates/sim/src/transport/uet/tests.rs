@@ -3,6 +3,7 @@
 use super::config::Requests;
 use super::*;
 use crate::packet::{RETRANSMIT, URGENT};
+use crate::rider::Rider;
 use crate::transport::Frame;
 use crate::transport::congestion::delivery;
 use crate::transport::contract::{
@@ -37,11 +38,11 @@ fn send(sender: &mut UetSender, config: &UetConfig, now: Time) -> Option<(Psn, u
 }
 
 /// Packet `psn` arrives; the answer with its option, if there is one.
-fn arrive(receiver: &mut UetReceiver, config: &UetConfig, psn: u64, data: Arrival) -> Option<(Answer, Box<[u8]>)> {
+fn arrive(receiver: &mut UetReceiver, config: &UetConfig, psn: u64, data: Arrival) -> Option<(Answer, Rider)> {
     let mss = u64::from(config.mss);
     let data = Arrival { seq: psn * mss, len: config.mss, ..data };
     let got = Receiver::on_data(receiver, config, Time::ZERO, 0, &data, || &[]);
-    Some((got.answers[0]?, got.told.map_or(Box::default(), |told| told.body)))
+    Some((got.answers[0]?, got.told.map_or(Rider::NONE, |told| told.option)))
 }
 
 fn receiver(config: &UetConfig, packets: u64) -> UetReceiver {
@@ -145,7 +146,7 @@ fn credit_is_granted_up_to_what_is_asked_for_and_then_unasked() {
     assert_eq!(granted[4], (18 * 17 - 4 * 64, After::Idles));
     let unasked = Receiver::grant(&mut receiver, &config, Asks::No).expect("it has credit");
     assert_eq!((unasked.quanta, unasked.after), (64, After::Idles));
-    let heard = Sender::on_answer(&mut sender, &config, us(9), 0, &unasked.answer, || &unasked.told.body);
+    let heard = Sender::on_answer(&mut sender, &config, us(9), 0, &unasked.answer, || &unasked.told.option);
     assert!(matches!(heard, Answered::Opened));
     // What was overdrawn is paid back first.
     let paid = (18 * 17 + 64) * 256 - (sent * WIRE - 175_284);
@@ -200,7 +201,7 @@ fn a_probe_that_finds_no_queue_tells_of_a_loss() {
     assert_eq!(send(&mut sender, &config, at), None);
     let bare = Arrival { seq, urgent: true, ..Arrival::default() };
     let got = Receiver::on_data(&mut receiver, &config, at, 0, &bare, || &option);
-    let (reply, told) = (got.answers[0].expect("probes are answered"), got.told.expect("with what is here").body);
+    let (reply, told) = (got.answers[0].expect("probes are answered"), got.told.expect("with what is here").option);
     // Slow, it tells of a queue, in which the packets may wait; fast, of their loss.
     let slow = at + RTT * 2;
     let mut other = sender.clone();
@@ -213,11 +214,11 @@ fn a_probe_that_finds_no_queue_tells_of_a_loss() {
 }
 
 /// The answer to a request or a probe.
-fn answered(receiver: &mut UetReceiver, config: &UetConfig, asks: &Outgoing) -> (Answer, Box<[u8]>) {
+fn answered(receiver: &mut UetReceiver, config: &UetConfig, asks: &Outgoing) -> (Answer, Rider) {
     let Outgoing::Request { seq, option, .. } = asks else { panic!("no request: {asks:?}") };
     let bare = Arrival { seq: *seq, urgent: true, ..Arrival::default() };
     let got = Receiver::on_data(receiver, config, Time::ZERO, 0, &bare, || option);
-    (got.answers[0].expect("it is answered"), got.told.expect("with what is here").body)
+    (got.answers[0].expect("it is answered"), got.told.expect("with what is here").option)
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! What answers of Ultra Ethernet carry besides what every answer has.
 
 use super::Psn;
+use crate::rider::Rider;
 
 /// In the place of the packet that made an answer: a request did.
 pub(super) const REQUEST: Psn = Psn::MAX;
 
-/// A selective acknowledgement.
+/// A selective acknowledgement. The number that says up to where all is here goes beside it, as in every answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sack {
     /// The packet that made it.
@@ -14,53 +15,80 @@ pub(super) struct Sack {
     pub base: Psn,
     /// Which packets from there on are here.
     pub bits: u64,
-    /// Bytes on the wire that have been received, each packet once.
-    pub received: u64,
     /// Packets that are here and wait for one before them.
     pub waiting: u32,
+    /// Is the last packet of the flow here?
+    pub last: bool,
     /// The probe that it answers; 0: none.
     pub probe: u32,
 }
 
-/// Bytes of a [`Sack`].
-const SACK: usize = 32;
+/// The packet that the lowest bit stands for, if no reason is to begin with `psn`, which made the answer; all before
+/// `expected` are here.
+pub(super) fn first_told(psn: Psn, expected: Psn) -> Psn {
+    psn.saturating_sub(u64::BITS - 1).max(expected + 1)
+}
+
+/// Bytes of a [`Sack`] as most are, where `base` is one of two packets and 22 bits hold what waits, and of any other.
+const SHORT: usize = 15;
+const LONG: usize = 25;
 
 impl Sack {
-    /// As it travels.
-    pub(super) fn put(&self) -> Box<[u8]> {
-        let mut bytes = [0; SACK];
+    /// As it travels with the number of the packet that is `expected` next.
+    pub(super) fn put(&self, expected: Psn) -> Rider {
+        let begins = self.base == self.psn || self.bits == 0;
+        let few = self.probe == 0 && self.waiting < 1 << 22;
+        if few && (begins || self.base == first_told(self.psn, expected)) {
+            let rest = self.waiting << 2 | u32::from(self.last) << 1 | u32::from(begins);
+            let mut bytes = [0; SHORT + 1];
+            bytes[..4].copy_from_slice(&self.psn.to_le_bytes());
+            bytes[4..12].copy_from_slice(&self.bits.to_le_bytes());
+            bytes[12..].copy_from_slice(&rest.to_le_bytes());
+            return Rider::of(&bytes[..SHORT]);
+        }
+        let mut bytes = [0; LONG];
         bytes[..4].copy_from_slice(&self.psn.to_le_bytes());
         bytes[4..8].copy_from_slice(&self.base.to_le_bytes());
         bytes[8..16].copy_from_slice(&self.bits.to_le_bytes());
-        bytes[16..24].copy_from_slice(&self.received.to_le_bytes());
-        bytes[24..28].copy_from_slice(&self.waiting.to_le_bytes());
-        bytes[28..].copy_from_slice(&self.probe.to_le_bytes());
-        Box::new(bytes)
+        bytes[16..20].copy_from_slice(&self.waiting.to_le_bytes());
+        bytes[20..24].copy_from_slice(&self.probe.to_le_bytes());
+        bytes[24] = self.last.into();
+        Rider::of(&bytes)
     }
 
     /// What [`Sack::put`] wrote; none in bytes of another length.
     #[inline]
-    pub(super) fn get(bytes: &[u8]) -> Option<Sack> {
-        let bytes: &[u8; SACK] = bytes.try_into().ok()?;
+    pub(super) fn get(bytes: &[u8], expected: Psn) -> Option<Sack> {
         let (psn, rest) = bytes.split_first_chunk()?;
+        let psn = u32::from_le_bytes(*psn);
+        if bytes.len() == SHORT {
+            let (bits, rest) = rest.split_first_chunk()?;
+            let rest = rest.iter().rev().fold(0, |sum, &byte| sum << 8 | u32::from(byte));
+            let base = if rest & 1 == 1 { psn } else { first_told(psn, expected) };
+            let bits = u64::from_le_bytes(*bits);
+            return Some(Sack { psn, base, bits, waiting: rest >> 2, last: rest & 2 != 0, probe: 0 });
+        }
         let (base, rest) = rest.split_first_chunk()?;
         let (bits, rest) = rest.split_first_chunk()?;
-        let (received, rest) = rest.split_first_chunk()?;
         let (waiting, rest) = rest.split_first_chunk()?;
+        let (probe, rest) = rest.split_first_chunk()?;
+        let &[last] = rest else { return None };
         Some(Sack {
-            psn: u32::from_le_bytes(*psn),
+            psn,
             base: u32::from_le_bytes(*base),
             bits: u64::from_le_bytes(*bits),
-            received: u64::from_le_bytes(*received),
             waiting: u32::from_le_bytes(*waiting),
-            probe: u32::from_le_bytes(rest.try_into().ok()?),
+            last: last != 0,
+            probe: u32::from_le_bytes(*probe),
         })
     }
 }
 
-/// The blocks of bytes that an answer says are here, of packets of `mss` bytes; none if it is no acknowledgement.
-pub(crate) fn blocks(option: &[u8], mss: u32) -> Vec<(u64, u64)> {
-    let Some(Sack { base, mut bits, .. }) = Sack::get(option) else { return Vec::new() };
+/// The blocks of bytes that an answer says are here beside those below byte `cumulative`, of packets of `mss` bytes; none if
+/// it is no acknowledgement.
+pub(crate) fn blocks(option: &[u8], cumulative: u64, mss: u32) -> Vec<(u64, u64)> {
+    let expected = cumulative.div_ceil(u64::from(mss)) as Psn;
+    let Some(Sack { base, mut bits, .. }) = Sack::get(option, expected) else { return Vec::new() };
     let (mut found, mut psn) = (Vec::new(), u64::from(base));
     while bits != 0 {
         psn += u64::from(bits.trailing_zeros());
@@ -74,8 +102,8 @@ pub(crate) fn blocks(option: &[u8], mss: u32) -> Vec<(u64, u64)> {
 }
 
 /// A number of quanta as it travels: what a sender wants, or what it is granted.
-pub(super) fn put_quanta(quanta: u64) -> Box<[u8]> {
-    Box::new(quanta.to_le_bytes())
+pub(super) fn put_quanta(quanta: u64) -> Rider {
+    Rider::of(&quanta.to_le_bytes())
 }
 
 /// What [`put_quanta`] wrote; none in bytes of another length.
@@ -84,8 +112,8 @@ pub(super) fn get_quanta(bytes: &[u8]) -> Option<u64> {
 }
 
 /// The number of a probe as it travels.
-pub(super) fn put_probe(number: u32) -> Box<[u8]> {
-    Box::new(number.to_le_bytes())
+pub(super) fn put_probe(number: u32) -> Rider {
+    Rider::of(&number.to_le_bytes())
 }
 
 /// What [`put_probe`] wrote; none in bytes of another length.
@@ -100,15 +128,27 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(psn: u32, base: u32, bits: u64, received: u64, waiting: u32, probe: u32) {
-            let sack = Sack { psn, base, bits, received, waiting, probe };
-            prop_assert_eq!(Sack::get(&sack.put()), Some(sack));
+        fn what_is_written_is_read(
+            (psn, expected) in (0u32..1 << 24, 0u32..1 << 24),
+            (begins, other) in (0usize..3, 0u32..1 << 24),
+            bits in prop_oneof![Just(0), any::<u64>()],
+            waiting in prop_oneof![0u32..1 << 10, any::<u32>()],
+            last: bool,
+            probe in prop_oneof![Just(0), any::<u32>()],
+        ) {
+            let base = [psn, first_told(psn, expected), other][begins];
+            let sack = Sack { psn, base, bits, waiting, last, probe };
+            let read = Sack::get(&sack.put(expected), expected);
+            // Without bits it matters to nobody where they begin.
+            let base = if bits == 0 { read.map_or(0, |sack| sack.base) } else { base };
+            prop_assert_eq!(read, Some(Sack { base, ..sack }));
         }
 
         #[test]
-        fn blocks_are_the_packets_that_are_here(base in 0u32..1000, bits: u64) {
-            let sack = Sack { base, bits, ..Sack::default() };
-            let blocks = blocks(&sack.put(), 10);
+        fn blocks_are_the_packets_that_are_here(expected in 0u32..1000, ahead in 1u32..200, bits: u64) {
+            let psn = expected + ahead;
+            let base = first_told(psn, expected);
+            let blocks = blocks(&Sack { psn, base, bits, ..Sack::default() }.put(expected), u64::from(expected) * 10, 10);
             let mut seen = 0u64;
             for (from, to) in &blocks {
                 (from / 10..to / 10).for_each(|psn| seen |= 1 << (psn - u64::from(base)));
@@ -119,7 +159,19 @@ mod tests {
 
         #[test]
         fn other_bytes_are_none(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
-            prop_assert_eq!(Sack::get(&bytes).is_some(), bytes.len() == SACK);
+            prop_assert_eq!(Sack::get(&bytes, 0).is_some(), [SHORT, LONG].contains(&bytes.len()));
         }
+    }
+
+    #[test]
+    fn what_most_answers_tell_rides_in_the_packet() {
+        let sack = Sack { psn: 100, base: 61, bits: 1 << 39, waiting: 1, last: false, probe: 0 };
+        assert!(matches!(sack.put(60), Rider::Short(_)));
+        assert!(
+            matches!(Sack { base: 100, bits: 1, ..sack }.put(60), Rider::Short(_)),
+            "a mark asks for bits from there on"
+        );
+        assert!(matches!(Sack { probe: 1, ..sack }.put(60), Rider::Long(_)));
+        assert!(matches!(Sack { waiting: 1 << 22, ..sack }.put(60), Rider::Long(_)));
     }
 }

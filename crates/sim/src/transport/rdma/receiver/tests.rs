@@ -20,7 +20,7 @@ fn packet(seq: u64, len: u64, ce: bool) -> Arrival {
 
 /// The answer that a sender would read.
 fn read(got: &Received) -> Option<RdmaAck> {
-    let option = got.told.as_ref().map_or(&[][..], |told| &told.body);
+    let option = got.told.as_ref().map_or(&[][..], |told| &told.option);
     got.answers[0].map(|answer| RdmaAck::read(&answer, option))
 }
 
