@@ -120,8 +120,7 @@ impl RdmaReceiver {
     }
 }
 
-/// What a NACK of IRN tells of travels beside the packet, not in its header, which belongs to schemes. It is charged no
-/// bytes.
+/// What a NACK of IRN tells of. It is charged no bytes.
 #[cold]
 fn told(sack: (u64, u32)) -> Told {
     Told { option: Rider::of(&put_sack(sack)), wire: 0 }
