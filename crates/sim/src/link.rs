@@ -153,7 +153,7 @@ impl Wires {
         prefetch::all(&self.flights[links.start.index()..links.end.index()]);
     }
 
-    /// Asks memory for the packets that arrive first on a link, at most so many of each track.
+    /// Prefetches the first `most` packets on each track of a link.
     #[inline]
     pub fn fetch_first(&self, link: LinkId, most: usize) {
         let Flight { main, ahead } = &self.flights[link.index()];
@@ -295,7 +295,7 @@ impl Wires {
         all.into_iter().map(|hand| (hand, starts.next().copied())).collect()
     }
 
-    /// The first packets of a link, at most so many of each track.
+    /// The first `most` packets on each track of a link.
     #[inline]
     pub fn first(&self, link: LinkId, most: usize) -> impl Iterator<Item = &Packet> {
         let Flight { main, ahead } = &self.flights[link.index()];

@@ -89,7 +89,8 @@ impl Cut {
         self.len(psn) + self.header
     }
 
-    /// Bytes on the wire of so many packets, of which the last of the flow is one or not.
+    /// Bytes on the wire of this many packets. `with_last` says whether the last packet of the flow, which may be shorter, is
+    /// among them.
     #[inline]
     fn wire_of(&self, packets: Psn, with_last: bool) -> u64 {
         let full = u64::from(self.mss + self.header);

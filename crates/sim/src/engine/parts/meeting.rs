@@ -101,7 +101,7 @@ pub(super) struct Mail {
 }
 
 impl Mail {
-    /// None, among so many parts.
+    /// Empty, for a run in `parts` parts.
     pub(super) fn new(parts: usize) -> Mail {
         Mail { out: (0..parts).map(|_| Vec::new()).collect(), opened: Vec::new() }
     }
