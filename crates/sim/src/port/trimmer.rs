@@ -86,7 +86,7 @@ impl Data {
     /// The same as of `now`.
     #[inline]
     fn as_of(mut self, now: Time, line: &Line, wires: &Wires) -> Data {
-        while self.is_due(now) && self.step(now, line, wires).is_some() {}
+        while self.step(now, line, wires).is_some() {}
         self
     }
 

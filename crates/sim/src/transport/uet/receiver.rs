@@ -170,13 +170,14 @@ impl UetReceiver {
     /// What is here, in bits from `base` on; packet `psn` is why it is told.
     fn sack(&self, psn: Psn, base: Psn) -> Sack {
         let last = self.is_here(self.packets - 1);
-        Sack { psn, base, bits: self.bits_from(base), waiting: self.waiting, last, probe: 0 }
+        let (expected, bits, waiting) = (self.expected, self.bits_from(base), self.waiting);
+        Sack { expected, psn, base, bits, waiting, last, probe: 0 }
     }
 
     fn tell(&self, data: &Arrival, sack: Sack) -> Received {
         Received {
             answers: [Some(Answer::to(data, self.cut.seq(self.expected))), None],
-            told: Some(Told { option: sack.put(self.expected), wire: 0 }),
+            told: Some(Told { option: sack.put(), wire: 0 }),
             ..Received::default()
         }
     }

@@ -195,12 +195,11 @@ impl UetSender {
 
     fn on_sack(&mut self, config: &UetConfig, now: Time, answer: &Answer, sack: &Sack) -> Answered {
         self.hear();
-        let expected = self.cut.packets_by(answer.cumulative);
-        let new = self.cut.wire_of(expected + sack.waiting, sack.last).saturating_sub(self.received);
+        let new = self.cut.wire_of(sack.expected + sack.waiting, sack.last).saturating_sub(self.received);
         self.received += new;
         self.flight -= new as i64;
         let rtt = self.round_trip(now, answer, sack).unwrap_or(Span::ZERO);
-        let newly_acked = self.arrive(expected, sack);
+        let newly_acked = self.arrive(sack);
         let received = self.received;
         let delivered = Delivered {
             now,
@@ -241,7 +240,7 @@ impl UetSender {
         let Some(sleek) = &mut self.sleek else { return };
         let known = Known {
             waiting: sack.waiting,
-            expected: self.cut.packets_by(answer.cumulative),
+            expected: sack.expected,
             next: self.records.next(),
             cwnd: self.window.cwnd,
             mss: u64::from(self.cut.mss),
@@ -273,12 +272,12 @@ impl UetSender {
 
     /// What an answer says to be there is there. Returns the bytes of payload that it acknowledges in order and for the
     /// first time.
-    fn arrive(&mut self, expected: Psn, sack: &Sack) -> u64 {
+    fn arrive(&mut self, sack: &Sack) -> u64 {
         let before = self.cut.seq(self.expected);
         let (cut, flight) = (self.cut, &mut self.flight);
         // What waited to be sent again was taken for lost, and off what is under way.
-        self.records.all_arrived(expected, |psn| *flight += i64::from(cut.wire(psn)));
-        self.expected = self.expected.max(expected);
+        self.records.all_arrived(sack.expected, |psn| *flight += i64::from(cut.wire(psn)));
+        self.expected = self.expected.max(sack.expected);
         let mut bits = sack.bits;
         while bits != 0 {
             let psn = sack.base + bits.trailing_zeros();

@@ -6,9 +6,11 @@ use crate::rider::Rider;
 /// In the place of the packet that made an answer: a request did.
 pub(super) const REQUEST: Psn = Psn::MAX;
 
-/// A selective acknowledgement. The number that says up to where all is here goes beside it, as in every answer.
+/// A selective acknowledgement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sack {
+    /// All packets before this one are here. Every answer tells it, so it is not in the option.
+    pub expected: Psn,
     /// The packet that made it.
     pub psn: Psn,
     /// The packet that the lowest bit stands for.
@@ -34,11 +36,11 @@ const SHORT: usize = 15;
 const LONG: usize = 25;
 
 impl Sack {
-    /// As it travels with the number of the packet that is `expected` next.
-    pub(super) fn put(&self, expected: Psn) -> Rider {
+    /// As it travels.
+    pub(super) fn put(&self) -> Rider {
         let begins = self.base == self.psn || self.bits == 0;
         let few = self.probe == 0 && self.waiting < 1 << 22;
-        if few && (begins || self.base == first_told(self.psn, expected)) {
+        if few && (begins || self.base == first_told(self.psn, self.expected)) {
             let rest = self.waiting << 2 | u32::from(self.last) << 1 | u32::from(begins);
             let mut bytes = [0; SHORT + 1];
             bytes[..4].copy_from_slice(&self.psn.to_le_bytes());
@@ -56,7 +58,7 @@ impl Sack {
         Rider::of(&bytes)
     }
 
-    /// What [`Sack::put`] wrote; none in bytes of another length.
+    /// What [`Sack::put`] wrote, in an answer that tells which packet is `expected`; none in bytes of another length.
     #[inline]
     pub(super) fn get(bytes: &[u8], expected: Psn) -> Option<Sack> {
         let (psn, rest) = bytes.split_first_chunk()?;
@@ -66,7 +68,7 @@ impl Sack {
             let rest = rest.iter().rev().fold(0, |sum, &byte| sum << 8 | u32::from(byte));
             let base = if rest & 1 == 1 { psn } else { first_told(psn, expected) };
             let bits = u64::from_le_bytes(*bits);
-            return Some(Sack { psn, base, bits, waiting: rest >> 2, last: rest & 2 != 0, probe: 0 });
+            return Some(Sack { expected, psn, base, bits, waiting: rest >> 2, last: rest & 2 != 0, probe: 0 });
         }
         let (base, rest) = rest.split_first_chunk()?;
         let (bits, rest) = rest.split_first_chunk()?;
@@ -74,6 +76,7 @@ impl Sack {
         let (probe, rest) = rest.split_first_chunk()?;
         let &[last] = rest else { return None };
         Some(Sack {
+            expected,
             psn,
             base: u32::from_le_bytes(*base),
             bits: u64::from_le_bytes(*bits),
@@ -137,8 +140,8 @@ mod tests {
             probe in prop_oneof![Just(0), any::<u32>()],
         ) {
             let base = [psn, first_told(psn, expected), other][begins];
-            let sack = Sack { psn, base, bits, waiting, last, probe };
-            let read = Sack::get(&sack.put(expected), expected);
+            let sack = Sack { expected, psn, base, bits, waiting, last, probe };
+            let read = Sack::get(&sack.put(), expected);
             // Without bits it matters to nobody where they begin.
             let base = if bits == 0 { read.map_or(0, |sack| sack.base) } else { base };
             prop_assert_eq!(read, Some(Sack { base, ..sack }));
@@ -148,7 +151,7 @@ mod tests {
         fn blocks_are_the_packets_that_are_here(expected in 0u32..1000, ahead in 1u32..200, bits: u64) {
             let psn = expected + ahead;
             let base = first_told(psn, expected);
-            let blocks = blocks(&Sack { psn, base, bits, ..Sack::default() }.put(expected), u64::from(expected) * 10, 10);
+            let blocks = blocks(&Sack { expected, psn, base, bits, ..Sack::default() }.put(), u64::from(expected) * 10, 10);
             let mut seen = 0u64;
             for (from, to) in &blocks {
                 (from / 10..to / 10).for_each(|psn| seen |= 1 << (psn - u64::from(base)));
@@ -165,13 +168,13 @@ mod tests {
 
     #[test]
     fn what_most_answers_tell_rides_in_the_packet() {
-        let sack = Sack { psn: 100, base: 61, bits: 1 << 39, waiting: 1, last: false, probe: 0 };
-        assert!(matches!(sack.put(60), Rider::Short(_)));
+        let sack = Sack { expected: 60, psn: 100, base: 61, bits: 1 << 39, waiting: 1, last: false, probe: 0 };
+        assert!(matches!(sack.put(), Rider::Short(_)));
         assert!(
-            matches!(Sack { base: 100, bits: 1, ..sack }.put(60), Rider::Short(_)),
+            matches!(Sack { base: 100, bits: 1, ..sack }.put(), Rider::Short(_)),
             "a mark asks for bits from there on"
         );
-        assert!(matches!(Sack { probe: 1, ..sack }.put(60), Rider::Long(_)));
-        assert!(matches!(Sack { waiting: 1 << 22, ..sack }.put(60), Rider::Long(_)));
+        assert!(matches!(Sack { probe: 1, ..sack }.put(), Rider::Long(_)));
+        assert!(matches!(Sack { waiting: 1 << 22, ..sack }.put(), Rider::Long(_)));
     }
 }
