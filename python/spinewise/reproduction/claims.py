@@ -156,16 +156,15 @@ def trend(measured: Measured, curve: str, metric: str, *, rising: float) -> Verd
 def bend(measured: Measured, curve: str, metric: str, *, valley: float) -> Verdict:
     """`metric` has a valley (`valley` = 1) or a peak (-1) inside: some point lies beyond both ends.
 
-    It fails where no mean inside lies beyond one of the ends: the line goes one way. The point is the one whose mean is
-    furthest out, and so chosen by what is then tested: a bend found by a hair may be none.
+    It fails where an end lies beyond all points inside for sure: the line goes one way. The point is the one whose mean
+    is furthest out, and so chosen by what is then tested: a bend found by a hair may be none.
     """
     inner = measured.xs[1:-1]
     if not inner:
         return line(Status.UNTESTED, f"{named(metric)} of {curve}: fewer than three points")
     best = min(inner, key=lambda x: valley * measured.interval(curve, x, metric).mean)
     ends = (measured.xs[0], measured.xs[-1])
-    rises = [signed(step(measured, curve, metric, best, end), valley) for end in ends]
-    found = [Status.FAILS if rise.mean <= 0.0 else above_zero(rise) for rise in rises]
+    found = [above_zero(signed(step(measured, curve, metric, best, end), valley)) for end in ends]
     status = next((status for status in WORST_FIRST if status in found), Status.HOLDS)
     texts = [step_text(measured, curve, metric, end, best) for end in ends]
     return line(status, "; ".join(texts), comparisons=len(ends))
