@@ -201,6 +201,41 @@ def test_a_check_that_cannot_fail_is_not_testable() -> None:
     assert "50 % of 4 paths; measured at most 20 %" in found.evidence[0]
 
 
+def of_fig10(**values: float) -> Measured:
+    """Two seeds of every scheme of PDLB's Fig. 10, whose flows last: `values` of PDLB, half of them of the others."""
+    names = {key.replace("_inside", " inside"): value for key, value in values.items()}
+    lasts = {"active inside": 1.0, "last end ms": 300.0}
+    return Measured(
+        [
+            Measurement(
+                Run(curve, 0.0, seed, {}, fig10.REPAIRED),
+                {key: value * (1.0 if curve == "PDLB" else 0.5) + 1e-3 * seed for key, value in names.items()} | lasts,
+                "", 0, False,
+            )
+            for curve in (*fig10.FIXED, "PDLB")
+            for seed in (1, 2)
+        ]
+    )  # fmt: skip
+
+
+def test_a_check_that_cannot_hold_is_not_testable() -> None:
+    table = of_fig10(utilisation_inside=1.2)
+    found = fig10.fixed_below_half(1.0, table)
+    assert (found.status, found.comparisons) == (Status.UNTESTED, 0)
+    assert "UDP alone is (3 x 0.5 + 0.8) / 4 = 57.5 % of paths of 1 Gbps in the window" in found.evidence[0]
+    assert fig10.fixed_below_half(10.0, table).status is Status.FAILS
+    assert fig10.fixed_below_half(10.0, of_fig10(utilisation_inside=0.8)).status is Status.HOLDS
+
+
+def test_pdlb_is_judged_by_the_use_that_is_drawn_and_by_payload_beside_it() -> None:
+    of = {claim.reading: claim for claim in fig10.EXPERIMENT.claims if claim.id == "C0-20"}
+    table = of_fig10(utilisation_inside=0.8, tcp_share_inside=-0.2)
+    drawn, payload = of["1 Gbps paths"], of["payload, 1 Gbps paths"]
+    assert (drawn.headline, payload.headline) == (True, False)
+    assert [one.check(table).status for one in (drawn, payload)] == [Status.HOLDS, Status.FAILS]
+    assert "utilisation inside" in drawn.check(table).evidence[0]
+
+
 def test_an_unknown_metric_is_named_with_the_nearest() -> None:
     with pytest.raises(SpecError, match=r'metric = yy.*did you mean "y"'):
         claims.lower(measured(THREE), "a", ["b"], "yy")

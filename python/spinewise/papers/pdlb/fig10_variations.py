@@ -82,9 +82,16 @@ def coarser_inside(variation: str, measured: Measured) -> Verdict:
     )
 
 
-def pdlb_uses_more(variation: str, measured: Measured) -> Verdict:
-    """PDLB's TCP gets more of the paths in the window than with any fixed granularity."""
-    return claims.higher(measured.within(variation), "PDLB", fig10.FIXED, "tcp_share inside")
+def pdlb_uses_more(variation: str, metric: str, measured: Measured) -> Verdict:
+    """PDLB uses more of the paths in the window than any fixed granularity."""
+    return claims.higher(measured.within(variation), "PDLB", fig10.FIXED, f"{metric} inside")
+
+
+# What a claim says of which use of the paths, and what stands before the name of its variation.
+USES = (
+    (fig10.DRAWN, "PDLB: above fixed sizes", ""),
+    (fig10.PAYLOAD, "PDLB: payload of TCP above fixed sizes", "payload, "),
+)
 
 
 EXPERIMENT = Experiment(
@@ -101,7 +108,8 @@ EXPERIMENT = Experiment(
             for one in VARIATIONS
         ),
         *(
-            Claim("C0-20", "10c", "PDLB: above fixed sizes", partial(pdlb_uses_more, one.name), one.name, False)
+            claims.beside("C0-20", "10c", text, partial(pdlb_uses_more, one.name, metric), f"{before}{one.name}")
+            for metric, text, before in USES
             for one in VARIATIONS
             if not one.schemes
         ),
