@@ -275,10 +275,12 @@ def test_the_enterprise_figures_leave_out_the_first_half() -> None:
 # ---- how it is judged ----
 
 
-def tiny(thirds: tuple[float, float, float], mean: float) -> Measured:
+def tiny(
+    thirds: tuple[float, float, float], mean: float, loads: tuple[float, ...] = evaluation.PAPER_LOADS
+) -> Measured:
     """MEET's tiny flows: the thirds of its run, and the mean of each class."""
     values = dict(zip(figures.THIRDS, thirds, strict=True)) | dict.fromkeys(evaluation.TINY_FCT, mean)
-    runs = [Run("MEET", 0.4, seed, {}) for seed in (1, 2, 3)]
+    runs = [Run("MEET", load, seed, {}) for load in loads for seed in (1, 2, 3)]
     return Measured(
         [Measurement(run, {k: v * (1 + run.seed / 1e3) for k, v in values.items()}, "", 0, False) for run in runs]
     )
@@ -294,6 +296,25 @@ def test_below_300_us_needs_a_steady_run() -> None:
     verdict = check(tiny(growing, 200e-6))
     assert verdict.status is Status.FAILS
     assert any("thirds of the run 150, 200, 240 µs (+60 %)" in line for line in verdict.evidence)
+
+
+def test_below_300_us_is_in_part_where_not_every_load_is_run() -> None:
+    flat = (150e-6, 148e-6, 151e-6)
+    found = evaluation.below_300_us(tiny(flat, 150e-6, (0.2, 0.4)))
+    assert found.status is Status.PARTLY
+    alone, *levels = found.evidence
+    assert alone == "untested: run at 0.2, 0.4 alone; the paper draws 0.1, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, too"
+    for load in ("0.2", "0.4"):
+        assert sum(f"at {load}: MEET 150 µs" in line and "limit 300" in line for line in levels) == 4
+    assert evaluation.below_300_us(tiny(flat, 400e-6, (0.2, 0.4))).status is Status.FAILS
+
+
+def test_what_a_distribution_was_chosen_for_is_no_test_of_it() -> None:
+    for share in (0.1, 0.99):
+        values = {f"share_below_{size}": share for size in (75, 350, 10_000)}
+        found = evaluation.percentiles(Measured([Measurement(Run("MEET", 0.2, 1, {}), values, "", 0, False)]))
+        assert (found.status, found.comparisons) == (Status.UNTESTED, 0)
+        assert "chosen because it has 50 % there" in found.evidence[0]
 
 
 def measured(points: dict[tuple[str, float], list[float]], form: str = "every host probes") -> Measured:

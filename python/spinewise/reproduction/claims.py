@@ -234,19 +234,19 @@ def metric_above(measured: Measured, curve: str, high: str, low: str, x: float) 
 def below_limit(measured: Measured, curve: str, metric: str, limit: float, x: float) -> Verdict:
     """`metric` lies below a fixed limit on `curve` at x."""
     interval = t_interval([limit - value for value in measured.values(curve, x, metric)])
-    own = measured.interval(curve, x, metric)
-    return line(
-        above_zero(interval), f"{curve}: {named(metric)} {spread(metric, own)}, limit {limit_of(metric, limit)}"
-    )
+    return line(above_zero(interval), f"{level(measured, curve, metric, x)}, limit {limit_of(metric, limit)}")
 
 
 def above_limit(measured: Measured, curve: str, metric: str, limit: float, x: float) -> Verdict:
     """`metric` lies above a fixed limit on `curve` at x."""
     interval = t_interval([value - limit for value in measured.values(curve, x, metric)])
+    return line(above_zero(interval), f"{level(measured, curve, metric, x)}, limit {limit_of(metric, limit)}")
+
+
+def level(measured: Measured, curve: str, metric: str, x: float) -> str:
+    """A mean with its interval and its place, in words."""
     own = measured.interval(curve, x, metric)
-    return line(
-        above_zero(interval), f"{curve}: {named(metric)} {spread(metric, own)}, limit {limit_of(metric, limit)}"
-    )
+    return f"{named(metric)} at {x:g}: {curve} {spread(metric, own)}{measured.mark(x)}"
 
 
 def near(measured: Measured, curve: str, metric: str, x: float, value: float, *, within: float) -> Verdict:
@@ -257,7 +257,7 @@ def near(measured: Measured, curve: str, metric: str, x: float, value: float, *,
         status = Status.HOLDS
     elif own.n >= 2 and (own.high < value - within or own.low > value + within):
         status = Status.FAILS
-    text = f"{curve}: {named(metric)} {spread(metric, own)}, paper {amount(metric, value)}"
+    text = f"{level(measured, curve, metric, x)}, paper {amount(metric, value)}"
     text += f", within ±{limit_of(metric, within)}"
     return line(status, text)
 

@@ -231,21 +231,27 @@ def both_ahead(measured: Measured) -> Verdict:
 
 
 def percentiles(measured: Measured) -> Verdict:
-    """As many flows as §4 says, or more, are below each of its sizes."""
+    """How many flows are below each size of §4: no test, for the distribution was taken because it has these shares."""
     found = []
     for size, share in ((75, 0.5), (350, 0.9), (10_000, 0.99)):
-        values = measured.values(measured.curves[0], measured.xs[0], f"share_below_{size}")
-        status = Status.HOLDS if min(values) > share - DRAWN else Status.FAILS
-        found.append(claims.line(status, f"{100 * values[0]:.2f} % of flows below {size} B", comparisons=0))
+        drawn = measured.values(measured.curves[0], measured.xs[0], f"share_below_{size}")[0]
+        text = (
+            f"cannot fail: {100 * drawn:.2f} % of the flows drawn are below {size} B, and the distribution was chosen"
+        )
+        found.append(claims.line(Status.UNTESTED, f"{text} because it has {100 * share:g} % there"))
     return claims.graded(found)
 
 
 def below_300_us(measured: Measured) -> Verdict:
-    """MEET's flows take less than 300 µs on average, in each class of the figure, and no more as the run goes on."""
-    below = claims.graded(
-        claims.below_limit(measured, "MEET", metric, 300e-6, x) for metric in TINY_FCT for x in measured.xs
-    )
-    return claims.combined([below, steady(measured, ("MEET",))])
+    """MEET's flows take less than 300 µs on average, in each class of the figure, and no more as the run goes on.
+
+    In part where it is so at some of the loads that the paper draws, and nothing is run at the others.
+    """
+    missing = [x for x in PAPER_LOADS if x not in measured.xs]
+    text = f"run at {listed(measured.xs)} alone; the paper draws {listed(missing)}, too"
+    below = [claims.line(Status.UNTESTED, text)] if missing and measured.xs else []
+    below += [claims.below_limit(measured, "MEET", metric, 300e-6, x) for metric in TINY_FCT for x in measured.xs]
+    return claims.combined([claims.graded(below), steady(measured, ("MEET",))])
 
 
 def steady(measured: Measured, curves: Iterable[str]) -> Verdict:
@@ -272,8 +278,6 @@ def _with_thirds(check: Check, measured: Measured) -> Verdict:
 
 
 TINY_FCT = tuple(f"{name}_mean_fct_s" for name in figures.TINY)
-# The share of a draw may lie this far below that of the distribution.
-DRAWN = 0.002
 TINY_NOTE = (
     "With headers, acknowledgements and a handshake a flow of 342 bytes puts 1.8 times its payload on the wire; the"
     " loads are chosen so that this fits. Flows of the first half of the arrivals are left out: where the proxy probes,"
