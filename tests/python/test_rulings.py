@@ -154,13 +154,33 @@ def test_a_list_decides_what_is_said_of_a_check() -> None:
 def test_luck_is_counted_from_the_comparisons_made() -> None:
     done = Reproduction.of(experiment(), Effort.FULL, measured(THREE))
     found = verdicts.chance(done.verdicts.values())
-    # One interval in each of the two checks of "v"; those of "w" compare nothing.
+    # One difference in each of the two checks of "v"; those of "w" compare nothing.
     assert found.comparisons == 2
     assert found.expected == pytest.approx(0.1)
-    assert "2 intervals of 95 % are compared" in found.text
+    assert found.text.startswith("2 differences are told from zero, each by an interval of 95 %.")
+    assert "about 0.1 of them" in found.text
+    assert "about 320 of them" in verdicts.Chance(6400).text
+    assert verdicts.Chance(1).text.startswith("1 difference is told")
     nothing = verdicts.chance([claims.zero(measured({"a": [0.0, 0.0]}), "a", "y")])
     assert nothing.comparisons == 0
     assert "nothing here is left to chance" in nothing.text
+
+
+def test_what_is_held_against_a_bound_is_not_certain_by_chance() -> None:
+    """Where nothing differs, two schemes that must be alike are alike, in more than one run in twenty."""
+    table = measured(THREE)
+    found = [
+        claims.alike(table, "a", "c", "y", 1.0, within=0.5),
+        claims.no_worse(table, "a", "c", "y", 1.0, within=0.5),
+        claims.exceeds(table, "b", "a", "y", 1.0, by=0.1),
+        claims.below_limit(table, "a", "y", 3.0, 1.0),
+        claims.above_limit(table, "a", "y", 0.1, 1.0),
+        claims.near(table, "a", "y", 1.0, 1.1, within=1.0),
+    ]
+    assert [one.status for one in found] == [Status.HOLDS] * 6
+    assert verdicts.chance(found).comparisons == 0
+    differences = [claims.lower(table, "a", ["b"], "y"), claims.reduction(table, "a", "b", "y", 1.0, claimed=0.5)]
+    assert verdicts.chance(differences).comparisons == 2
 
 
 def test_up_to_counts_all_cells_it_chose_from_and_names_the_median() -> None:

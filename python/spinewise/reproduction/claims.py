@@ -32,8 +32,13 @@ ENOUGH = 0.5
 
 
 def line(status: Status, text: str, *, comparisons: int = 1) -> Verdict:
-    """A verdict on one comparison of an interval, or on what has none (`comparisons` 0)."""
+    """A verdict on one difference that an interval tells from zero, or on what has none (`comparisons` 0)."""
     return Verdict(status, (f"{MARKS[status]}: {text}",), 0 if status is Status.UNTESTED else comparisons)
+
+
+def bounded(status: Status, text: str) -> Verdict:
+    """A verdict on what is held against a bound: that nothing differs does not make it certain by chance."""
+    return line(status, text, comparisons=0)
 
 
 def together(status: Status, verdicts: Sequence[Verdict]) -> Verdict:
@@ -234,13 +239,13 @@ def metric_above(measured: Measured, curve: str, high: str, low: str, x: float) 
 def below_limit(measured: Measured, curve: str, metric: str, limit: float, x: float) -> Verdict:
     """`metric` lies below a fixed limit on `curve` at x."""
     interval = t_interval([limit - value for value in measured.values(curve, x, metric)])
-    return line(above_zero(interval), f"{level(measured, curve, metric, x)}, limit {limit_of(metric, limit)}")
+    return bounded(above_zero(interval), f"{level(measured, curve, metric, x)}, limit {limit_of(metric, limit)}")
 
 
 def above_limit(measured: Measured, curve: str, metric: str, limit: float, x: float) -> Verdict:
     """`metric` lies above a fixed limit on `curve` at x."""
     interval = t_interval([value - limit for value in measured.values(curve, x, metric)])
-    return line(above_zero(interval), f"{level(measured, curve, metric, x)}, limit {limit_of(metric, limit)}")
+    return bounded(above_zero(interval), f"{level(measured, curve, metric, x)}, limit {limit_of(metric, limit)}")
 
 
 def level(measured: Measured, curve: str, metric: str, x: float) -> str:
@@ -259,7 +264,7 @@ def near(measured: Measured, curve: str, metric: str, x: float, value: float, *,
         status = Status.FAILS
     text = f"{level(measured, curve, metric, x)}, paper {amount(metric, value)}"
     text += f", within ±{limit_of(metric, within)}"
-    return line(status, text)
+    return bounded(status, text)
 
 
 def graded(verdicts: Iterable[Verdict]) -> Verdict:
@@ -316,7 +321,7 @@ def exceeds(measured: Measured, curve: str, other: str, metric: str, x: float, *
     base = measured.interval(other, x, metric).mean
     change = measured.difference(curve, other, x, metric)
     beyond = Interval(change.mean - by * base, change.half, change.n)
-    return line(above_zero(beyond), f"{comparison(measured, curve, other, metric, x)}, more than {100 * by:+.0f} %")
+    return bounded(above_zero(beyond), f"{comparison(measured, curve, other, metric, x)}, more than {100 * by:+.0f} %")
 
 
 def up_to(measured: Measured, curve: str, metric: str, *, claimed: float, others: Sequence[str] = ()) -> Verdict:
@@ -356,7 +361,7 @@ def alike(measured: Measured, curve: str, other: str, metric: str, x: float, *, 
         status = Status.HOLDS
     elif change.n >= 2 and (change.low > bound or change.high < -bound):
         status = Status.FAILS
-    return line(status, f"{comparison(measured, curve, other, metric, x)}, within ±{100 * within:g} %")
+    return bounded(status, f"{comparison(measured, curve, other, metric, x)}, within ±{100 * within:g} %")
 
 
 def no_worse(measured: Measured, curve: str, other: str, metric: str, x: float, *, within: float) -> Verdict:
@@ -368,7 +373,7 @@ def no_worse(measured: Measured, curve: str, other: str, metric: str, x: float, 
         status = Status.HOLDS
     elif change.n >= 2 and change.low > bound:
         status = Status.FAILS
-    return line(status, f"{comparison(measured, curve, other, metric, x)}, above it by {100 * within:g} % at most")
+    return bounded(status, f"{comparison(measured, curve, other, metric, x)}, above it by {100 * within:g} % at most")
 
 
 def in_each(readings: Iterable[str], statements: Sequence[Claim], *, headline: Sequence[str]) -> tuple[Claim, ...]:

@@ -138,7 +138,7 @@ class Verdict:
     Attributes:
         status: what came of it.
         evidence: in words.
-        comparisons: how many intervals of 95 % were compared with something; one in twenty errs.
+        comparisons: how many differences were told from zero by an interval of 95 %; by chance one in twenty is so.
     """
 
     status: Status

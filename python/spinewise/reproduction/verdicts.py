@@ -196,7 +196,7 @@ class Chance:
     """How much luck there may be among many comparisons.
 
     Attributes:
-        comparisons: intervals of 95 % that were compared with something.
+        comparisons: differences that were told from zero by an interval of 95 %.
     """
 
     comparisons: int
@@ -208,19 +208,25 @@ class Chance:
 
     @property
     def text(self) -> str:
-        """A sentence for a page."""
+        """A sentence or two for a page."""
         if not self.comparisons:
-            return "No interval is compared: nothing here is left to chance."
-        each = self.expected / 2.0
+            return "No difference is told from zero by an interval: nothing here is left to chance in that way."
+        if self.comparisons == 1:
+            return (
+                "1 difference is told from zero by an interval of 95 %. If nothing differed at all, it would still come"
+                " out certain one time in twenty."
+            )
+        about = f"{self.expected:.{0 if self.expected >= 10.0 else 1}f}"
         return (
-            f"{self.comparisons:,} intervals of 95 % are compared. If nothing differed at all, about"
-            f" {self.expected:.1f} of them would still come out certain: {each:.1f} would look like a statement that"
-            f" holds, {each:.1f} like one that does not."
+            f"{self.comparisons:,} differences are told from zero, each by an interval of 95 %. If nothing differed at"
+            f" all, about {about} of them would still come out certain, half of those in the direction that is stated."
+            " They are no statements: one statement rests on one or on many of them. What is held against a bound"
+            " (alike, below a limit) is not among them."
         )
 
 
 def chance(verdicts: Iterable[Verdict]) -> Chance:
-    """How many comparisons these checks made."""
+    """How many differences these checks told from zero."""
     return Chance(sum(verdict.comparisons for verdict in verdicts))
 
 

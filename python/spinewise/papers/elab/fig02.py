@@ -86,7 +86,7 @@ def between_the_paths(measured: Measured) -> Verdict:
     text = f"Hermes: share of path 1 {claims.number(share.mean)} ±{claims.number(share.half)}; 1:2 is 0.333"
     return claims.graded(
         [
-            claims.line(Status.HOLDS if centre else Status.FAILS if off else claims.unsure(share), text),
+            claims.bounded(Status.HOLDS if centre else Status.FAILS if off else claims.unsure(share), text),
             claims.above_limit(measured, HERMES, "one_path", 0.5, PAPERS),
         ]
     )

@@ -83,7 +83,9 @@ def suffers_most(baseline: str, measured: Measured) -> Verdict:
     found = []
     for pair in PAIRS[:2]:
         ahead = stats.t_interval(growth["S3"] - growth[pair] - VISIBLE)
-        found.append(claims.line(claims.above_zero(ahead), f"{baseline}, mean with the link down over whole: {means}"))
+        found.append(
+            claims.bounded(claims.above_zero(ahead), f"{baseline}, mean with the link down over whole: {means}")
+        )
     return claims.combined(found)
 
 
@@ -100,7 +102,7 @@ def larger_gap(baseline: str, measured: Measured) -> Verdict:
     places = ((LINK, "link"), (SWITCH, "switch"))
     gaps = " and ".join(f"{stats.mean(gap(one)):.3f} s with a {word}" for one, word in places)
     status = claims.above_zero(stats.t_interval(gap(SWITCH) - gap(LINK) - least))
-    return claims.line(status, f"{baseline} less LBSP: {gaps}; difference {change.mean:.3f} ±{change.half:.3f}")
+    return claims.bounded(status, f"{baseline} less LBSP: {gaps}; difference {change.mean:.3f} ±{change.half:.3f}")
 
 
 STATEMENTS = tuple(

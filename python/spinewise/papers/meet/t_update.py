@@ -63,7 +63,7 @@ def around_40_mbps(measured: Measured) -> Verdict:
     rate = measured.interval("MEET", EXAMPLE_US, "report_mbps")
     close = abs(rate.mean - EXAMPLE_MBPS) <= AROUND * EXAMPLE_MBPS
     text = f"reports cost a host {rate.mean:.2f} ±{rate.half:.2f} Mbps with headers, of {PATHS} paths"
-    return claims.line(Status.HOLDS if close else Status.FAILS, text)
+    return claims.bounded(Status.HOLDS if close else Status.FAILS, text)
 
 
 def latency_is_insignificant(measured: Measured) -> Verdict:
@@ -83,7 +83,7 @@ def none_much_better(measured: Measured) -> Verdict:
         least = -ACCEPTABLE * scale
         status = Status.FAILS if change.high < least else Status.HOLDS if change.low > least else claims.unsure(change)
         text = f"{x:g} µs: mean FCT {claims.percent(change, scale)} against {SUGGESTED_US:g} µs"
-        verdicts.append(claims.line(status, text + measured.mark(x)))
+        verdicts.append(claims.bounded(status, text + measured.mark(x)))
     return claims.combined(verdicts)
 
 

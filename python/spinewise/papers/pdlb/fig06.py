@@ -78,7 +78,7 @@ def same_best(name: str, measured: Measured) -> Verdict:
     change = claims.step(measured, SIMULATION, readings.MEAN, best, chosen)
     text = f"model's best size {chosen:g}, simulated best {best:g}; costs {claims.percent(change, its)} more"
     if chosen == best:
-        return claims.line(Status.HOLDS, text, comparisons=0)
+        return claims.bounded(Status.HOLDS, text)
     status = (
         Status.HOLDS
         if change.high <= CLOSE * its
@@ -86,7 +86,7 @@ def same_best(name: str, measured: Measured) -> Verdict:
         if change.low > CLOSE * its
         else claims.unsure(change)
     )
-    return claims.line(status, text)
+    return claims.bounded(status, text)
 
 
 def both(name: str, measured: Measured) -> Verdict:
