@@ -11,7 +11,7 @@ import pytest
 import spinewise as sw
 from samples import lines, single
 from spinewise.measures.tables import numbers
-from spinewise.papers.selb import fabric
+from spinewise.papers.selb import evaluation, fabric
 from spinewise.papers.selb.measure import figures
 from spinewise.reproduction import claims, reproduce
 from spinewise.reproduction.experiment import Effort, Measured, Measurement, Run, Status, Timeline
@@ -151,6 +151,33 @@ def test_figures_5_and_6_are_what_the_paper_says(number: str) -> None:
             assert params["flowlet_gap_us"] == 10
         if run.curve == "ConWeave":
             assert [params[f"theta_{key}_us"] for key in ("reply", "path_busy", "inactive")] == [8, 8, 300]
+
+
+def test_whatever_two_of_the_older_ones_are_must_be_alike() -> None:
+    """LetFlow 4 % above ECMP and CONGA 4 % below it: each is like ECMP, and they are not like each other."""
+    values = {"ECMP": 1.0, "LetFlow": 1.04, "CONGA": 0.96}
+    table = Measured(
+        [
+            Measurement(Run(curve, 0.4, seed, {}, "IRN"), {"mean_fct_s": value + seed / 1e6}, "", 0, False)
+            for curve, value in values.items()
+            for seed in (1, 2, 3)
+        ]
+    )  # fmt: skip
+    found = evaluation.similar("IRN", table)
+    assert found.status is Status.FAILS
+    assert [line.partition(":")[0] for line in found.evidence] == ["yes", "yes", "NO"]
+    assert "CONGA" in found.evidence[2]
+    assert "LetFlow" in found.evidence[2]
+
+
+@pytest.mark.parametrize("number", ["5", "6"])
+def test_the_99th_percentile_of_all_and_of_short_flows_both_head(number: str) -> None:
+    """§IV-B says "of short flows", then gives numbers without these words; no panel says of which."""
+    experiment = reproduce.load_experiment(reproduce.find(reproduce.OWN_PAPERS, f"selb-{number}"))
+    p99 = {"5": ("C3-04", "C3-06"), "6": ("C3-09b", "C3-10b")}[number]
+    heads = {(claim.id, claim.reading) for claim in experiment.claims if claim.id in p99 and claim.headline}
+    assert heads == {(key, f"{of} flows") for key in p99 for of in ("all", "short")}
+    assert "as drawn" not in experiment.headline
 
 
 def test_schemes_of_a_point_see_the_same_traffic() -> None:

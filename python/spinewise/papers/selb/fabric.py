@@ -59,7 +59,7 @@ ASSUMPTIONS = (
         "not given; the code of ConWeave drops a beginning, too",
     ),
     Assumption("completion", "from the start to the last acknowledgement at the sender", "as the ConWeave code"),
-    Assumption("99th percentile", "of all flows; short flows (below 104 kB, one BDP) apart", "the text says both"),
+    Assumption("99th percentile", "of all flows, and of short flows (below 104 kB, one BDP)", "the text says both"),
     Assumption("reorder queues", "8 per port for ConWeave and SELB", "given for Fig. 2 only; selb-queues has others"),
     Assumption(
         "monitoring",
