@@ -23,7 +23,7 @@ NOT_REPRODUCED = (
 
 
 def test_every_entry_names_a_check_that_is_made() -> None:
-    reasons.refuse_unknown(OWN, EXPERIMENTS)
+    reasons.refuse_wrong(reproduce.OWN_PAPERS, EXPERIMENTS, [one.id for one in EXPERIMENTS])
     known = catalogue.load(reproduce.OWN_PAPERS)
     assert known is not None
     for one in OWN:
@@ -126,7 +126,9 @@ def experiment() -> Experiment:
     ],
 )
 def test_an_entry_that_names_no_check_is_refused(entry: Tried, message: str) -> None:
-    reasons.refuse_unknown([Tried("C0-12", Reason.LOAD, "e", "beside")], [experiment()])
+    good, elsewhere = (Tried("C0-12", Reason.LOAD, name, "beside") for name in ("e", "g"))
+    # Nothing is known of the checks of "g", which is not among the experiments.
+    reasons.refuse_unknown([good, elsewhere], [experiment()], ["e", "g"])
     with pytest.raises(SpecError, match=r".") as error:
-        reasons.refuse_unknown([entry], [experiment()])
+        reasons.refuse_unknown([entry], [experiment()], ["e", "g"])
     assert message in str(error.value)

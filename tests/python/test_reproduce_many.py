@@ -20,7 +20,7 @@ import sample_papers
 import spinewise
 from spinewise.cli import main
 from spinewise.errors import SpecError
-from spinewise.reproduction import choice, reproduce, suite
+from spinewise.reproduction import choice, reasons, reproduce, suite
 from spinewise.reproduction.experiment import Effort, Status
 from spinewise.reproduction.provenance import Provenance, spans
 from spinewise.sweeps import store
@@ -36,6 +36,41 @@ def papers(tmp_path: Path) -> Path:
 
 
 # ---- what a name stands for ----
+
+
+TESTED = '[[tested]]\nclaims = ["C9-01"]\nreason = "run length"\nexperiment = "tiny-1"\nreadings = ["longer"]\n'
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (TESTED.replace("longer", "long"), 'readings value long allowed a reading of C9-01 in tiny-1'),
+        (TESTED.replace("tiny-1", "tiny-3"), "experiment value tiny-3 allowed an experiment"),
+        (TESTED.replace("C9-01", "C9-04"), "claims value C9-04 allowed a claim that tiny-1 checks"),
+    ],
+)  # fmt: skip
+def test_a_list_of_what_is_tested_that_names_no_check_is_refused_before_any_run(
+    papers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], wrong: str, said: str
+) -> None:
+    (papers / reasons.REASONS_FILE).write_text(wrong)
+    words = ["--papers", str(papers), "--store", str(tmp_path / "store"), "--out", str(tmp_path / "out")]
+    assert main(["reproduce", "all", *words]) == 2
+    told = " ".join(capsys.readouterr().err.split())
+    assert f"key {said}" in told
+    assert reasons.REASONS_FILE in told
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_list_that_names_checks_is_taken(papers: Path) -> None:
+    (papers / reasons.REASONS_FILE).write_text(TESTED)
+    assert [one.id for one in choice.choose(papers, "all").experiments] == ["tiny-1", "tiny-2"]
+
+
+def test_a_list_is_held_against_the_experiments_that_were_asked_for(papers: Path) -> None:
+    (papers / reasons.REASONS_FILE).write_text(TESTED.replace("longer", "long"))
+    assert choice.choose(papers, "tiny-2").alone
+    with pytest.raises(SpecError, match="did you mean"):
+        choice.choose(papers, "C9-01")
 
 
 @pytest.mark.parametrize(

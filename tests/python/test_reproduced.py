@@ -23,6 +23,18 @@ from spinewise.specs.spec import resolve, spec_hash
 
 ROOT = Path(__file__).resolve().parents[2]
 
+
+def unchecked(book: reproduced.Book) -> list[str]:
+    """Ids of the statements that nothing checks."""
+    checked = {row.statement.id for row in book.rows}
+    return [one.id for one in book.catalogue if one.id not in checked]
+
+
+def awaiting(book: reproduced.Book) -> list[str]:
+    """Ids of the statements without a verdict."""
+    return [row.statement.id for row in book.rows if row.ruling is None] + unchecked(book)
+
+
 COMPLETE = True
 """Whether every experiment has its evidence: then a claim without a verdict is an error, whatever it waits for."""
 
@@ -51,11 +63,11 @@ def made(root: Path, *more: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_every_statement_of_the_catalogue_is_checked(book: reproduced.Book) -> None:
-    assert reproduced.unchecked(book) == []
+    assert unchecked(book) == []
 
 
 def test_every_statement_has_a_verdict_or_awaits_runs(book: reproduced.Book) -> None:
-    waiting = reproduced.awaiting(book)
+    waiting = awaiting(book)
     if COMPLETE:
         assert waiting == []
     without = {one.entry.id for one in book.experiments if one.kept is None}
@@ -148,7 +160,7 @@ def test_without_evidence_a_page_says_so_and_gives_no_number(checkout: Path) -> 
     for path, page in text.items():
         assert cells_of(page) == [], path
         assert reproduced.NOT_YET in page
-    assert len(reproduced.awaiting(found)) == len(found.rows)
+    assert len(awaiting(found)) == len(found.rows)
 
 
 def test_verdicts_follow_the_checks_of_now(checkout: Path) -> None:

@@ -308,14 +308,3 @@ def experiment_section(one: Done) -> Iterator[str]:
 def provenance_of(one: Done) -> str:
     """Where its numbers come from, or that there are none."""
     return one.kept.provenance.line if one.kept else NOT_YET
-
-
-def awaiting(found: Book) -> list[str]:
-    """Ids of the statements without a verdict."""
-    return [row.statement.id for row in found.rows if row.ruling is None] + unchecked(found)
-
-
-def unchecked(found: Book) -> list[str]:
-    """Ids of the statements that nothing checks."""
-    checked = {row.statement.id for row in found.rows}
-    return [one.id for one in found.catalogue if one.id not in checked]

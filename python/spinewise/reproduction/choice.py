@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spinewise.errors import SpecError, nearest
+from spinewise.reproduction import reasons
 from spinewise.reproduction.catalogue import Catalogue, load
 from spinewise.reproduction.experiment import Claim, Experiment
 from spinewise.reproduction.reproduce import Listed, listed, load_experiment
@@ -53,9 +54,17 @@ def choose(folder: Path, name: str) -> Choice:
     """The experiments of a folder of papers that `name` stands for.
 
     Raises:
-        SpecError: it is no paper, figure or claim; with the nearest that is.
+        SpecError: it is no paper, figure or claim, with the nearest that is; or the folder's list of what is tested
+            names a check of these experiments that they do not make.
     """
     entries = listed(folder)
+    found = named(folder, name, entries)
+    reasons.refuse_wrong(folder, found.experiments, [entry.id for entry in entries])
+    return found
+
+
+def named(folder: Path, name: str, entries: Sequence[Listed]) -> Choice:
+    """Those of these entries that `name` stands for."""
     if name == ALL:
         return chosen(folder, name, entries)
     of_name = [entry for entry in entries if name in entry.names]

@@ -107,21 +107,36 @@ def reason_of(at: str, value: object) -> Reason:
     return Reason(value)
 
 
-def refuse_unknown(tested: Iterable[Tried], experiments: Sequence[Experiment]) -> None:
-    """See that each entry names a check of its experiment.
+def refuse_wrong(folder: Path, experiments: Sequence[Experiment], known: Sequence[str]) -> None:
+    """See that each entry of a folder's file names a check of its experiment, where this is one of `experiments`.
+
+    Args:
+        folder: of the papers.
+        experiments: those whose checks are known.
+        known: ids of all experiments of the folder.
 
     Raises:
-        SpecError: it names no experiment, no claim that this checks, or no reading of that claim.
+        SpecError: an entry names no experiment, no claim that it checks, or no reading of that claim.
     """
+    try:
+        refuse_unknown(load(folder), experiments, known)
+    except SpecError as error:
+        raise error.with_file(printable(folder / REASONS_FILE)) from None
+
+
+def refuse_unknown(tested: Iterable[Tried], experiments: Sequence[Experiment], known: Sequence[str]) -> None:
+    """See to it of these entries; see `refuse_wrong`."""
     checks = {one.id: one.claims for one in experiments}
     for one in tested:
+        if one.experiment not in known:
+            raise SpecError("experiment", one.experiment, "an experiment", nearest(one.experiment, list(known)))
         if one.experiment not in checks:
-            raise SpecError("experiment", one.experiment, "an experiment", nearest(one.experiment, list(checks)))
+            continue
         of = [claim for claim in checks[one.experiment] if claim.id == one.claim]
         if not of:
-            known = sorted({claim.id for claim in checks[one.experiment]})
+            ids = sorted({claim.id for claim in checks[one.experiment]})
             allowed = f"a claim that {one.experiment} checks"
-            raise SpecError("claims", one.claim, allowed, nearest(one.claim, known))
+            raise SpecError("claims", one.claim, allowed, nearest(one.claim, ids))
         readings = [claim.reading for claim in of if not claim.headline]
         if one.reading not in readings:
             allowed = f"a reading of {one.claim} in {one.experiment} that heads no verdict"

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from spinewise.reproduction import claims
-from spinewise.reproduction.catalogue import Catalogue, Statement
-from spinewise.reproduction.experiment import Claim, Effort, Experiment, Status, Verdict
+from spinewise.reproduction.catalogue import Statement
+from spinewise.reproduction.experiment import Claim, Effort, Status, Verdict
 from spinewise.reproduction.reproduce import Reproduction
 
 # This share of comparisons at 95 % comes out certain where nothing differs.
@@ -144,15 +144,6 @@ def word(done: Reproduction, claim: Claim) -> str:
     return bare
 
 
-def judged(done: Reproduction) -> list[Judged]:
-    """Every check of an experiment whose runs are there."""
-    return [
-        Judged(one.id, done.experiment.id, one.figure, one.reading, one.headline, done.verdicts[one.key])
-        for one in done.experiment.claims
-        if one.key in done.verdicts
-    ]
-
-
 def ruling(statement: Statement, checks: Iterable[Judged], effort: Effort) -> Ruling:
     """What is said of a statement, from its checks among these, of any experiments."""
     found = list(checks)
@@ -177,18 +168,6 @@ def of_parts(parts: Sequence[Ruling]) -> Status:
     """All parts together, without those that depend on a model of ours where others do not."""
     free = [part for part in parts if not part.statement.depends_on] or parts
     return claims.graded(Verdict(part.status, ()) for part in free).status
-
-
-def rulings(catalogue: Catalogue, checks: Iterable[Judged], effort: Effort) -> list[Ruling]:
-    """One ruling for each statement of a catalogue, in its order; not testable where nothing judges it.
-
-    Raises:
-        SpecError: a check names no statement.
-    """
-    found = list(checks)
-    for one in found:
-        catalogue.part(one.claim)
-    return [ruling(statement, found, effort) for statement in catalogue]
 
 
 @dataclass(frozen=True)
@@ -228,9 +207,3 @@ class Chance:
 def chance(verdicts: Iterable[Verdict]) -> Chance:
     """How many differences these checks told from zero."""
     return Chance(sum(verdict.comparisons for verdict in verdicts))
-
-
-def unknown(experiment: Experiment, catalogue: Catalogue) -> list[str]:
-    """Ids that the checks of an experiment name and the catalogue does not know."""
-    known = {name for statement in catalogue for name in (statement.id, *statement.ids)}
-    return [claim.id for claim in experiment.claims if claim.id not in known]
