@@ -60,9 +60,10 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_one_flow_takes_the_closed_form(folder: Path) -> None:
-    cases = recorded.find(folder)
+    cases, _ = recorded.find(folder)
     assert cases[0].seeds == [1, 2]
-    (found,) = comparison.compare(cases, 2, 1, Silent())
+    (found,), refused = comparison.compare(cases, 2, 1, Silent())
+    assert refused == []
     assert (found.problems, found.finished) == ([], 1)
     # Microseconds, exact to the picosecond.
     assert round(found.statistics["mean"].ours * 1e6) == alone_ps(SIZE)
@@ -82,7 +83,7 @@ def with_options(folder: Path, options: str, name: str = "small.one.obl.nscc") -
 def test_options_become_keys(folder: Path) -> None:
     options = "-load_balancing_algo reps -paths 64 -sack_threshold 4000 -receiver_cc_only -q 50 -ecn 5 9"
     more = "-failed 1 -disable_trim -seed 1"
-    (case,) = recorded.find(with_options(folder, f"-topo a.topo -tm a.cm {options} {more}"))
+    (case,), _ = recorded.find(with_options(folder, f"-topo a.topo -tm a.cm {options} {more}"))
     spec = spec_of(case, 3, folder / "flows.csv")
     assert spec["transport"]["ack_every_bytes"] == 4000
     assert (spec["transport"]["congestion_control"], spec["transport"]["receiver_credit"]) == ("none", True)
@@ -142,20 +143,20 @@ def test_paths_that_cannot_be_read_are_refused(folder: Path) -> None:
     path = folder / "flows" / "det.b.s1.paths.csv.gz"
     path.write_bytes(b"no gzip")
     with pytest.raises(SpecError) as caught:
-        list(pinned.replays(recorded.find(folder)))
+        pinned.replays(recorded.find(folder)[0])
     assert (caught.value.key, caught.value.file) == ("(whole file)", str(path))
 
 
 def test_options_become_keys_of_the_spec(folder: Path) -> None:
     line = json.loads((folder / recorded.CASES).read_text().splitlines()[0])
     (folder / recorded.CASES).write_text(json.dumps(line | {"options": f"{OPTIONS} -disable_trim -sleek"}) + "\n")
-    (case,) = recorded.find(folder)
+    (case,), _ = recorded.find(folder)
     spec = spec_of(case, 1, folder / "flows.csv")
     assert (spec["transport"]["recovery"], spec["switch"]["trim"]) == ("sleek", False)
 
 
 def spec_with(folder: Path, options: str) -> Spec:
-    (case,) = recorded.find(with_options(folder, f"-topo a.topo -tm a.cm {options} -seed 1"))
+    (case,), _ = recorded.find(with_options(folder, f"-topo a.topo -tm a.cm {options} -seed 1"))
     return spec_of(case, 1, folder / "flows.csv")
 
 
@@ -210,16 +211,46 @@ def test_a_line_that_is_not_asked_for_may_have_options_that_are_not_known(folder
     lines = (folder / recorded.CASES).read_text()
     other = json.dumps({"case": "other", "topo": None, "cm": "a.cm", "options": "-tm a.cm -pfc", "seed": 1})
     (folder / recorded.CASES).write_text(f"{lines}{other}\n")
-    assert [case.name for case in recorded.find(folder, ["small.*"])] == ["small.one.obl.nscc"]
-    with pytest.raises(SpecError, match="-pfc"):
-        recorded.find(folder)
+    assert [case.name for case in recorded.find(folder, ["small.*"])[0]] == ["small.one.obl.nscc"]
+    _, (refused,) = recorded.find(folder)
+    assert refused.case == "other"
+    assert "-pfc" in refused.problems[0]
+
+
+def test_a_case_that_cannot_be_run_fails_and_the_others_are_compared(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = (folder / recorded.CASES).read_text()
+    told = json.loads(lines.splitlines()[0])
+    unknown = told | {"case": "unknown", "options": told["options"] + " -pfc"}
+    unbuilt = told | {"case": "unbuilt", "options": told["options"] + " -strat spray"}
+    unread = told | {"case": "unread"}
+    flows = folder / "flows"
+    (flows / "unbuilt.s1.csv.gz").write_bytes((flows / "small.one.obl.nscc.s1.csv.gz").read_bytes())
+    (folder / recorded.CASES).write_text("".join(json.dumps(one) + "\n" for one in (unknown, unbuilt, unread)) + lines)
+    assert spinewise(["validate-against", str(folder), "--json", "-", "--salts", "2"]) == 1
+    found = {one["case"]: one for one in json.loads(capsys.readouterr().out)}
+    assert found.pop("small.one.obl.nscc")["verdict"] == "pass"
+    assert {name: one["verdict"] for name, one in found.items()} == dict.fromkeys(
+        ("unknown", "unbuilt", "unread"), "fail"
+    )
+    for name, said in (("unknown", "-pfc"), ("unbuilt", "-strat"), ("unread", "unread.s1.csv.gz")):
+        assert said in found[name]["problems"][0]
+
+
+def test_pinned_cases_without_paths_are_compared_over_seeds(folder: Path) -> None:
+    with_paths(folder, SIZE, alone_ps(SIZE))
+    (case,), _ = recorded.find(folder)
+    assert case.pins
+    (folder / "flows" / "det.b.s1.paths.csv.gz").unlink()
+    assert not case.pins
 
 
 def test_the_fabric_of_the_program_has_the_speed_of_its_nics(folder: Path) -> None:
     (folder / "inputs" / "b.cm").write_text("Nodes 1024\nConnections 1\n1->1000 id 1 start 0 size 4096\n")
     told = {"case": "own.one", "topo": None, "cm": "b.cm", "options": "-tm b.cm -linkspeed 400000 -seed 1", "seed": 1}
     (folder / recorded.CASES).write_text(json.dumps(told) + "\n")
-    (case,) = recorded.find(folder)
+    (case,), _ = recorded.find(folder)
     topology = spec_of(case, 1, folder / "flows.csv")["topology"]
     assert (topology["host_rate_gbps"], topology["fabric_rate_gbps"], topology["core_rate_gbps"]) == (400, 400, 400)
 
@@ -254,9 +285,9 @@ def test_recorded_single_flows_are_equal_to_the_picosecond() -> None:
     """The closed forms as uet-htsim ran them, where the recorded cases are at hand."""
     if not (VALIDATION / recorded.CASES).is_file():
         return
-    cases = recorded.find(VALIDATION, ["*.one128.*", "*.one256.*"])
+    cases, _ = recorded.find(VALIDATION, ["*.one128.*", "*.one256.*"])
     assert len(cases) >= 4
-    for found in comparison.compare(cases, 2, 1, Silent()):
+    for found in comparison.compare(cases, 2, 1, Silent())[0]:
         assert found.problems == [], found.case
         assert abs(found.statistics["max"].ours - found.statistics["max"].theirs) < 1e-6, found.case
 
@@ -265,7 +296,7 @@ def test_recorded_paths_make_flows_equal_to_the_picosecond() -> None:
     """Runs of uet-htsim whose paths were recorded, where they are at hand."""
     if not (VALIDATION / recorded.CASES).is_file():
         return
-    cases = recorded.find(VALIDATION, ["det.*incast16*.nscc.*", "det.*ws128*.nscc.*"])
+    cases, _ = recorded.find(VALIDATION, ["det.*incast16*.nscc.*", "det.*ws128*.nscc.*"])
     assert len(cases) == 2
-    for found in pinned.replays(cases):
+    for found in pinned.replays(cases)[0]:
         assert (found.problems, found.equal, found.largest_ps) == ([], found.flows, 0), found.case

@@ -2,6 +2,10 @@
 
 use core::ops::{Add, AddAssign, Mul, Sub};
 
+/// What a byte takes at one bit per second, in picoseconds. Divided by a rate it is the time of a byte; a time multiplied by
+/// a rate and divided by it is bytes.
+pub const BYTE_PS: u64 = 8_000_000_000_000;
+
 /// An instant, in picoseconds since the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(pub u64);
@@ -47,6 +51,26 @@ impl Span {
     /// Microseconds with a fraction, as parameters give them, rounded to the nearest picosecond.
     pub fn from_us_f64(us: f64) -> Span {
         Span((us * 1e6 + 0.5) as u64)
+    }
+
+    /// What `bytes` take at `rate` bits per second, rounded down; for ever at no rate, or if 64 bits cannot say it.
+    #[inline]
+    pub const fn sending(bytes: u64, rate: u64) -> Span {
+        if rate == 0 {
+            return Span::FOREVER;
+        }
+        if let Some(work) = bytes.checked_mul(BYTE_PS) {
+            return Span(work / rate);
+        }
+        let took = bytes as u128 * BYTE_PS as u128 / rate as u128;
+        if took > u64::MAX as u128 { Span::FOREVER } else { Span(took as u64) }
+    }
+
+    /// The bytes that `rate` bits per second carry in it, rounded down; as many as 64 bits can say, if more.
+    #[inline]
+    pub const fn carries(self, rate: u64) -> u64 {
+        let bytes = self.0 as u128 * rate as u128 / BYTE_PS as u128;
+        if bytes > u64::MAX as u128 { u64::MAX } else { bytes as u64 }
     }
 
     /// In microseconds, for people and for floating-point models in `tick`.
@@ -106,5 +130,26 @@ impl Mul<u64> for Span {
     #[inline]
     fn mul(self, times: u64) -> Span {
         Span(self.0.saturating_mul(times))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Against exact numbers of 128 bits; what 64 bits cannot say is the most they can.
+    #[test]
+    fn bytes_take_time_and_time_carries_bytes() {
+        for bytes in [0, 1, 64, 1_500, 2_305_843, 2_305_844, 1 << 40, u64::MAX] {
+            for rate in [1, 7, 3_000_000_000, 400_000_000_000, u64::MAX] {
+                let exact = u128::from(bytes) * 8_000_000_000_000 / u128::from(rate);
+                let took = Span::sending(bytes, rate);
+                assert_eq!(took.0, u64::try_from(exact).unwrap_or(u64::MAX), "{bytes} bytes at {rate} bit/s");
+                let carried = u128::from(took.0) * u128::from(rate) / 8_000_000_000_000;
+                assert_eq!(u128::from(took.carries(rate)), carried.min(u64::MAX.into()), "{took:?} at {rate} bit/s");
+            }
+        }
+        assert_eq!(Span::sending(1, 0), Span::FOREVER);
+        assert_eq!(Span::from_us(1).carries(0), 0);
     }
 }

@@ -14,8 +14,6 @@ use crate::workload::{FLOW_BYTES, FlowSpec, GATED_FLOW_BYTES, Workload};
 use serde_json::{Value, json};
 use spinewise_policy::{Span, Time};
 
-/// Bits of a byte, times picoseconds of a second.
-const BYTE: u128 = 8_000_000_000_000;
 /// A row of flows: its columns, and the bytes that Python gets.
 const ROW_BYTES: u64 = 400;
 /// Packets that open and close a connection, or all that a queue pair needs.
@@ -143,7 +141,7 @@ impl Fluid<'_> {
         if let Some(udp) = self.sim.world.flows.schedule(id) {
             return udp_end(udp).unwrap_or(flow.start);
         }
-        let bytes = (flow.size as f64 * self.wire) as u128;
+        let bytes = (flow.size as f64 * self.wire) as u64;
         let (from, to) = (topology.leaf(flow.sender()).index(), topology.leaf(flow.receiver()).index());
         let mut places = vec![
             (0, flow.src as usize, topology.links[topology.host_link(flow.sender())].rate),
@@ -155,7 +153,7 @@ impl Fluid<'_> {
         }
         let mut end = flow.start;
         for (kind, place, rate) in places {
-            let takes = Span(u64::try_from(bytes * BYTE / u128::from(rate.max(1))).unwrap_or(u64::MAX));
+            let takes = Span::sending(bytes, rate);
             let busy = &mut self.busy[kind][place];
             *busy = (*busy).max(flow.start) + takes;
             end = end.max(*busy);
@@ -212,24 +210,20 @@ fn series_rows(spec: &Spec, sim: &Sim<'_>, end: Time, ends: &[Time]) -> u64 {
 fn udp_bytes(udp: &UdpConfig, end: Time) -> u64 {
     let end = end.min(udp.end);
     let nexts = udp.schedule.iter().skip(1).map(|&(at, _)| at).chain([Time::NEVER]);
-    let sent = udp.schedule.iter().zip(nexts).map(|(&(at, rate), next)| {
-        let lasts = next.min(end).0.saturating_sub(at.0);
-        u128::from(lasts) * u128::from(rate) / BYTE
-    });
-    let sent = u64::try_from(sent.sum::<u128>()).unwrap_or(u64::MAX);
+    let sent = udp.schedule.iter().zip(nexts).map(|(&(at, rate), next)| next.min(end).since(at).carries(rate));
+    let sent = sent.fold(0, u64::saturating_add);
     udp.size_bytes.map_or(sent, |size| size.min(sent))
 }
 
 /// When a UDP source is done, if it ever is.
 fn udp_end(udp: &UdpConfig) -> Option<Time> {
     let size = udp.size_bytes?;
-    let (mut left, mut nexts) = (u128::from(size), udp.schedule.iter().skip(1).map(|&(at, _)| at));
+    let (mut left, mut nexts) = (size, udp.schedule.iter().skip(1).map(|&(at, _)| at));
     for &(at, rate) in &udp.schedule {
         let next = nexts.next().unwrap_or(Time::NEVER);
-        let lasts = next.0.saturating_sub(at.0);
-        let sends = u128::from(lasts) * u128::from(rate) / BYTE;
+        let sends = next.since(at).carries(rate);
         if sends >= left && rate > 0 {
-            return Some(at + Span((left * BYTE / u128::from(rate)) as u64));
+            return Some(at + Span::sending(left, rate));
         }
         left -= sends.min(left);
     }

@@ -235,7 +235,7 @@ impl Flows {
     }
 
     /// Do its packets keep a run going?
-    #[inline]
+    #[inline(always)]
     fn keeps_going(&self, subflow: SubflowId) -> bool {
         self.goes_by_tcp(subflow) || !self.is_background(self.flow_of(subflow))
     }

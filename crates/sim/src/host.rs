@@ -24,7 +24,7 @@ use crate::line::Line;
 use crate::link::Wires;
 use crate::log;
 use crate::net::Net;
-use crate::packet::{BARE, InHand, Packet, RETRANSMIT, URGENT};
+use crate::packet::{BARE, InHand, Packet, RETRANSMIT};
 use crate::port::{AllRules, Counters, Fifo};
 use crate::series::Counted;
 use crate::shell::{Probes, Shell};
@@ -286,16 +286,17 @@ impl Host {
 
     #[inline(always)]
     fn send_data(&mut self, w: &mut World<'_>, flow: FlowId) {
-        let next = w.flows.ends.next(w.now, flow);
-        let Some(what) = &next else { return self.send_udp(w, flow) };
-        let timer = w.flows.ends.timer(flow, what);
-        if let Outgoing::Data(data) = what {
-            let spec = &w.flows.specs[flow];
-            let (ends, priority) = ((self.id, spec.receiver()), spec.priority);
-            self.send(w, || data_packet(ends, flow.whole(), priority, data));
-            self.has_sent(w, (flow.whole(), timer));
-        } else if let Some(other) = next {
-            self.send_otherwise(w, flow, (other, timer));
+        let mut timer = Time::NEVER;
+        match w.flows.ends.next(w.now, flow, &mut timer) {
+            // Read by fields, as it was written: read as a whole, it would have to wait until they are there.
+            Some(Outgoing::Data(Data { seq, len, flags, wire })) => {
+                let spec = &w.flows.specs[flow];
+                let (ends, priority) = ((self.id, spec.receiver()), spec.priority);
+                self.send(w, || data_packet(ends, flow.whole(), priority, &Data { seq, len, flags, wire }));
+                self.has_sent(w, (flow.whole(), timer));
+            }
+            Some(other) => self.send_otherwise(w, flow, (other, timer)),
+            None => self.send_udp(w, flow),
         }
     }
 
@@ -325,8 +326,8 @@ impl Host {
                 self.send_tagged(w, &mut InHand::with_option(packet, option, w.net.options));
                 self.has_sent(w, (subflow, timer));
             }
-            Outgoing::Request { seq, wire, option } => {
-                let data = Data { seq, len: 0, wire, flags: BARE | URGENT };
+            Outgoing::Question { seq, wire, flags, option } => {
+                let data = Data { seq, len: 0, wire, flags: BARE | flags };
                 let packet = data_packet(ends, flow.whole(), priority, &data);
                 self.send_tagged(w, &mut InHand::with_option(packet, option, w.net.options));
                 self.plan_timer(flow.whole(), timer);
@@ -335,8 +336,8 @@ impl Host {
                 let subflow = w.flows.subflow(flow, path);
                 self.greet(w, subflow, (0, wire, flags));
                 self.plan_timer(subflow, timer);
-                if follows && let Some(next) = w.flows.ends.next(w.now, flow) {
-                    let timer = w.flows.ends.timer(flow, &next);
+                let mut timer = Time::NEVER;
+                if follows && let Some(next) = w.flows.ends.next(w.now, flow, &mut timer) {
                     self.send_otherwise(w, flow, (next, timer));
                 }
             }

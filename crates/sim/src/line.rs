@@ -6,8 +6,8 @@
 use crate::faults::Outlet;
 use crate::ids::LinkId;
 use crate::link::Wires;
-use crate::packet::{Clock, PS_BITS, Packet, ns3_nanoseconds};
-use spinewise_policy::{Span, Time};
+use crate::packet::{Clock, Packet, ns3_nanoseconds};
+use spinewise_policy::time::{BYTE_PS, Span, Time};
 
 /// The sending end of a link: one line of the cache.
 #[derive(Debug)]
@@ -122,7 +122,7 @@ impl Line {
     /// How long it would send `bytes` at a stretch if it began at `now`.
     pub fn would_take(&self, now: Time, bytes: u64) -> Span {
         match &self.pace {
-            Pace::Even(ps_per_byte) => Span(ps_per_byte * bytes),
+            Pace::Even(ps_per_byte) => Span(ps_per_byte.saturating_mul(bytes)),
             Pace::Uneven(uneven) => {
                 let mut serializer = uneven.serializer;
                 serializer.set_rate(self.rate(now));
@@ -182,7 +182,7 @@ impl Line {
 
 /// Picoseconds in a byte at this rate, if that is a whole number.
 fn ps_per_byte(rate: u64) -> Option<u64> {
-    PS_BITS.is_multiple_of(rate).then(|| PS_BITS / rate)
+    BYTE_PS.is_multiple_of(rate).then(|| BYTE_PS / rate)
 }
 
 /// Transmission times that are computed one by one.
@@ -220,13 +220,13 @@ impl Serializer {
     fn send(&mut self, bytes: u32, fresh: bool) -> Span {
         match self {
             Serializer::Carried { rate, remainder } => {
-                let work = u64::from(bytes) * PS_BITS + if fresh { 0 } else { *remainder };
+                let work = u64::from(bytes) * BYTE_PS + if fresh { 0 } else { *remainder };
                 *remainder = work % *rate;
                 Span(work / *rate)
             }
             Serializer::Floored { rate, ps_per_byte } => {
                 let bytes = u64::from(bytes);
-                let time = ps_per_byte.map_or_else(|| bytes * PS_BITS / *rate, |ps| bytes * ps);
+                let time = ps_per_byte.map_or_else(|| bytes * BYTE_PS / *rate, |ps| bytes * ps);
                 Span(time - time % 1000)
             }
             Serializer::Ns3 { rate } => Span::from_ns(ns3_nanoseconds(u64::from(bytes), *rate)),
@@ -235,14 +235,14 @@ impl Serializer {
 
     /// Time to send `bytes` as if they were one packet, however many.
     fn stretch(&self, bytes: u64, fresh: bool) -> Span {
-        let work = u128::from(bytes) * u128::from(PS_BITS);
+        let work = u128::from(bytes) * u128::from(BYTE_PS);
         match self {
             Serializer::Carried { rate, remainder } => {
                 let carried = if fresh { 0 } else { *remainder };
                 Span(((work + u128::from(carried)) / u128::from(*rate)) as u64)
             }
             Serializer::Floored { rate, ps_per_byte } => {
-                let time = ps_per_byte.map_or_else(|| (work / u128::from(*rate)) as u64, |ps| bytes * ps);
+                let time = ps_per_byte.map_or_else(|| (work / u128::from(*rate)) as u64, |ps| ps.saturating_mul(bytes));
                 Span(time - time % 1000)
             }
             Serializer::Ns3 { rate } => Span::from_ns(ns3_nanoseconds(bytes, *rate)),

@@ -305,8 +305,13 @@ impl Wires {
     /// Takes off a link what arrives first.
     #[inline(always)]
     pub fn pop(&mut self, link: LinkId, hand: &mut InHand) {
-        let (track, _) = self.flights[link.index()].first();
-        self.take(link, track, hand);
+        let flight = &self.flights[link.index()];
+        if flight.ahead.is_empty() {
+            self.take(link, Track::Main, hand);
+        } else {
+            let (track, _) = flight.first();
+            self.take(link, track, hand);
+        }
         self.heads[link.index()] = self.flights[link.index()].first().1;
     }
 

@@ -32,6 +32,7 @@ pub use packets::{BLOCK_COLUMNS, PACKET_COLUMNS, Packets};
 use serde_json::{Value, json};
 pub use series::SERIES_COLUMNS;
 use spinewise_policy::Time;
+use spinewise_policy::time::BYTE_PS;
 
 /// What a run leaves behind.
 #[derive(Clone, Debug)]
@@ -122,7 +123,7 @@ fn own_traffic(sim: &Sim<'_>, stop: Time) -> Option<Warning> {
     let (uplinks, _, _) = sim.net.topology.leaf_rates();
     let capacity: f64 = uplinks.iter().map(|&rate| rate as f64).sum();
     let bytes = sim.world.log.probes.bytes + sim.world.log.messages.bytes;
-    let share = bytes as f64 * 8e12 / stop.0 as f64 / capacity;
+    let share = bytes as f64 * BYTE_PS as f64 / stop.0 as f64 / capacity;
     if !(share > MUCH && share.is_finite()) {
         return None;
     }

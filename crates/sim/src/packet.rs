@@ -3,6 +3,7 @@
 use crate::address::Address;
 use crate::ids::SubflowId;
 use crate::rider::{Options, Rider, in_header};
+use spinewise_policy::time::BYTE_PS;
 use spinewise_policy::{FlowKey, Hashed, Kind, Port, Time, Way};
 
 /// Congestion experienced (RFC 3168).
@@ -27,9 +28,10 @@ pub(crate) const SYN: u8 = NACK;
 /// On an acknowledgement in hand: the host's scheme hides the echo of marks from the transport.
 pub(crate) const MASKED: u8 = 128;
 
-/// On data of Ultra Ethernet: its receiver is to answer at once.
+/// On data of Ultra Ethernet: its receiver is to answer at once. Without payload it is a request for credit then, and else a
+/// probe.
 pub(crate) const URGENT: u8 = CNP;
-/// On data: it has no payload, because a switch has trimmed it or because it is a request.
+/// On data: it has no payload, because a switch has trimmed it or because it is a question.
 pub(crate) const BARE: u8 = ECE;
 /// On data that was trimmed: at the port of its destination.
 pub(crate) const LAST_HOP: u8 = MASKED;
@@ -95,10 +97,17 @@ impl Packet {
     #[inline]
     pub fn is_control(&self) -> bool {
         match self.kind {
-            Kind::Data => self.is(BARE),
+            Kind::Data => self.is(BARE) && !(self.is_question() && !self.is(URGENT)),
             Kind::Ack | Kind::ProbeReply | Kind::Message | Kind::Pause => true,
             Kind::Probe => false,
         }
+    }
+
+    /// Is it one of Ultra Ethernet's that asks its receiver for an answer and has no payload? A request goes before data everywhere,
+    /// a probe at its sender alone: it finds the queues that data finds.
+    #[inline]
+    pub fn is_question(&self) -> bool {
+        self.kind == Kind::Data && self.payload == 0 && self.is(BARE)
     }
 
     /// What of a flow it carries or acknowledges, if it is of one.
@@ -300,7 +309,7 @@ pub enum Clock {
 impl Clock {
     /// Time to send `bytes` at `rate` bits per second alone, in picoseconds.
     pub fn tx_time(self, bytes: u64, rate: u64) -> u64 {
-        let ps = || (u128::from(bytes) * u128::from(PS_BITS) / u128::from(rate)) as u64;
+        let ps = || (u128::from(bytes) * u128::from(BYTE_PS) / u128::from(rate)) as u64;
         match self {
             Clock::Exact => ps(),
             Clock::Floor1Ns => ps() / 1000 * 1000,
@@ -317,6 +326,3 @@ pub(crate) fn ns3_nanoseconds(bytes: u64, rate: u64) -> u64 {
     let cut = (seconds * TWO_TO_64) as u128;
     ((cut * 1_000_000_000) >> 64) as u64
 }
-
-/// A bit per second, times a picosecond, in bytes.
-pub(crate) const PS_BITS: u64 = 8 * 1_000_000_000_000;

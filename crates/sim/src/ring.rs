@@ -94,7 +94,7 @@ impl<T: Copy + Default> Ring<T> {
     }
 
     /// Makes room for one more at the back, to be written.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self) -> &mut T {
         if self.len() == self.slots.len() {
             self.grow();

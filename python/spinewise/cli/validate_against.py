@@ -13,6 +13,9 @@ from spinewise.agreement import comparison, replay
 from spinewise.agreement.show import replay_lines, show, show_replays, verdict_line
 from spinewise.agreement.uet import comparison as uet
 from spinewise.agreement.uet import pinned, recorded
+from spinewise.agreement.uet.comparison import UetAgreement
+from spinewise.agreement.uet.pinned import PinnedAgreement
+from spinewise.agreement.uet.recorded import Refused
 from spinewise.agreement.uet.show import pinned_verdict
 from spinewise.agreement.uet.show import show as show_uet
 from spinewise.agreement.uet.show import verdict_line as uet_verdict
@@ -61,17 +64,20 @@ def against_uet(folder: str, patterns: list[str], destination: str | None, args:
     ):
         if value is not None:
             raise SpecError(option, value, f"no such option with {recorded.CASES}, the cases of uet-htsim")
-    cases = recorded.find(folder, patterns)
+    cases, refused = recorded.find(folder, patterns)
+    for one in refused:
+        progress.say(f"left out: {uet_verdict(one)}")
     hashed = [case for case in cases if not case.pins]
     with bars() as bar:
         monitor = BatchProgress(bar, len(hashed) * args.salts, "validate-against")
-        found = uet.compare(hashed, args.salts, args.jobs, monitor)
-    replayed = list(pinned.replays([case for case in cases if case.pins]))
-    lines = [*map(uet_verdict, found), *map(pinned_verdict, replayed)]
-    records = [*(one.as_dict() for one in found), *(one.as_dict() for one in replayed)]
-    failed = any(one.problems for one in found) or any(one.problems for one in replayed)
-    tell(records, show_uet(found, replayed, args.salts), lines, destination)
-    return EXIT_DISAGREES if failed else 0
+        found, unbuilt = uet.compare(hashed, args.salts, args.jobs, monitor)
+    replayed, unread = pinned.replays([case for case in cases if case.pins])
+    refused += unbuilt + unread
+    lines = [*map(uet_verdict, found), *map(pinned_verdict, replayed), *map(uet_verdict, refused)]
+    judged: list[UetAgreement | PinnedAgreement | Refused] = [*found, *replayed, *refused]
+    table = show_uet(found, replayed, refused, args.salts)
+    tell([one.as_dict() for one in judged], table, lines, destination)
+    return EXIT_DISAGREES if any(one.problems for one in judged) else 0
 
 
 def follow(folder: str, patterns: list[str], destination: str | None, *, rerouting: bool) -> int:

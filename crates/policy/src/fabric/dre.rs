@@ -143,7 +143,7 @@ pub const fn time_constant(period: Span, keep: u32) -> Span {
 /// X of a link of `rate` bits per second in full use, bytes, at least one.
 // CONGA §3.2: X ≈ R·τ
 pub const fn full_register(rate: u64, tau: Span) -> u64 {
-    let bytes = (rate as u128 * tau.0 as u128 / 8_000_000_000_000) as u64;
+    let bytes = tau.carries(rate);
     if bytes == 0 { 1 } else { bytes }
 }
 

@@ -135,8 +135,8 @@ impl QueuedAt {
     #[inline]
     pub fn at(view: &SwitchView<'_>, now: Time, port: u16, wire: u32, hops: u64) -> QueuedAt {
         let start = now + view.queueing_delay(Port(port));
-        let once = u64::from(wire) * PS_BITS / view.rate(Port(port));
-        QueuedAt { port, leaves: start + Span(once), meets: start + Span(once * hops) }
+        let once = Span::sending(u64::from(wire), view.rate(Port(port)));
+        QueuedAt { port, leaves: start + once, meets: start + once * hops }
     }
 
     /// Does it stay behind the flow's last packet?
@@ -145,9 +145,6 @@ impl QueuedAt {
         !last.seen || self.port == last.port || (self.leaves > last.leaves && self.meets > last.meets)
     }
 }
-
-/// Picoseconds in a second, times bits in a byte.
-const PS_BITS: u64 = 8_000_000_000_000;
 
 /// The best of the ways looked at, by a key; of equal ones each is as likely.
 #[derive(Clone, Copy, Debug, Default)]

@@ -123,7 +123,7 @@ impl Ring {
     /// Ends that at the first news after `least`.
     fn thaw(&mut self, now: Time, least: Span, explore: u16) {
         if self.frozen.is_some_and(|since| now.since(since) > least) {
-            *self = Ring { explore, ..Ring::default() };
+            *self = Ring { explore, longest: self.longest, ..Ring::default() };
         }
     }
 }

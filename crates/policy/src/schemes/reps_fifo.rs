@@ -86,8 +86,8 @@ impl Fifo {
     /// Does this packet belong to the first window?
     fn counts_up(&self, view: &HostView<'_>, packet: &Packet) -> Option<u16> {
         let nth = packet.seq / u64::from(view.mss.max(1));
-        let bdp = u128::from(view.base_rtt.0) * u128::from(view.link_rate) / 8_000_000_000_000;
-        let window = bdp as u64 * self.first_window / 1000 / u64::from(view.mss.max(1));
+        let bdp = view.base_rtt.carries(view.link_rate);
+        let window = bdp * self.first_window / 1000 / u64::from(view.mss.max(1));
         let first = !packet.retransmit && nth < window.min(u64::from(self.values));
         first.then(|| ((nth + 1) % u64::from(self.values)) as u16)
     }

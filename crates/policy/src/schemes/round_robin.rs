@@ -8,7 +8,7 @@
 //! | the next port of the list, whichever flow the packet is of | [`RoundRobin::next`] |
 //! | the list is shuffled before the first packet, and after so many rounds | [`shuffle`] |
 //! | with `tiers = "leaf"` other switches hash | `pick` |
-//! | `ecmp_rr` hashes packets below 128 bytes, headers and answers (`_size < 128`) | `least_bytes` |
+//! | `ecmp_rr` hashes packets below 128 bytes, headers and answers (`_size < 128`), to a place of the list: a flow's answers move as it is shuffled | `least_bytes` |
 //! | above the leaves each destination has a list of its own, and all have their turns by one counter | `lists = "destination"`, [`Own`] |
 //!
 //! | our word | htsim's |
@@ -57,7 +57,7 @@ crate::params! {
         tiers: Tiers = Tiers::All, Allowed::Words(Tiers::WORDS);
         /// The list is shuffled after this many rounds; 0: never (htsim: 1 for ecmp_rr, 5 for rr_ecmp).
         reshuffle_rounds: u32 = 1, Allowed::Integer { min: 0.0, max: 60_000.0 };
-        /// Smaller packets are hashed and take no turn (htsim: 128 for ecmp_rr, 0 for rr_ecmp).
+        /// Smaller packets are hashed to a place of the list and take no turn (htsim: 128 for ecmp_rr, 0 for rr_ecmp).
         least_bytes: u32 = 128, Allowed::Integer { min: 0.0, max: 65_535.0 };
         /// Who has a list: each switch one for all packets, or above the leaves each destination one, of up to 16 uplinks, with
         /// one counter for all (htsim's way).
@@ -83,6 +83,14 @@ impl Own {
         let mut order: [u8; MOST] = core::array::from_fn(|at| at as u8);
         shuffle(&mut order[..n], rng);
         Own { order: order[..n].iter().rev().fold(0, |packed, &way| packed << 4 | u64::from(way)), len: n as u8 }
+    }
+
+    /// The list of `n` uplinks that there is. Where routes have changed it was one of others.
+    fn of(&mut self, n: usize, rng: &mut Rng) -> &mut Own {
+        if usize::from(self.len) != n {
+            *self = Own::shuffled(n, rng);
+        }
+        self
     }
 
     /// The uplink at a place.
@@ -121,7 +129,7 @@ crate::listed! {
     /// Why a packet gets its way.
     enum Why: Rule {
         Turn = Rule::Chooses("the next uplink in turn that leads there"),
-        Small = Rule::Chooses("small packets take no turn: by a hash of the header"),
+        Small = Rule::Chooses("small packets take no turn: a hash of the header gives a place of the list"),
         Hashed = Rule::Keeps("this switch does not take turns: by a hash of the header"),
     }
 }
@@ -178,14 +186,25 @@ impl Policy for RoundRobin {
         if candidates.len() == 1 {
             return Way(0);
         }
-        if packet.wire < self.least || !self.has_turns(&cx.view) {
-            return Way(packet.spread(cx.view.salt, candidates.len() as u32) as u16);
+        let hashed = || packet.spread(cx.view.salt, candidates.len() as u32) as u16;
+        if !self.has_turns(&cx.view) {
+            return Way(hashed());
         }
+        let place = (packet.wire < self.least).then(hashed);
         if self.lists == Lists::Destination && cx.view.tier != Tier::Leaf && candidates.len() <= MOST {
-            return Way(self.next_of(cx.peers.current().0, cx.node, candidates.len(), cx.rng));
+            let own = cx.peers.current().0;
+            return Way(match place {
+                Some(place) => own.of(candidates.len(), cx.rng).at(place),
+                None => self.next_of(own, cx.node, candidates.len(), cx.rng),
+            });
         }
         if cx.node.len == 0 {
             begin(cx.node, cx.ports, cx.view.host_ports, cx.rng);
+        }
+        if let Some(place) = place {
+            let list = &cx.ports[..usize::from(cx.node.len)];
+            let mut ways = list.iter().filter_map(|place| cx.view.way_of(place.port));
+            return Way(ways.nth(usize::from(place)).unwrap_or(0) as u16);
         }
         // All ports are in the list, so that one turn of it finds a candidate; a list shuffled on the way takes another.
         for _ in 0..2 * cx.node.len {
@@ -211,11 +230,10 @@ impl RoundRobin {
         if ends {
             turn.at = 0;
         }
-        // Where routes have changed the list is of other uplinks.
-        if usize::from(own.len) != n || ends && self.reshuffle > 0 {
+        if ends && self.reshuffle > 0 {
             *own = Own::shuffled(n, rng);
         }
-        let way = own.at((turn.at % n as u32) as u16);
+        let way = own.of(n, rng).at((turn.at % n as u32) as u16);
         turn.at += 1;
         way
     }

@@ -37,7 +37,7 @@ pub(crate) mod red;
 
 use crate::{
     AtSwitch, Aware, Compared, Cx, Hooks, Layout, Listed, Needs, Packet, Peers, Policy, Port, Rule, Sees, Shape, Sheet,
-    Sight, Tier, Way, Wire, config,
+    Sight, Span, Tier, Way, Wire, config,
 };
 use red::{Law, Red};
 
@@ -161,7 +161,7 @@ impl Policy for Sred {
         if mark.affected && red.drops(&self.law, cx.rng) {
             cx.out.discard();
         } else {
-            red.taken(cx.now + cx.view.queueing_delay(port) + red::sending(packet.wire, rate));
+            red.taken(cx.now + cx.view.queueing_delay(port) + Span::sending(u64::from(packet.wire), rate));
         }
     }
 }

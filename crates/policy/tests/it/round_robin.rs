@@ -67,6 +67,7 @@ fn other_switches_hash_if_leaves_alone_take_turns() {
 fn small_packets_are_hashed_and_take_no_turn() {
     let mut shell = switch(Tier::Leaf, Tiers::All, 1);
     let small = Packet { wire: 127, ..data(1) };
+    shell.pick(4, &data(2), &mut ());
     let before = shell.node;
     let all: BTreeSet<u16> = (0..50).map(|_| shell.pick(4, &small, &mut ()).0).collect();
     assert_eq!((all.len(), shell.node), (1, before));
@@ -86,4 +87,24 @@ fn a_destination_has_a_list_above_leaves_that_all_its_flows_share() {
     }
     let met: usize = (0..20).map(|_| ways(&mut shell, &|flow| flow)).sum();
     assert!(met < 150, "flows to eight hosts meet by chance: {met}");
+}
+
+/// The hash gives a place of the list: with each shuffle another uplink may be there.
+#[test]
+fn small_packets_of_a_flow_move_as_lists_are_shuffled() {
+    let small = Packet { wire: 64, ..data(1) };
+    for (tier, lists) in [(Tier::Leaf, Lists::Switch), (Tier::Aggregation, Lists::Destination)] {
+        let config = |reshuffle_rounds| Config { tiers: Tiers::All, reshuffle_rounds, least_bytes: 128, lists };
+        let uplinks = |reshuffle_rounds| {
+            let mut shell = Shell::new(&config(reshuffle_rounds), tier, 0, 8);
+            let mut used = [0u32; 8];
+            for _ in 0..800 {
+                used[shell.pick(4, &small, &mut ()).index()] += 1;
+                round(&mut shell);
+            }
+            used
+        };
+        assert!(uplinks(1).iter().all(|times| times.abs_diff(100) < 50), "{:?}", uplinks(1));
+        assert_eq!(uplinks(0).iter().filter(|&&times| times > 0).count(), 1, "never shuffled");
+    }
 }

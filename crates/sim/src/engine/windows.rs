@@ -203,8 +203,10 @@ impl<'w> Worker<'w> {
                 let news = std::mem::take(&mut sim.world.flows.operations.news);
                 spread(sim, news);
             }
+        } else if sim.net.trimming.is_some() {
+            work_switch::<2>(sim, node, (start, end), &mut self.room, &mut self.hand);
         } else {
-            work_switch(sim, node, (start, end), &mut self.room, &mut self.hand);
+            work_switch::<1>(sim, node, (start, end), &mut self.room, &mut self.hand);
         }
         let done = sim.world.log.events + self.scanned;
         if done >= self.look_at {
@@ -249,12 +251,18 @@ fn work_host(sim: &mut Sim<'_>, (node, host): (NodeId, HostId), end: Time, hand:
     world.log.events += events;
 }
 
-/// A switch's window.
-fn work_switch(sim: &mut Sim<'_>, node: NodeId, (start, end): (Time, Time), room: &mut Room, hand: &mut InHand) {
+/// A switch's window. So many tracks of each link are in use: the second one where ports trim.
+fn work_switch<const TRACKS: usize>(
+    sim: &mut Sim<'_>,
+    node: NodeId,
+    (start, end): (Time, Time),
+    room: &mut Room,
+    hand: &mut InHand,
+) {
     let Room { keys, sorter } = room;
     let links = sim.net.topology.in_links(node);
     let first = links.start;
-    let next = gather(sim.net, &mut sim.world.wires, links, (start, end), keys, sorter);
+    let next = gather::<TRACKS>(sim.net, &mut sim.world.wires, links, (start, end), keys, sorter);
     let Sim { net, switches, world, .. } = sim;
     let switch = &mut switches[net.topology.switch_number(node)];
     let mut events = keys.len() as u64;
@@ -268,7 +276,7 @@ fn work_switch(sim: &mut Sim<'_>, node: NodeId, (start, end): (Time, Time), room
             }
         }
         let Place { port, track } = Place::of(key);
-        world.wires.take(first.plus(port), track, hand);
+        world.wires.take(first.plus(port), if TRACKS == 1 { Track::Main } else { track }, hand);
         world.now = now;
         switch.arrive(world, port, hand);
     }
@@ -299,7 +307,7 @@ struct Room {
 /// Collects what arrives before `end`, in the order it is worked off. It is to be taken: the heads of the links are set to what
 /// arrives later. Returns the earliest of those.
 #[inline]
-fn gather(
+fn gather<const TRACKS: usize>(
     net: &Net,
     wires: &mut Wires,
     links: std::ops::Range<LinkId>,
@@ -312,7 +320,7 @@ fn gather(
     for (port, (head, [main, ahead])) in (0..).zip(wires.each(links.clone())) {
         if *head < end {
             *head = gather_from(main, Place { port, track: Track::Main }, (start, end), keys);
-            if !ahead.is_empty() {
+            if TRACKS > 1 && !ahead.is_empty() {
                 *head = (*head).min(gather_from(ahead, Place { port, track: Track::Ahead }, (start, end), keys));
             }
         }
@@ -337,7 +345,7 @@ fn gather_from(flying: &Ring<Packet>, place: Place, (start, end): (Time, Time), 
             if packet.at >= end {
                 return packet.at;
             }
-            keys.push(place.at(packet.at.since(start)));
+            keys.push(place.at(Span(packet.at.0 - start.0)));
         }
     }
     Time::NEVER

@@ -66,7 +66,8 @@ impl Host {
             self.answer_all(w, subflow, (spec.sender(), &got.answers), got.told);
             return;
         }
-        let (got, timer) = w.flows.ends.on_data(w.now, (subflow, spec.size), data, option);
+        let mut timer = Time::NEVER;
+        let got = w.flows.ends.on_data(w.now, (subflow, spec.size), data, option, &mut timer);
         record.out_of_order += u32::from(got.out_of_order);
         record.received += got.new_bytes;
         self.tally.received += got.new_bytes;
@@ -150,6 +151,7 @@ impl Host {
     }
 
     /// Sends an answer, with an option perhaps.
+    #[inline(never)]
     pub(super) fn send_answer(
         &mut self,
         w: &mut World<'_>,
@@ -265,7 +267,9 @@ impl Host {
         let spec @ FlowSpec { size, .. } = w.flows.specs[flow];
         let paths = w.flows.subflows_of(flow).len();
         let hops = w.net.topology.switches_between(self.id, spec.receiver());
-        let (rate, base_rtt) = (self.line().rate(w.now), w.net.base_rtt);
+        // That of its link as it was built: a fault that is there now may pass.
+        let rate = w.net.topology.links[w.net.topology.host_link(self.id)].rate;
+        let base_rtt = w.net.base_rtt;
         let salt = flow.number();
         w.flows.start(&Start { now: w.now, flow, salt, size, paths, rate, hops, base_rtt, frame: w.net.frame });
         let mut ended = false;

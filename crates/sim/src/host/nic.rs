@@ -47,7 +47,7 @@ impl Host {
         match &mut self.nic {
             Nic::Queues(queue) => hand_over(queue, w, hand),
             Nic::Pulls(pull) => match &mut pull.control {
-                Some(control) if hand.packet.is_control() => {
+                Some(control) if hand.packet.is_control() || hand.packet.is_question() => {
                     control.join(std::mem::take(hand));
                     self.set_going(w);
                 }

@@ -13,7 +13,7 @@ use spinewise_policy::{Span, Time};
 
 /// A port that commits a packet as it is queued.
 #[derive(Debug)]
-#[repr(C)] // The line lies in one line of the cache, at the same place in both kinds of ports.
+#[repr(C)] // The line lies in one line of the cache, at the same place in all kinds of ports.
 pub struct Fifo {
     line: Line,
     queue: Queue,

@@ -19,7 +19,7 @@ pub enum Mark {
 
 /// A port that keeps its packets until their transmission starts.
 #[derive(Debug)]
-#[repr(C)] // The line lies in one line of the cache, at the same place in both kinds of ports.
+#[repr(C)] // The line lies in one line of the cache, at the same place in all kinds of ports.
 pub struct Kept {
     pub(super) line: Line,
     pub(super) lanes: Box<Lanes>,

@@ -142,7 +142,12 @@ impl Lanes {
 
     /// Takes the packet that was queued last in the last data queue, and the port it came by.
     pub fn take_last(&mut self) -> Option<(InHand, u16)> {
-        self.data.last_mut()?.store.pop_last()
+        let data = self.data.last_mut()?;
+        let last = data.store.pop_last()?;
+        // A released queue that ended with it ends before it now.
+        let end = data.served + data.store.packets.len() as u64;
+        data.drains.iter_mut().rev().take_while(|(at, _)| *at > end).for_each(|(at, _)| *at = end);
+        Some(last)
     }
 
     /// Queues a pause frame before everything else. One that still waits for the same priority is overtaken by events:

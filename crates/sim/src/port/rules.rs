@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::spec::{EcnAt, Limit, QueueCounts, SwitchSpec, at_rate};
+use crate::spec::{EcnAt, Limit, QueueCounts, SwitchSpec};
 
 /// The queueing rules of a switch, as the hot path wants them: those of a class fill a line of the cache.
 #[derive(Clone, Copy, Debug)]
@@ -147,6 +147,6 @@ fn split(limit: Limit, rate: u64) -> (u32, u64) {
     match limit {
         Limit::Packets(n) => (n, u64::MAX),
         Limit::Bytes(n) => (u32::MAX, n),
-        Limit::Line { bytes, time } => (u32::MAX, bytes + at_rate(time, rate)),
+        Limit::Line { bytes, time } => (u32::MAX, bytes + time.carries(rate)),
     }
 }

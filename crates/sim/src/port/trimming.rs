@@ -317,15 +317,21 @@ mod tests {
     use crate::packet::{CE, Clock, Packet};
     use crate::port::{Control, Lanes, Mark, Rules};
     use crate::ramp::Ramp;
+    use spinewise_policy::Queue;
 
     const DATA: u16 = 4000;
 
     /// A port of a byte a nanosecond, whose control goes ahead or waits in its lane.
     fn port(ahead: bool) -> (Kept, Wires) {
+        port_with(ahead, 0)
+    }
+
+    /// The same with so many queues for packets that are held.
+    fn port_with(ahead: bool, held: u16) -> (Kept, Wires) {
         let line = Line::new(Clock::Exact, (8_000_000_000, Span::from_ns(100_000)), LinkId::new(0), None);
         let ramp = Ramp { min: 3000, max: 3000, probability: 1.0 };
         let rules = TrimRules { room: 20_000, control_room: 200, ramp: Some(ramp), cut: Cut::To(64), last_hop: false };
-        let port = Kept::new(line, Lanes::new(1, Control::Apart, 0), 0).with_trimming(rules);
+        let port = Kept::new(line, Lanes::new(1, Control::Apart, held), 0).with_trimming(rules);
         let port = if ahead { port.with_control_ahead() } else { port };
         (port, Wires::new(Table::filled(NodeId::new(0), 1), 1))
     }
@@ -465,5 +471,24 @@ mod tests {
         assert!(port.has_ample_room(at(0).0, 64));
         answer(&mut port, 0, &mut wires);
         assert!(!port.has_ample_room(at(0).0, 64), "room for 200 bytes, two packets aside");
+    }
+
+    /// A released queue has joined the data queue, and a coin takes its last packet out again: it ends with the one before.
+    #[test]
+    fn a_released_queue_drains_though_its_last_packet_is_trimmed() {
+        let (mut port, mut wires) = port_with(false, 1);
+        queue_data(&mut port);
+        start(&mut port, 0, &mut wires);
+        assert!(port.take(Queue(0), None));
+        for _ in 0..2 {
+            port.hold(Queue(0), &mut packet(Kind::Data, DATA), 0, Found::default());
+        }
+        port.release(Queue(0));
+        assert!(port.take_last(&mut wires).is_some());
+        queue_data(&mut port);
+        assert_eq!(port.lanes.free_queues(), 0);
+        start(&mut port, 4000, &mut wires);
+        assert!(port.drained(Lane::Data(0)).is_some(), "what waits now came later");
+        assert_eq!(port.lanes.free_queues(), 1);
     }
 }

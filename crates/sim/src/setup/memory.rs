@@ -43,9 +43,7 @@ fn points_at_least(spec: &Spec, flows: &Flows, net: &Net) -> Option<(u64, u64, S
     let interval = spec.metrics.series_interval?;
     let ends = flows.specs.iter().map(|flow| {
         let rate = net.topology.links[net.topology.host_link(flow.sender())].rate;
-        // A byte takes 8 · 10¹² ps at 1 bps.
-        let takes = u128::from(flow.size) * 8_000_000_000_000 / u128::from(rate.max(1));
-        flow.start + Span(u64::try_from(takes).unwrap_or(u64::MAX))
+        flow.start + Span::sending(flow.size, rate)
     });
     let end = match spec.run.stop {
         Stop::Time => spec.run.until,

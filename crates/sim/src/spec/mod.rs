@@ -48,7 +48,7 @@ pub use run::{EngineKind, Follow, RunSpec, Stop};
 pub use scheme::{AckPaths, HashKind, HeaderBytes, PathTag, SchemeSpec, comparable_schemes};
 pub use switch::{
     EcnAt, EgressThreshold, HeadroomUse, Limit, Nics, OutputQueued, PauseRenewal, PortKind, QueueCounts,
-    SharedBufferSpec, SwitchSpec, TrimmingSpec, at_rate,
+    SharedBufferSpec, SwitchSpec, TrimmingSpec,
 };
 pub use traffic::{Traffic, TrafficEntry, UdpFlow, workload_error};
 pub use warning::Warning;

@@ -6,6 +6,7 @@ use crate::keys::SpecError;
 use crate::packet::Clock;
 use crate::topology::Topology;
 use spinewise_policy::Span;
+use spinewise_policy::time::BYTE_PS;
 
 /// A cable at a port of a switch, as flow control sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +24,7 @@ pub struct Cable {
 pub fn cables(topology: &Topology, node: NodeId, packet: u64, clock: Clock) -> Vec<Cable> {
     let inward = |rate: u64| match Clock::Floor1Ns.tx_time(packet, rate) {
         floored if clock != Clock::Exact && floored > 0 => {
-            (u128::from(packet) * 8_000_000_000_000).div_ceil(floored.into()) as u64
+            (u128::from(packet) * u128::from(BYTE_PS)).div_ceil(floored.into()) as u64
         }
         _ => rate,
     };
@@ -100,7 +101,7 @@ impl Parts {
 pub fn needed_headroom(cable: &Cable, packet: u64, frames: u32) -> u64 {
     let time = longest_wait(cable.outward, packet, frames) + cable.delay;
     let bits = u128::from(cable.inward) * u128::from(time.0);
-    2 * packet + bits.div_ceil(8_000_000_000_000) as u64
+    2 * packet + bits.div_ceil(BYTE_PS.into()) as u64
 }
 
 /// The longest that a pause frame may wait for the line, and be sent: rounded up to whole picoseconds.

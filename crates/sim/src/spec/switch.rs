@@ -256,15 +256,10 @@ impl SwitchSpec {
                 None => 0,
                 Some(Limit::Bytes(bytes)) => bytes,
                 Some(Limit::Packets(packets)) => u64::from(packets) * u64::from(frame.mtu()),
-                Some(Limit::Line { bytes, time }) => bytes + at_rate(time, Fabric::of(topology)?.fabric_rate()),
+                Some(Limit::Line { bytes, time }) => bytes + time.carries(Fabric::of(topology)?.fabric_rate()),
             },
         })
     }
-}
-
-/// Bytes that `time` takes at `rate` bits per second.
-pub fn at_rate(time: Span, rate: u64) -> u64 {
-    (u128::from(time.0) * u128::from(rate) / 8_000_000_000_000) as u64
 }
 
 /// A size is in packets or in bytes: what the preset says in the other unit does not apply, nor what it adds.

@@ -240,6 +240,15 @@ fn check_mptcp(reader: &Reader<'_>, config: &TcpConfig) -> Result<(), SpecError>
     Ok(())
 }
 
+/// Swift takes the time that an answer is held for delay in the fabric.
+fn check_swift(reader: &Reader<'_>, config: &TcpConfig) -> Result<(), SpecError> {
+    if config.kind == Control::Swift && config.delayed_ack > 1 {
+        let why = "the time that an acknowledgement is held counts as delay of the fabric, and windows below a packet stay there";
+        return Err(reader.refuse("delayed_ack_segments", format!("1 with transport.kind = \"swift\": {why}")));
+    }
+    Ok(())
+}
+
 /// Pairs of keys of which one bounds the other.
 fn check_bounds(reader: &Reader<'_>, config: &TcpConfig) -> Result<(), SpecError> {
     let bounded = config.max_window != 0 && config.max_window < config.initial_window;
@@ -299,6 +308,7 @@ fn read_tcp(
     autos.extend(reader.worked_out());
     check_recovery(&reader, &config)?;
     check_mptcp(&reader, &config)?;
+    check_swift(&reader, &config)?;
     check_bounds(&reader, &config)?;
     config.control.read(kind, &mut own)?;
     let mut told = reader.told();

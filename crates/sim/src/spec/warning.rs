@@ -117,7 +117,7 @@ fn about_series(spec: &Spec, found: &mut Vec<Warning>) {
     let rate = spec.topology.fastest_rate();
     let frame = spec.transport.frame();
     let Some(interval) = spec.metrics.series_interval else { return };
-    let packet = Span((f64::from(frame.mtu()) * 8e12 / rate as f64) as u64);
+    let packet = Span::sending(frame.mtu().into(), rate);
     if interval < packet {
         let text = format!(
             "The interval is shorter than a full packet takes on the fastest link ({}): most points say 0 or 1.",

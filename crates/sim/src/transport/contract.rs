@@ -271,11 +271,13 @@ pub enum Outgoing {
     /// Data on one path of several, with its option.
     OnPath(usize, Data, Rider),
     /// A packet without payload that asks for an answer, of this many bytes on the wire, from this byte on.
-    Request {
+    Question {
         /// See above.
         seq: u64,
         /// Bytes on the wire.
         wire: u16,
+        /// `URGENT`: it goes before data; `ECT`: with it, and may be marked.
+        flags: u8,
         /// With its option, empty if none.
         option: Rider,
     },
@@ -290,6 +292,17 @@ pub enum Outgoing {
         /// With it the connection is open: data follows at once.
         follows: bool,
     },
+}
+
+impl Outgoing {
+    /// The path that it takes of several.
+    #[inline(always)]
+    pub fn path(&self) -> usize {
+        match self {
+            Outgoing::Data(_) | Outgoing::Question { .. } => 0,
+            Outgoing::OnPath(path, ..) | Outgoing::Greeting { path, .. } => *path,
+        }
+    }
 }
 
 /// A packet of data.

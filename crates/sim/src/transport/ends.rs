@@ -141,21 +141,16 @@ impl<T: Transport> EndsOf<T> {
         self.senders[flow].as_deref()?.machine.paced_from()
     }
 
-    /// [`Sender::next`]; [`EndsOf::timer`] must follow.
-    // What a call writes by fields is best read by fields: moved on as a whole, it waits until they have got there.
+    /// [`Sender::next`]; `timer` is set to when a timer is to be planned with it, if one is.
+    // Not a pair of both: what is next would be moved, as a whole, and wait until its fields are there.
     #[inline(always)]
-    pub fn next(&mut self, now: Time, flow: FlowId) -> Option<Outgoing> {
-        self.senders[flow].as_deref_mut()?.machine.next(&self.config, now)
-    }
-
-    /// A timer to plan with what was [next](EndsOf::next), or [`Time::NEVER`].
-    #[inline(always)]
-    pub fn timer(&mut self, flow: FlowId, next: &Outgoing) -> Time {
-        let path = match next {
-            Outgoing::Data(_) | Outgoing::Request { .. } => 0,
-            Outgoing::OnPath(path, ..) | Outgoing::Greeting { path, .. } => *path,
-        };
-        self.senders[flow].as_deref_mut().map_or(Time::NEVER, |sending| sending.plan(path))
+    pub fn next(&mut self, now: Time, flow: FlowId, timer: &mut Time) -> Option<Outgoing> {
+        let sending = self.senders[flow].as_deref_mut()?;
+        let next = sending.machine.next(&self.config, now);
+        if let Some(what) = &next {
+            *timer = sending.plan(what.path());
+        }
+        next
     }
 
     /// [`Sender::on_answer`].
@@ -217,8 +212,8 @@ impl<T: Transport> EndsOf<T> {
         Some(sending.lane(path))
     }
 
-    /// [`Receiver::on_data`] of a flow of `size` bytes, and a timer to plan, or [`Time::NEVER`]. The receiving end goes
-    /// with its last byte, or when it [is through](Receiver::is_over).
+    /// [`Receiver::on_data`] of a flow of `size` bytes; `timer` is set to when a timer is to be planned, if one is. The
+    /// receiving end goes with its last byte, or when it [is through](Receiver::is_over).
     #[inline(always)]
     pub fn on_data<'a>(
         &mut self,
@@ -226,16 +221,18 @@ impl<T: Transport> EndsOf<T> {
         (subflow, size): (SubflowId, u64),
         data: &Arrival,
         option: impl FnOnce() -> &'a [u8],
-    ) -> (Received, Time) {
+        timer: &mut Time,
+    ) -> Received {
         let (flow, path) = self.place(subflow);
         let slot = &mut self.receivers[flow];
         let receiving = slot.get_or_insert_with(|| Receiving::new(&self.config, size, self.paths));
         let got = receiving.machine.on_data(&self.config, now, path, data, option);
-        let timer = if got.completed { Time::NEVER } else { receiving.plan(path) };
-        if got.completed && receiving.machine.is_over(&self.config) {
+        if !got.completed {
+            *timer = receiving.plan(path);
+        } else if receiving.machine.is_over(&self.config) {
             *slot = None;
         }
-        (got, timer)
+        got
     }
 
     /// [`Receiver::on_data`] of a flow that is done: it meets a receiving end that begins anew, and stays.

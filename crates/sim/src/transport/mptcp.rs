@@ -24,7 +24,7 @@
 //!
 //! Departures:
 //! * A mapping covers one segment, and segments are cut from the data on a grid of the MSS, so the last one alone is
-//!   shorter. A subflow that has been given it takes no more data.
+//!   shorter. A subflow that has been given it takes no more data until it is acknowledged.
 //! * What a subflow's timer gives up for lost may go on another one, once for each such timeout; the subflow itself
 //!   sends it again all the same, as its own sequence space demands.
 //! * No penalties for slow subflows and no sending ahead of a full window (Raiciu et al., NSDI 2012), no ADD_ADDR,

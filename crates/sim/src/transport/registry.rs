@@ -120,14 +120,8 @@ macro_rules! ends {
 
             /// [`EndsOf::next`].
             #[inline(always)]
-            pub fn next(&mut self, now: Time, flow: FlowId) -> Option<Outgoing> {
-                match self { $(Ends::$variant(ends) => ends.next(now, flow),)* }
-            }
-
-            /// [`EndsOf::timer`].
-            #[inline(always)]
-            pub fn timer(&mut self, flow: FlowId, next: &Outgoing) -> Time {
-                match self { $(Ends::$variant(ends) => ends.timer(flow, next),)* }
+            pub fn next(&mut self, now: Time, flow: FlowId, timer: &mut Time) -> Option<Outgoing> {
+                match self { $(Ends::$variant(ends) => ends.next(now, flow, timer),)* }
             }
 
             /// [`EndsOf::on_answer`].
@@ -171,8 +165,9 @@ macro_rules! ends {
                 sized: (SubflowId, u64),
                 data: &Arrival,
                 option: impl FnOnce() -> &'a [u8],
-            ) -> (Received, Time) {
-                match self { $(Ends::$variant(ends) => ends.on_data(now, sized, data, option),)* }
+                timer: &mut Time,
+            ) -> Received {
+                match self { $(Ends::$variant(ends) => ends.on_data(now, sized, data, option, timer),)* }
             }
 
             /// [`EndsOf::on_data_anew`].

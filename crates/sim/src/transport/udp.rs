@@ -7,7 +7,7 @@
 //! of rate keeps the work already done. A rate of zero keeps it too until the source goes on.
 
 use super::contract::{Answer, Answered, Counts, Data, Outgoing, Sender, Start};
-use spinewise_policy::time::Time;
+use spinewise_policy::time::{BYTE_PS, Time};
 use std::collections::VecDeque;
 
 /// A constant-bit-rate source. Immutable during a run.
@@ -40,9 +40,6 @@ pub(crate) struct UdpSender {
     packets: u32,
     sent: u64,
 }
-
-/// Pico-bits in a byte.
-const BYTE: u64 = 8_000_000_000_000;
 
 impl UdpSender {
     /// A source that has sent nothing.
@@ -115,7 +112,7 @@ impl UdpSender {
 
     /// Goes through the schedule from its next entry until the `missing` pico-bits have flowed in.
     fn enter(&mut self, config: &UdpConfig, mut missing: u64) {
-        let need = u64::from(config.packet_bytes) * BYTE;
+        let need = u64::from(config.packet_bytes) * BYTE_PS;
         while let Some(&(at, rate)) = config.schedule.get(self.step as usize) {
             self.step += 1;
             self.rate = rate;
@@ -257,7 +254,7 @@ mod tests {
     /// The definition, packet by packet: the work done until `t` as a sum over the stretches, and
     /// the first `t` whose exact instant has floor `t`.
     fn by_definition(config: &UdpConfig, packets: u128) -> Vec<u64> {
-        let need = u128::from(config.packet_bytes) * u128::from(BYTE);
+        let need = u128::from(config.packet_bytes) * u128::from(BYTE_PS);
         let first = config.schedule.iter().find(|entry| entry.1 > 0).map(|entry| entry.0.0);
         let mut out: Vec<u64> = first.into_iter().collect();
         for k in 1..packets {

@@ -25,8 +25,6 @@ pub use table::Table;
 
 /// Memory of an operation besides its flow, bytes: measured at a million of them.
 pub const OPERATION_BYTES: u64 = 250;
-/// Bits of a byte, times picoseconds of a second.
-const BYTE: u128 = 8_000_000_000_000;
 
 /// What an operation does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -248,7 +246,7 @@ impl Dag {
             Does::Compute { takes, unit } => Action::Compute { takes, unit: units.of(rank, Some(unit)) },
             Does::Send { to, bytes } => match self.local.filter(|_| self.is_local(rank, to)) {
                 Some(local) => Action::Copy {
-                    takes: Span(u64::try_from(u128::from(bytes) * BYTE / u128::from(local.rate)).unwrap_or(u64::MAX)),
+                    takes: Span::sending(bytes, local.rate),
                     unit: units.of(rank, None),
                     delay: local.delay,
                 },

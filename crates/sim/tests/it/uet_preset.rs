@@ -39,20 +39,21 @@ fn told(preset: &str, scheme: &str, more: &Value) -> Map<String, Value> {
 }
 
 #[test]
-fn the_two_differ_in_six_rules_and_in_nothing_else() {
+fn the_two_differ_in_seven_rules_and_in_nothing_else() {
     let blames = ("scheme.params.timeout_blames", json!("first"), json!("value"));
     let trims = ("transport.nscc_base_rtt_from_trims", json!(true), json!(false));
     let wraps = ("transport.nscc_flight_wraps", json!(true), json!(false));
     let after_end = ("transport.pull_after_end", json!(true), json!(false));
+    let again = ("transport.ask_again", json!(false), json!(true));
     let heeds = ("transport.pull_heeds", json!("oversubscription"), json!("congestion"));
     let lists = ("scheme.params.lists", json!("destination"), json!("switch"));
     let alone = json!({"transport": {"congestion_control": "none", "receiver_credit": true}});
     let cases = [
-        ("round_robin", json!({}), vec![&lists, &trims, &wraps, &after_end, &heeds]),
-        ("bitmap", json!({}), vec![&blames, &trims, &wraps, &after_end, &heeds]),
-        ("uet_mixed", json!({}), vec![&blames, &trims, &wraps, &after_end, &heeds]),
-        ("reps", json!({}), vec![&trims, &wraps, &after_end, &heeds]),
-        ("oblivious", json!({"transport": {"congestion_control": "constant"}}), vec![&after_end, &heeds]),
+        ("round_robin", json!({}), vec![&lists, &again, &trims, &wraps, &after_end, &heeds]),
+        ("bitmap", json!({}), vec![&blames, &again, &trims, &wraps, &after_end, &heeds]),
+        ("uet_mixed", json!({}), vec![&blames, &again, &trims, &wraps, &after_end, &heeds]),
+        ("reps", json!({}), vec![&again, &trims, &wraps, &after_end, &heeds]),
+        ("oblivious", json!({"transport": {"congestion_control": "constant"}}), vec![&again, &after_end, &heeds]),
     ];
     for (scheme, more, expected) in cases {
         let mut found = vec![];
@@ -129,4 +130,24 @@ fn receivers_that_grant_to_the_end_grant_as_often_as_the_reference() {
     assert_eq!((goes_on.0 / 1_000_000, goes_on.1), (172, 126 + 179));
     assert_eq!(ends.0, goes_on.0, "what comes after the last byte is too late");
     assert!(ends.1 < goes_on.1, "{ends:?}");
+}
+
+/// The receiver's link is down for longer than the retransmission timeout: each packet is given up once, the request that says
+/// so is lost, and nothing is under way any more.
+#[test]
+fn who_asks_again_survives_a_lost_request() {
+    for kind in ["none", "nscc"] {
+        for until in [80, 320, 2_000] {
+            let finished = |preset: &str| {
+                let outage = json!({
+                    "transport": {"congestion_control": kind, "receiver_credit": true},
+                    "traffic": [{"kind": "flows", "list": [flow(0, 16, 1_000_000, 0), flow(8, 16, 1_000_000, 0)]}],
+                    "fault": [{"kind": "down", "ends": ["host16", "leaf2"], "at_us": 20, "until_us": until}],
+                });
+                run(&spec(preset, "oblivious", outage)).report["finished"].as_u64()
+            };
+            assert_eq!(finished("uet"), Some(2), "{kind}, until {until} us");
+            assert!(until == 80 || finished("uet-htsim") < Some(2), "{kind}: there, a request is sent once");
+        }
+    }
 }

@@ -18,8 +18,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from spinewise.agreement.uet.recorded import Times, UetCase
+from spinewise.agreement.uet.recorded import Refused, Times, UetCase, refused
 from spinewise.agreement.uet.setting import spec_of
+from spinewise.errors import SpecError
 from spinewise.measures.tables import numbers
 from spinewise.runs.hidden import scratch
 from spinewise.runs.jobs import Case, Monitor, resolved_case, run_all
@@ -123,26 +124,39 @@ def statistics(fct_ps: npt.ArrayLike) -> Floats:
     return np.array([times.mean(), times[rank[0]], times[rank[1]], times[-1]])
 
 
-def compare(cases: Sequence[UetCase], seeds: int, jobs: int | None, monitor: Monitor) -> list[UetAgreement]:
-    """Run each case over seeds 1, 2, … and judge it.
+def compare(
+    cases: Sequence[UetCase], seeds: int, jobs: int | None, monitor: Monitor
+) -> tuple[list[UetAgreement], list[Refused]]:
+    """Run each case over seeds 1, 2, … and judge it; with those that cannot be built here, or lack their recorded runs.
 
     Raises:
-        SpecError: a case that cannot be built here, or whose recorded runs are not there; before anything runs.
+        SpecError: there is no other case; before anything runs.
     """
-    theirs = [[case.times(seed) for seed in case.seeds] for case in cases]
+    theirs: dict[str, list[Times]] = {}
+    errors: dict[str, SpecError] = {}
+    tasks: list[Case[UetCase]] = []
     with scratch() as folder:
-        tasks = [
-            resolved_case(
-                case, spec_of(case, seed, Path(folder) / f"{case.name}.csv"), seed, f"{case.name}, seed {seed}"
-            )
-            for case in cases
-            for seed in range(1, seeds + 1)
-        ]
+        for case in cases:
+            try:
+                recorded = [case.times(seed) for seed in case.seeds]
+                tasks += tasks_of(case, seeds, Path(folder) / f"{case.name}.csv")
+                theirs[case.name] = recorded
+            except SpecError as error:
+                errors[case.name] = error
+        left = refused(errors, tasks)
         samples = run_all(tasks, sample, jobs=jobs, monitor=monitor)
-    by_case: dict[str, list[Sample]] = {case.name: [] for case in cases}
+    by_case: dict[str, list[Sample]] = {name: [] for name in theirs}
     for task, one in zip(tasks, samples, strict=True):
         by_case[task.key.name].append(one)
-    return [judged(case.name, times, by_case[case.name]) for case, times in zip(cases, theirs, strict=True)]
+    return [judged(name, times, by_case[name]) for name, times in theirs.items()], left
+
+
+def tasks_of(case: UetCase, seeds: int, flow_file: Path) -> list[Case[UetCase]]:
+    """The runs of a case."""
+    return [
+        resolved_case(case, spec_of(case, seed, flow_file), seed, f"{case.name}, seed {seed}")
+        for seed in range(1, seeds + 1)
+    ]
 
 
 def sample(_: Case[UetCase], result: Result) -> Sample:

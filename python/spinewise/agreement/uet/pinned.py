@@ -9,7 +9,7 @@ where receivers pace, the means are compared.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from spinewise.agreement.uet.recorded import UetCase
+from spinewise.agreement.uet.recorded import Refused, UetCase, refused
 from spinewise.agreement.uet.setting import spec_of
 from spinewise.errors import SpecError
 from spinewise.measures.tables import numbers
@@ -33,7 +33,6 @@ COLUMNS = ("flow", "dir", "tor", "spine")
 MEAN_WITHIN = 0.0025
 # Values that packets with credit go through, one after the other.
 CREDIT_VALUES = 128
-ENGINE = "htsim"
 
 
 @dataclass(frozen=True)
@@ -101,15 +100,20 @@ class Pinned(HostScheme):
         return Pinned.spines.get(packet.flow, 0)
 
 
-def replays(cases: Sequence[UetCase]) -> Iterator[PinnedAgreement]:
-    """Run each recorded run of each case on its paths.
+def replays(cases: Sequence[UetCase]) -> tuple[list[PinnedAgreement], list[Refused]]:
+    """Run each recorded run of each case on its paths; with the cases that cannot be built here, or read.
 
     Raises:
-        SpecError: a case that cannot be built here, or a file of it that cannot be read.
+        SpecError: there is no other case.
     """
+    found: list[PinnedAgreement] = []
+    errors: dict[str, SpecError] = {}
     for case in cases:
-        for seed in case.seeds:
-            yield replay(case, seed)
+        try:
+            found += [replay(case, seed) for seed in case.seeds]
+        except SpecError as error:
+            errors[case.name] = error
+    return found, refused(errors, found)
 
 
 def replay(case: UetCase, seed: int) -> PinnedAgreement:
@@ -121,7 +125,6 @@ def replay(case: UetCase, seed: int) -> PinnedAgreement:
                 "topo", case.topo, "a fabric of two tiers, where the paths of a case are given", file=case.name
             )
         spec["scheme"] = {"name": Pinned.name, "path_tag": "explicit"}
-        spec["run"]["engine"] = ENGINE
         spines, times = paths(case, seed), case.times(seed)
         # Flows are numbered by their start, and then as they are listed.
         order = sorted(range(len(times.flows)), key=lambda place: times.start_ps[place])

@@ -1,6 +1,7 @@
 """Cases of uet-htsim: ``cases.jsonl`` with one line a case and seed, ``flows/<case>.s<seed>.csv.gz``, ``inputs/``.
 
-A line names the program's options. Each must be known: one that is passed over would be another run.
+A line names the program's options. Each must be known: one that is passed over would be another run. A case that has
+another is refused, and the others are compared.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ COLUMNS = ("flow", "src", "dst", "size_bytes", "start_ps", "fct_ps", "new", "rtx
 # Options that take a value (or several), and flags.
 VALUED = (
     "topo", "tm", "load_balancing_algo", "paths", "sack_threshold", "sender_cc_algo", "q", "ecn", "failed", "strat",
-    "ar_granularity", "ar_method", "linkspeed", "nodes", "tiers", "end", "seed",
+    "ar_granularity", "ar_method", "linkspeed", "nodes", "tiers", "end", "seed", "o", "log", "logtime",
 )  # fmt: skip
 FLAGS = (
     "sender_cc_only",
@@ -36,7 +37,9 @@ FLAGS = (
     "receiver_cc",
     "disable_trim",
     "force_disable_oversubscribed_cc",
+    "disable_base_rtt_update_on_nack",
     "sleek",
+    "debug",
 )
 
 
@@ -57,6 +60,23 @@ class Times:
     fct_ps: list[int]
     retransmits: int
     answers: int
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A case that cannot be run here.
+
+    Attributes:
+        case: its name.
+        problems: why.
+    """
+
+    case: str
+    problems: list[str]
+
+    def as_dict(self) -> dict[str, object]:
+        """The record in the JSON list."""
+        return {"case": self.case, "verdict": "fail", "problems": self.problems}
 
 
 @dataclass(frozen=True)
@@ -86,7 +106,7 @@ class UetCase:
     @property
     def pins(self) -> bool:
         """Were the paths of its flows recorded?"""
-        return self.name.startswith(PINNED)
+        return self.name.startswith(PINNED) and all(self.file(seed, "paths").is_file() for seed in self.seeds)
 
     @property
     def receiver_paces(self) -> bool:
@@ -104,13 +124,17 @@ class UetCase:
         flows, starts, times, again, *answers = ([row[at] for row in found] for at in range(len(names)))
         return Times(flows, starts, times, sum(again), sum(map(sum, answers)))
 
+    def file(self, seed: int, what: str) -> Path:
+        """A file of a recorded run."""
+        return self.folder / "flows" / f"{self.name}.s{seed}.{ENDINGS[what]}"
+
     def rows(self, seed: int, what: str, columns: Sequence[str], read: Callable[[dict[str, str]], T]) -> list[T]:
         """The rows of a file of a recorded run, which has these columns, as `read` takes them.
 
         Raises:
             SpecError: the file is not there, or is another.
         """
-        path = self.folder / "flows" / f"{self.name}.s{seed}.{ENDINGS[what]}"
+        path = self.file(seed, what)
         try:
             with gzip.open(path, "rt", newline="") as text:
                 rows = csv.DictReader(text)
@@ -122,23 +146,40 @@ class UetCase:
             raise SpecError("(whole file)", path, allowed, str(error), file=str(path)) from None
 
 
-def find(folder: str | Path, patterns: Sequence[str] = ()) -> list[UetCase]:
-    """The cases of a folder that fit any pattern (all, without one).
+def find(folder: str | Path, patterns: Sequence[str] = ()) -> tuple[list[UetCase], list[Refused]]:
+    """The cases of a folder that fit any pattern (all, without one), and those that have an option that is not known.
 
     Raises:
-        SpecError: a line that is no case, an option that is not known, or no case that fits.
+        SpecError: a line that is no case, no case that fits, or none whose options are known.
     """
     path = Path(folder) / CASES
     by_name: dict[str, UetCase] = {}
+    errors: dict[str, SpecError] = {}
     for number, line in enumerate(path.read_text().splitlines(), 1):
         name, seed, case = read_line(line, number, path)
         if patterns and not any(fnmatchcase(name, pattern) for pattern in patterns):
             continue
-        check(case, number, path)
+        try:
+            check(case, number, path)
+        except SpecError as error:
+            errors.setdefault(name, error)
         by_name.setdefault(name, case).seeds.append(seed)
     if not by_name:
         raise SpecError("--cases", ",".join(patterns) or "*", f"a pattern that fits a case of {path}")
-    return list(by_name.values())
+    known = [case for name, case in by_name.items() if name not in errors]
+    return known, refused(errors, known)
+
+
+def refused(errors: Mapping[str, SpecError], others: Sequence[object]) -> list[Refused]:
+    """The cases that cannot be run, by name, beside others that can.
+
+    Raises:
+        SpecError: there are no others: that of the first.
+    """
+    for error in errors.values():
+        if not others:
+            raise error
+    return [Refused(name, [str(error)]) for name, error in errors.items()]
 
 
 def read_line(line: str, number: int, path: Path) -> tuple[str, int, UetCase]:

@@ -19,6 +19,8 @@ PRESET = "uet-htsim"
 MTU_BYTES, HEADER_BYTES = 4_150, 64
 # A link of a degraded switch, and the time of a run, as in the program's runs.
 SLOWER, UNTIL_US = 4, 20_000
+# Takes what falls on one instant in the order in which the program does.
+ENGINE = "htsim"
 # The program's own fat-tree, where no topology is given.
 K16: Topology = {
     "kind": "fat_tree", "pods": 16, "leaves_per_pod": 8, "aggregations_per_pod": 8, "cores_per_aggregation": 8,
@@ -68,7 +70,7 @@ def spec_of(case: UetCase, seed: int, flow_file: Path) -> Spec:
         "switch": switch_of(case, topology),
         "scheme": scheme_of(case),
         "traffic": [{"kind": "dag" if hasattr(flows, "operations") else "flows", "file": str(flow_file)}],
-        "run": {"until_us": UNTIL_US},
+        "run": {"until_us": UNTIL_US, "engine": ENGINE},
     }
 
 
@@ -144,6 +146,7 @@ def transport_of(case: UetCase, topology: Topology) -> Transport:
     target = 1.0 if "disable_trim" in case.options else 0.75
     if transport["congestion_control"] == "nscc":
         transport["nscc_target_rtts"] = target
+        transport["nscc_base_rtt_from_trims"] = "disable_base_rtt_update_on_nack" not in case.options
     if case.receiver_paces:
         transport["receiver_credit"] = True
     if "sleek" in case.options and not receiver_only:

@@ -9,11 +9,14 @@ from rich.text import Text
 
 from spinewise.agreement.uet.comparison import Compared, UetAgreement
 from spinewise.agreement.uet.pinned import PinnedAgreement
+from spinewise.agreement.uet.recorded import Refused
 from spinewise.measures import units
 from spinewise.show.terminal import new_table
 
 
-def show(found: Sequence[UetAgreement], replayed: Sequence[PinnedAgreement], seeds: int) -> RenderableType:
+def show(
+    found: Sequence[UetAgreement], replayed: Sequence[PinnedAgreement], refused: Sequence[Refused], seeds: int
+) -> RenderableType:
     """A row a case, a row a run on recorded paths, and a verdict on each."""
     parts: list[RenderableType] = []
     if found:
@@ -31,8 +34,9 @@ def show(found: Sequence[UetAgreement], replayed: Sequence[PinnedAgreement], see
             largest = f"{run.largest_ps / 1e6:+.3f} us" if run.largest_ps else "0"
             table.line(run.case, str(run.seed), str(run.flows), str(run.equal), largest, f"{100 * run.mean:+.2f} %")
         parts.append(table)
-    failed = sum(bool(one.problems) for one in found) + sum(bool(run.problems) for run in replayed)
-    lines = [*map(verdict_line, found), *map(pinned_verdict, replayed)]
+    judged: list[UetAgreement | PinnedAgreement | Refused] = [*found, *replayed, *refused]
+    failed = sum(bool(one.problems) for one in judged)
+    lines = [*map(verdict_line, found), *map(pinned_verdict, replayed), *map(verdict_line, refused)]
     lines.append(f"{len(lines) - failed} of {len(lines)} cases agree")
     if found:
         lines.append(f"us; ours is the mean of {seeds} seeds; z is the distance of the two means in standard errors")
@@ -44,7 +48,7 @@ def cell(one: Compared) -> str:
     return f"{units.digits(one.ours)} {100 * one.relative:+.1f} % ({one.z:+.1f})"
 
 
-def verdict_line(one: UetAgreement) -> str:
+def verdict_line(one: UetAgreement | Refused) -> str:
     """The verdict on a case."""
     return f"{one.case}: {'; '.join(one.problems)}" if one.problems else f"{one.case}: agrees"
 

@@ -21,7 +21,7 @@
 //! - A flow's last segment, if it is short, follows the rule of data; there it goes in turn.
 //! - A flow whose port has left the group begins anew.
 
-use super::{Choice, OfWay, PS_BITS, Qdaps, Sent, Why};
+use super::{Choice, OfWay, Qdaps, Sent, Why};
 use crate::sees::us;
 use crate::{Cx, Kind, Packet, Port, Sight, Span, SwitchView, Time};
 
@@ -49,7 +49,7 @@ impl Order {
     /// That of a flow; none if this is its first packet here, or its port is gone.
     fn of(view: &SwitchView<'_>, now: Time, last: &Sent) -> Option<Order> {
         let own = view.candidates.iter().position(|&port| last.seen && port == last.port)?;
-        let once = Span(u64::from(last.wire) * PS_BITS / view.rate(Port(last.port)));
+        let once = Span::sending(u64::from(last.wire), view.rate(Port(last.port)));
         Some(Order { own, least: last.left(now, once) })
     }
 

@@ -42,7 +42,7 @@ impl Law {
     /// How long a packet of mean size takes at `rate` bits per second.
     #[inline]
     pub(crate) const fn mean_packet(&self, rate: u64) -> Span {
-        sending(self.mean_packet, rate)
+        Span::sending(self.mean_packet as u64, rate)
     }
 
     /// The chance of a drop at this average queue, before spacing.
@@ -64,12 +64,6 @@ impl Law {
 /// `part` of `whole`, of `of`.
 const fn part(part: u64, whole: u64, of: u64) -> u64 {
     (part as u128 * of as u128 / whole as u128) as u64
-}
-
-/// How long `bytes` take at `rate` bits per second.
-#[inline]
-pub(crate) const fn sending(bytes: u32, rate: u64) -> Span {
-    Span(bytes as u64 * 8_000_000_000_000 / rate)
 }
 
 /// The chance after `since` packets in a row that were not dropped: drops come evenly, each gap as likely as any other.

@@ -195,7 +195,7 @@ impl<P: Policy<Site = AtSwitch>> Fabric<P> {
     }
 
     fn transmission(&self, bytes: u64) -> Span {
-        Span(bytes * 8_000_000_000_000 / self.setting.rate)
+        Span::sending(bytes, self.setting.rate)
     }
 
     fn happen(&mut self, number: u64, event: Event<P::Header>) {

@@ -9,7 +9,7 @@ use crate::warden::Interrupted;
 use spinewise_policy::Time;
 use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Turns of the loop in which a thread waits before it sleeps: some hundred microseconds.
@@ -126,7 +126,8 @@ pub struct Meeting {
     /// Which of [`LOOKS`] is next, none past the last; and whether threads were found not to be worth it.
     next_look: AtomicUsize,
     given_up: AtomicBool,
-    began: Instant,
+    /// When somebody looked first, and how long all had waited by then: for each other's setup.
+    began: OnceLock<(Instant, u64)>,
     /// Turns before a thread sleeps.
     turns: u32,
     asleep: Mutex<()>,
@@ -148,7 +149,7 @@ impl Meeting {
             left: AtomicBool::new(false),
             next_look: AtomicUsize::new(LOOKS.len()),
             given_up: AtomicBool::new(false),
-            began: now(),
+            began: OnceLock::new(),
             turns: if processors < parts { 0 } else { TURNS },
             asleep: Mutex::default(),
             changed: Condvar::new(),
@@ -172,13 +173,14 @@ impl Meeting {
     pub(super) fn look(&self) -> Result<(), Interrupted> {
         let next = self.next_look.load(Ordering::Relaxed);
         let Some(&at) = LOOKS.get(next) else { return Ok(()) };
-        let spent = self.began.elapsed();
+        let waited = || self.boards.iter().map(|board| board.waited.load(Ordering::Relaxed)).sum::<u64>();
+        let &(began, before) = self.began.get_or_init(|| (now(), waited()));
+        let spent = began.elapsed();
         if spent < at {
             return Ok(());
         }
         self.next_look.store(next + 1, Ordering::Relaxed);
-        let waited: u64 = self.boards.iter().map(|board| board.waited.load(Ordering::Relaxed)).sum();
-        if u128::from(waited) <= spent.as_nanos() * (self.boards.len() as u128 - 1) {
+        if u128::from(waited().saturating_sub(before)) <= spent.as_nanos() * (self.boards.len() as u128 - 1) {
             return Ok(());
         }
         self.given_up.store(true, Ordering::Release);
@@ -384,14 +386,17 @@ mod tests {
         let mut meeting = Meeting::new(3).if_worth();
         assert!(!waits(&meeting, 10_000), "too soon to tell");
         // Three threads, two of which may wait all the time.
-        meeting.began = now().checked_sub(Duration::from_millis(100)).expect("the clock runs since");
+        let ago = |ms| (now().checked_sub(Duration::from_millis(ms)).expect("the clock runs since"), 10_000_000_000);
+        assert_eq!(meeting.began.get().map(|began| began.1), Some(ago(0).1), "waited for setup");
+        let waits = |meeting: &Meeting, ms: u64| waits(meeting, 10_000 + ms);
+        meeting.began = ago(100).into();
         assert!(!waits(&meeting, 190));
         assert!(!waits(&meeting, 1_000_000), "asked for once at this time");
-        meeting.began = now().checked_sub(Duration::from_secs(1)).expect("the clock runs since");
+        meeting.began = ago(1_000).into();
         assert!(waits(&meeting, 1_000_000));
         assert!(meeting.was_given_up());
         let mut at_any_cost = Meeting::new(2);
-        at_any_cost.began = meeting.began;
+        at_any_cost.began = ago(1_000).into();
         assert!(!waits(&at_any_cost, 1_000_000));
     }
 }

@@ -276,6 +276,10 @@ fn switch_and_transport() {
             json!({"transport": {"delayed_ack_segments": 0}}),
             "transport.delayed_ack_segments = 0: expected a whole number from 1 to 1000000",
         ),
+        (
+            json!({"transport": {"kind": "swift", "delayed_ack_segments": 2}}),
+            "transport.delayed_ack_segments = 2: expected 1 with transport.kind = \"swift\": the time that an acknowledgement is held counts as delay of the fabric, and windows below a packet stay there",
+        ),
     ]);
 }
 

@@ -23,7 +23,7 @@
 use super::{About, Acked, Controller, Hops, Start, Window};
 use crate::keys::{Default, Kind, Unit, Zero, keys};
 use crate::telemetry::Hop;
-use spinewise_policy::time::{Span, Time};
+use spinewise_policy::time::{BYTE_PS, Span, Time};
 
 /// What people read of it.
 pub(super) const ABOUT: About = About {
@@ -48,8 +48,8 @@ keys! {
     }
 }
 
-/// Bit picoseconds in a byte second.
-const BYTE: f64 = 8e12;
+/// [`BYTE_PS`], for what is worked out in floating point.
+const BYTE: f64 = BYTE_PS as f64;
 
 /// The window and the rate of one queue pair.
 #[derive(Clone, Debug)]

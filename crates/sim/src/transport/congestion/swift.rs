@@ -17,6 +17,7 @@
 //! Departures:
 //! * There is one window, that of the fabric. Hosts here take no time that grows with load, so the second window, of the
 //!   delay at end hosts, would never be the smaller one. What they do take is part of the round trip, and of the target.
+//!   An acknowledgement that is held would be, too, so delayed acknowledgements are refused with it.
 //! * Hops are the switches of a shortest path, known from the start; the paper reads them off each packet's TTL.
 //! * The window grows only while it is used, and not in loss recovery, as with every control here. So it needs no bound.
 //! * It begins with `initial_window_segments`, without slow start.

@@ -30,7 +30,8 @@ struct Subflow<S> {
     /// As that of a flow of TCP.
     end: Opened<S>,
     sent: Mappings,
-    /// It has been given a segment that is not full, and takes no more.
+    /// It has been given a segment that is not full, and takes no more until that is acknowledged: what it sends again is cut
+    /// as full segments are.
     is_closed: bool,
 }
 
@@ -121,6 +122,7 @@ impl<S: Stream> Connection<S> {
         stream.couple(coupled);
         let outcome = stream.on_ack(config, now, &ack_of(answer), || told.sack);
         subflow.sent.acked(answer.cumulative);
+        subflow.is_closed &= !subflow.sent.is_empty();
         self.data.on_ack(told.data);
         self.begin_to_join();
         self.share_out(config);

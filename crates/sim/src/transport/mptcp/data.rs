@@ -46,6 +46,11 @@ impl Mappings {
         }
     }
 
+    /// Is nothing outstanding?
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The data bytes at which what is outstanding begins.
     pub(crate) fn data(&self) -> impl Iterator<Item = u64> {
         self.0.iter().map(|mapping| mapping.data)

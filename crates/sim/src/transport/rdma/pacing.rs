@@ -1,10 +1,7 @@
 //! When a queue pair may send next: a packet's time at the present rate after the packet before.
 
 use crate::packet::ns3_nanoseconds;
-use spinewise_policy::time::{Span, Time};
-
-/// Pico-bits in a byte: a rate in bits per second is a number of pico-bits per picosecond.
-const BYTE: u64 = 8_000_000_000_000;
+use spinewise_policy::time::{BYTE_PS, Span, Time};
 
 /// The pacing of one queue pair.
 #[derive(Clone, Copy, Debug)]
@@ -37,7 +34,7 @@ impl Pacing {
             true => (u128::from(self.fraction) * u128::from(rate) / u128::from(self.rate)) as u64,
             false => 0,
         };
-        let work = u64::from(bytes) * BYTE + carried;
+        let work = u64::from(bytes) * BYTE_PS + carried;
         self.next = now + Span(work / rate);
         self.fraction = work % rate;
         self.rate = rate;
@@ -46,7 +43,7 @@ impl Pacing {
     /// The same on a clock of whole nanoseconds that cuts off and carries nothing.
     #[inline]
     pub(super) fn sent_floor_1ns(&mut self, now: Time, bytes: u32, rate: u64) {
-        let ns = u64::from(bytes) * (BYTE / 1_000) / rate;
+        let ns = u64::from(bytes) * (BYTE_PS / 1_000) / rate;
         self.next = now + Span::from_ns(ns);
     }
 
@@ -66,7 +63,7 @@ mod tests {
             let mut pacing = Pacing::new(Time(17));
             for k in 1..=10_000_u64 {
                 pacing.sent(pacing.next(), 1048, rate);
-                let exact = 17 + u128::from(k) * 1048 * u128::from(BYTE) / u128::from(rate);
+                let exact = 17 + u128::from(k) * 1048 * u128::from(BYTE_PS) / u128::from(rate);
                 assert_eq!(u128::from(pacing.next().0), exact, "packet {k} at {rate}");
             }
         }
@@ -79,7 +76,7 @@ mod tests {
         for k in 0..3_000_usize {
             let rate = rates[k / 7 % 3];
             pacing.sent(pacing.next(), 1048, rate);
-            exact += 1048.0 * 8e12 / rate as f64;
+            exact += 1048.0 * BYTE_PS as f64 / rate as f64;
         }
         let changes = 3_000 / 7;
         let behind = exact - pacing.next().0 as f64;

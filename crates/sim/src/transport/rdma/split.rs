@@ -88,7 +88,7 @@ impl Sender for SplitSender {
         Some(match Sender::next(&mut self.parts[path].sender, config, now)? {
             Outgoing::Data(data) => Outgoing::OnPath(path, data, Rider::NONE),
             Outgoing::OnPath(_, data, option) => Outgoing::OnPath(path, data, option),
-            other @ (Outgoing::Request { .. } | Outgoing::Greeting { .. }) => other,
+            other @ (Outgoing::Question { .. } | Outgoing::Greeting { .. }) => other,
         })
     }
 

@@ -100,8 +100,8 @@ impl Flow {
                 }
                 return;
             }
-            let next = self.ends.next(self.now, FLOW).expect("it may send");
-            let timer = self.ends.timer(FLOW, &next);
+            let mut timer = Time::NEVER;
+            let next = self.ends.next(self.now, FLOW, &mut timer).expect("it may send");
             let stamp = self.now;
             let subflow = match next {
                 Outgoing::Data(data) => {
@@ -112,7 +112,7 @@ impl Flow {
                     self.send(self.subflow(path), arrival(&data, stamp), &option);
                     self.subflow(path)
                 }
-                Outgoing::Request { seq, option, .. } => {
+                Outgoing::Question { seq, option, .. } => {
                     self.send(FLOW.whole(), Arrival { seq, stamp, urgent: true, ..Arrival::default() }, &option);
                     FLOW.whole()
                 }
@@ -135,9 +135,10 @@ impl Flow {
             }
             return;
         }
-        let (got, timer) = match self.is_through {
-            true => (self.ends.late(self.size, data, || option), Time::NEVER),
-            false => self.ends.on_data(self.now, (subflow, self.size), data, || option),
+        let mut timer = Time::NEVER;
+        let got = match self.is_through {
+            true => self.ends.late(self.size, data, || option),
+            false => self.ends.on_data(self.now, (subflow, self.size), data, || option, &mut timer),
         };
         if got.asks {
             self.plan(self.now, Event::Grant(Asks::Yes));

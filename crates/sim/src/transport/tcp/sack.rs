@@ -80,11 +80,11 @@ impl SackSender {
         self.tcp.couple(window);
     }
 
-    /// See [`TcpSender::resize`]. What has been sent must be full segments, unless it stays all.
+    /// See [`TcpSender::resize`]. What is outstanding must be full segments, unless it stays all.
     pub fn resize(&mut self, config: &TcpConfig, size: u64) {
         if size != self.tcp.size {
             self.tcp.resize(size);
-            self.board.resize(size);
+            self.board.resize(size, self.tcp.snd_max);
             self.look_ahead(config);
         }
     }
@@ -329,7 +329,7 @@ impl SackSender {
             return;
         }
         // Rule (1); what was sent after a timeout waits for a recovery of its own.
-        let waits = tcp.recover.div_ceil(u64::from(config.mss));
+        let waits = self.board.number(tcp.recover);
         let all = tcp.in_recovery || self.after_timeout && self.rack.is_some();
         let lost = self.board.next_lost().filter(|&number| all || self.after_timeout && number < waits);
         self.due = if let Some(number) = lost {

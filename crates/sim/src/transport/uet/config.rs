@@ -71,6 +71,9 @@ keys! {
         sleek_target as "sleek_target_rtts": f64, Kind::Auto(&Kind::Positive { max: 100.0 }), Default::Preset;
         /// How the NIC takes requests and probes, which ask a receiver what it has: with answers, or in the turn of their flow.
         requests: Requests, Kind::Words(Requests::WORDS), Default::Word("as_control");
+        /// Does a sender that waits for credit, with nothing under way, ask again when none has come for the retransmission
+        /// timeout? A request may have been lost, or what granted it. uet-htsim, whose links lose nothing, asks once.
+        ask_again: bool, Kind::Bool, Default::Preset;
         /// Do receivers pace their senders by credit (RCCC)? A sender that has no window (congestion_control = "none") needs it.
         receiver_credit: bool, Kind::Bool, Default::Bool(false);
         /// What a packet that grants credit grants.
@@ -112,6 +115,7 @@ impl UetConfig {
             recovery: Recovery::Timeout,
             sleek_target: 1.0,
             requests: Requests::Control,
+            ask_again: false,
             receiver_credit: false,
             pull_bytes: 16_384,
             pull_values: 128,
@@ -126,7 +130,8 @@ impl UetConfig {
 
     /// The same without what is only an artefact of that program, or what its authors' users are told to avoid.
     pub fn uet() -> Self {
-        let mut config = UetConfig { pull_after_end: false, pull_heeds: PullHeeds::Congestion, ..Self::uet_htsim() };
+        let pull_heeds = PullHeeds::Congestion;
+        let mut config = UetConfig { ask_again: true, pull_after_end: false, pull_heeds, ..Self::uet_htsim() };
         config.control.nscc.trims_tell_rtt = false;
         config.control.nscc.flight_wraps = false;
         config

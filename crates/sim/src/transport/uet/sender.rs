@@ -11,7 +11,7 @@ use crate::rider::Rider;
 use crate::transport::congestion::delivery::{self, Control};
 use crate::transport::congestion::{Acked as Delivered, Trimmed, Window};
 use crate::transport::contract::{Acked, Answer, Answered, Counts, Data, Outgoing, Start, TrimmedAt};
-use spinewise_policy::time::{Span, Time};
+use spinewise_policy::time::{BYTE_PS, Span, Time};
 
 /// The state of a sending end.
 #[derive(Clone, Debug)]
@@ -41,6 +41,8 @@ pub struct UetSender {
     /// A request is to be sent; and when the last one was.
     pub(super) asks: bool,
     asked: Option<Time>,
+    /// When to ask again, if no credit comes before.
+    ask_at: Option<Time>,
     /// Where losses are found without trimming.
     pub(super) sleek: Option<Box<Sleek>>,
     /// When the NIC is free, as far as this flow knows; and the time of a byte there, ps.
@@ -73,9 +75,10 @@ impl UetSender {
             sharing: 0,
             asks: false,
             asked: None,
+            ask_at: None,
             sleek: (config.recovery == Recovery::Sleek).then(sleek),
             sent_until: Time::ZERO,
-            byte_time: 8_000_000_000_000 / start.rate.max(1),
+            byte_time: BYTE_PS / start.rate.max(1),
             counts: Counts::default(),
         }
     }
@@ -128,20 +131,24 @@ impl UetSender {
     }
 
     pub(super) fn deadline(&self) -> Option<Time> {
-        let Some(sleek) = &self.sleek else { return self.deadline };
-        [self.deadline, sleek.deadline()].into_iter().flatten().min()
+        if self.sleek.is_none() && self.ask_at.is_none() {
+            return self.deadline;
+        }
+        let sleek = self.sleek.as_ref().and_then(|sleek| sleek.deadline());
+        [self.deadline, self.ask_at, sleek].into_iter().flatten().min()
     }
 
     /// Takes a request or a probe that is to be sent.
     pub(super) fn ask(&mut self, config: &UetConfig, now: Time) -> Option<Outgoing> {
         let seq = self.cut.seq(self.expected);
-        let option = if std::mem::take(&mut self.asks) {
+        let (flags, option) = if std::mem::take(&mut self.asks) {
             self.asked = Some(now);
-            self.credit.as_ref().map_or(Rider::NONE, |credit| put_quanta(credit.target()))
+            (URGENT, self.credit.as_ref().map_or(Rider::NONE, |credit| put_quanta(credit.target())))
         } else {
-            put_probe(self.sleek.as_mut().filter(|sleek| sleek.is_due())?.send(now))
+            // It is to find what data finds: queues, marks, and losses.
+            (ECT, put_probe(self.sleek.as_mut().filter(|sleek| sleek.is_due())?.send(now)))
         };
-        Some(Outgoing::Request { seq, wire: config.header as u16, option })
+        Some(Outgoing::Question { seq, wire: config.header as u16, flags, option })
     }
 
     #[inline(always)]
@@ -157,6 +164,7 @@ impl UetSender {
         let broke = self.credit.as_ref().is_some_and(|credit| !credit.may_send());
         self.counts.packets += 1;
         self.counts.retransmits += u32::from(again);
+        self.ask_at = None;
         if self.deadline.is_none() {
             self.deadline = Some(now + config.rto);
             self.held = self.held.map(|_| (now, psn));
@@ -319,6 +327,10 @@ impl UetSender {
         if let Some(sleek) = &mut self.sleek {
             sleek.expire(now);
         }
+        if self.ask_at.is_some_and(|at| at <= now) {
+            self.asks = true;
+            self.watch(config, now);
+        }
         if self.deadline.is_none_or(|at| at > now) {
             return None;
         }
@@ -383,7 +395,15 @@ impl UetSender {
             }
             self.held = None;
         }
-        self.deadline = self.records.oldest().map(|(sent, _)| (sent + config.rto).max(now));
+        let oldest = self.records.oldest();
+        self.deadline = oldest.map(|(sent, _)| (sent + config.rto).max(now));
+        let waits = config.ask_again && oldest.is_none() && self.lacks_credit();
+        self.ask_at = waits.then(|| now + config.rto);
+    }
+
+    /// Does it wait for credit alone?
+    fn lacks_credit(&self) -> bool {
+        self.upcoming().is_some() && self.credit.as_ref().is_some_and(|credit| !credit.may_send())
     }
 
     pub(super) fn account(&self, counts: &mut Counts) {

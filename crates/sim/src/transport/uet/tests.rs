@@ -95,7 +95,7 @@ fn an_answer_tells_what_has_arrived_beyond_a_gap() {
     assert_eq!(Sender::on_timeout(&mut sender, &config, us(0) + config.rto, 0), Some(0));
     // The window has shrunk by it: nothing may go, so a request asks for an answer, which makes room.
     let asks = Sender::beside(&mut sender, &config, us(80));
-    assert!(matches!(asks, Some(Outgoing::Request { seq: 0, wire: 64, .. })), "{asks:?}");
+    assert!(matches!(asks, Some(Outgoing::Question { seq: 0, wire: 64, .. })), "{asks:?}");
     assert_eq!(send(&mut sender, &config, us(80)), None);
     let (answer, told) = arrive(&mut receiver, &config, 4, Arrival::default()).expect("each is answered");
     Sender::on_answer(&mut sender, &config, us(81), 0, &answer, || &told);
@@ -195,7 +195,7 @@ fn a_probe_that_finds_no_queue_tells_of_a_loss() {
     assert_eq!(sender.deadline(), Some(at));
     assert_eq!(Sender::on_timeout(&mut sender, &config, at, 0), None);
     assert_eq!(sender.deadline(), Some((at + RTT * 5).min(us(0) + config.rto)));
-    let Some(Outgoing::Request { seq, wire: 64, option }) = Sender::beside(&mut sender, &config, at) else {
+    let Some(Outgoing::Question { seq, wire: 64, option, .. }) = Sender::beside(&mut sender, &config, at) else {
         panic!("a probe");
     };
     assert_eq!(send(&mut sender, &config, at), None);
@@ -215,7 +215,7 @@ fn a_probe_that_finds_no_queue_tells_of_a_loss() {
 
 /// The answer to a request or a probe.
 fn answered(receiver: &mut UetReceiver, config: &UetConfig, asks: &Outgoing) -> (Answer, Rider) {
-    let Outgoing::Request { seq, option, .. } = asks else { panic!("no request: {asks:?}") };
+    let Outgoing::Question { seq, option, .. } = asks else { panic!("no request: {asks:?}") };
     let bare = Arrival { seq: *seq, urgent: true, ..Arrival::default() };
     let got = Receiver::on_data(receiver, config, Time::ZERO, 0, &bare, || option);
     (got.answers[0].expect("it is answered"), got.told.expect("with what is here").option)
@@ -240,7 +240,7 @@ fn a_timeout_while_sleek_recovers_sends_nothing_by_itself() {
     let before = sender.clone();
     assert_eq!(Sender::on_timeout(&mut sender, &config, wanted, 0), Some(0), "the scheme hears of it");
     // A probe has fallen due meanwhile.
-    assert!(matches!(Sender::beside(&mut sender, &config, wanted), Some(Outgoing::Request { .. })));
+    assert!(matches!(Sender::beside(&mut sender, &config, wanted), Some(Outgoing::Question { .. })));
     assert_eq!(send(&mut sender, &config, wanted).filter(|&(_, flags)| flags & RETRANSMIT != 0), None);
     assert_eq!((sender.window, sender.flight), (before.window, before.flight));
     // There is no timer now but that of probes; the next answer has both sent again.
@@ -268,7 +268,7 @@ fn a_sender_that_waits_asks_as_often_as_its_control_has_it() {
             Sender::on_timeout(sender, &config, at, 0);
             let asks = sender.asks;
             if asks {
-                assert!(matches!(Sender::beside(sender, &config, at), Some(Outgoing::Request { .. })));
+                assert!(matches!(Sender::beside(sender, &config, at), Some(Outgoing::Question { .. })));
             }
             asks
         };
@@ -291,7 +291,7 @@ fn a_request_goes_beside_data_or_in_the_turn_of_its_flow() {
         let beside = Sender::beside(&mut sender, &config, at);
         assert_eq!(beside.is_some(), requests == Requests::Control);
         let asks = beside.or_else(|| Sender::next(&mut sender, &config, at));
-        assert!(matches!(asks, Some(Outgoing::Request { .. })), "{asks:?}");
+        assert!(matches!(asks, Some(Outgoing::Question { .. })), "{asks:?}");
         assert!(!sender.is_to_ask());
     }
 }

@@ -374,7 +374,7 @@ fn tcp() -> impl Strategy<Value = Value> {
             json!({
                 "kind": kind, "recovery": recovery, "mss_bytes": mss, "header_bytes": header, "ack_bytes": ack,
                 "initial_window_segments": initial, "max_window_segments": most, "initial_ssthresh_segments": ssthresh,
-                "delayed_ack_segments": delayed, "delayed_ack_timeout_us": timeout, "dupack_threshold": dupacks,
+                "delayed_ack_segments": if kind == "swift" { 1 } else { delayed }, "delayed_ack_timeout_us": timeout, "dupack_threshold": dupacks,
                 "min_rto_us": rto, "initial_rto_us": 2 * rto, "max_rto_us": 8 * rto,
                 "handshake": opening.0, "syn_bytes": opening.1, "syn_timeout_us": opening.2,
                 "limited_transmit": opening.5.0, "ack_duplicates": opening.5.1, "hold_after_mark": opening.5.2,

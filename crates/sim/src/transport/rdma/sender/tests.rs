@@ -194,7 +194,7 @@ fn cnps_cut_the_rate_that_paces() {
     s.next_packet(&config, us(6));
     let gap = s.next_at().since(us(6)).0;
     let Control::Dcqcn(dcqcn) = &s.control else { panic!("DCQCN") };
-    assert_eq!(gap, 1048 * 8_000_000_000_000 / dcqcn.rate());
+    assert_eq!(gap, Span::sending(1048, dcqcn.rate()).0);
     assert!((165_000..168_000).contains(&gap), "{gap}");
     assert_eq!(s.cnps(), 1);
 }

@@ -46,6 +46,8 @@ pub(super) struct Board {
     /// Number of the first of them.
     first: u64,
     mss: u64,
+    /// By how many bytes segments begin before a multiple of `mss`: one that was short is behind them.
+    shift: u64,
     size: u64,
     /// RFC 6675's pipe: bytes thought to be on the way.
     pipe: u64,
@@ -72,6 +74,7 @@ impl Board {
             segs: VecDeque::new(),
             first: 0,
             mss: u64::from(mss),
+            shift: 0,
             size,
             pipe: 0,
             sacked: 0,
@@ -86,9 +89,17 @@ impl Board {
         }
     }
 
-    /// The flow has `size` bytes now. All that has been sent are full segments, or all there is.
-    pub(super) fn resize(&mut self, size: u64) {
+    /// The flow has `size` bytes now, of which `sent` have been sent. What is outstanding are full segments, or all there is.
+    pub(super) fn resize(&mut self, size: u64, sent: u64) {
         self.size = size;
+        if self.segs.is_empty() {
+            self.shift = self.first * self.mss - sent;
+        }
+    }
+
+    /// The number of the first segment that begins at `seq` or later.
+    pub(super) fn number(&self, seq: u64) -> u64 {
+        (seq + self.shift).div_ceil(self.mss)
     }
 
     /// Bytes thought to be on the way.
@@ -118,7 +129,7 @@ impl Board {
 
     /// First byte and length of a segment.
     pub(super) fn bytes(&self, number: u64) -> (u64, u64) {
-        let seq = number * self.mss;
+        let seq = number * self.mss - self.shift;
         (seq, self.mss.min(self.size - seq))
     }
 
@@ -166,8 +177,8 @@ impl Board {
 
     /// The segments in `start..end` have arrived. Tells of those not known to; returns their bytes.
     pub(super) fn deliver(&mut self, start: u64, end: u64, mut tell: impl FnMut(Delivery)) -> u64 {
-        let from = (start.div_ceil(self.mss)).max(self.first);
-        let to = if end >= self.size { self.end() } else { (end / self.mss).min(self.end()) };
+        let from = self.number(start).max(self.first);
+        let to = if end >= self.size { self.end() } else { ((end + self.shift) / self.mss).min(self.end()) };
         let mut bytes = 0;
         for number in from..to {
             let flags = self.flags(number);
