@@ -68,7 +68,7 @@ def test_what_depends_on_our_models_and_on_length_says_so(known: Catalogue) -> N
         "C0-27c",
         "C0-28",
     }
-    for name in ("C2-20", "C2-21", "C3-01", "C3-02"):
+    for name in ("C2-20", "C2-21", "C3-01", "C3-02", "C3-03", "C3-04"):
         assert known.part(name).needs_length
 
 

@@ -11,7 +11,7 @@ import pytest
 import spinewise as sw
 from samples import lines, single
 from spinewise.measures.tables import numbers
-from spinewise.papers.selb import evaluation, fabric
+from spinewise.papers.selb import buffer, evaluation, fabric, fig05, sensitivity, variations
 from spinewise.papers.selb.measure import figures
 from spinewise.reproduction import claims, reproduce
 from spinewise.reproduction.experiment import Effort, Measured, Measurement, Run, Status, Timeline
@@ -151,6 +151,35 @@ def test_figures_5_and_6_are_what_the_paper_says(number: str) -> None:
             assert params["flowlet_gap_us"] == 10
         if run.curve == "ConWeave":
             assert [params[f"theta_{key}_us"] for key in ("reply", "path_busy", "inactive")] == [8, 8, 300]
+
+
+def test_the_larger_buffers_are_all_that_differs_from_fig_5() -> None:
+    """Same length, same seeds, same schemes; ten and a hundred times the 9 MiB that the preset has."""
+    fig5 = {
+        (run.curve, run.seed): resolve(run.spec)
+        for run in fig05.EXPERIMENT.runs(Effort.FULL)
+        if (run.variant, run.x) == ("lossless", 0.8)
+    }
+    runs = buffer.EXPERIMENT.runs(Effort.FULL)
+    assert len(runs) == 5 * (6 + 3)
+    for run in runs:
+        spec, usual = resolve(run.spec), fig5[run.curve, run.seed]
+        times = {"lossless": 10, "lossless, a hundred times the buffer": 100}[run.variant]
+        assert spec["switch"]["buffer_bytes"] == times * usual["switch"]["buffer_bytes"] == times * 9 * 2**20
+        buffers = {"buffer_bytes": usual["switch"]["buffer_bytes"]}
+        assert spec | {"switch": spec["switch"] | buffers, "name": usual["name"]} == usual
+
+
+@pytest.mark.parametrize("study", [variations, sensitivity])
+def test_assumptions_are_varied_over_runs_in_which_pauses_have_begun(study: Any) -> None:
+    """Next to nothing is paused in half a millisecond; above the uplinks' capacity links are paused from the start."""
+    found = {
+        (run.variant, resolve(run.spec)["traffic"][0]["duration_us"]) for run in study.EXPERIMENT.runs(Effort.FULL)
+    }
+    shorter = {variant for variant, duration in found if duration != 3000.0}
+    assert shorter == (
+        {"load of the hosts' links, lossless", "load of the hosts' links, IRN"} & {one for one, _ in found}
+    )
 
 
 def test_whatever_two_of_the_older_ones_are_must_be_alike() -> None:

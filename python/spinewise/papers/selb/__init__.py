@@ -11,8 +11,8 @@
 | `queues` | from one reorder queue to any number |
 | `sensitivity` | θ, k, τ and reorder queues, each alone |
 | `variations` | open assumptions varied alone |
+| `buffer` | AliStorage without losses in larger buffers |
 | `one_flow` | by hand: two flows, reroute by reroute |
 | `classes` | by hand: what a congested path finds in its class |
-| `buffer` | by hand: ten times the buffer |
 | `tables` | by hand: tables of what `spinewise reproduce` wrote |
 """

@@ -12,6 +12,9 @@ from spinewise.shapes import Spec
 
 MODES = {"lossless": "go_back_n", "IRN": "irn"}
 SPINES = LEAVES = 8
+# The buffer of a switch under the preset: 9 MiB, as the code of ConWeave. And a reading that two experiments have.
+BUFFER_BYTES = 9 << 20
+TEN_TIMES = "ten times the buffer"
 MOTIVATION_HOSTS, EVALUATION_HOSTS = 16, 32
 
 # §IV-A: θ_reply, θ_path_busy and θ_inactive are 8, 8 and 300 µs. §II-B: 8 reorder queues per port.
@@ -56,7 +59,8 @@ ASSUMPTIONS = (
         "run",
         "arrivals for the time in the set-up, then until every flow is done; flows that start in its first third do not"
         " count",
-        "not given; the code of ConWeave drops a beginning, too",
+        "not given, and without losses it decides who is ahead of ECMP (selb-variations, selb-buffer); the code of"
+        " ConWeave drops a beginning, too",
     ),
     Assumption("completion", "from the start to the last acknowledgement at the sender", "as the ConWeave code"),
     Assumption("99th percentile", "of all flows, and of short flows (below 104 kB, one BDP)", "the text says both"),
