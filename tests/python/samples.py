@@ -22,6 +22,7 @@ DTYPES = {
     "size_bytes": "u64",
     "start_ps": "u64",
     "fct_ps": "u64",
+    "ideal_fct_ps": "u64",
     "sender_fct_ps": "u64",
     "finished": "bool",
     "tcp": "bool",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from spinewise.advice.effects import Effect
@@ -10,9 +10,9 @@ from spinewise.advice.gear import Step
 from spinewise.advice.stress import Regret
 from spinewise.advice.why import Claim
 
-Status = Literal["advised", "tied", "behind", "dropped", "bound"]
+Status = Literal["advised", "tied", "behind", "dropped", "bound", "deadlocked"]
 """A scheme is the answer; not told apart from the best; in the race to its end, and told apart; out of the race;
-an oracle, which only shows what can be had."""
+an oracle, which only shows what can be had; never advised, for a run of it ended in a deadlock."""
 
 
 @dataclass(frozen=True)
@@ -83,12 +83,14 @@ class Sample:
         run: its key in the store.
         values: of each aim, in its unit.
         unfinished: of each aim, flows or rounds that had not finished, which count with the time they had waited.
+        deadlock: links whose queues paused each other for ever; empty if none did. Flows wait until `run.until_us`.
     """
 
     seed: int
     run: str
     values: tuple[float, ...]
     unfinished: tuple[int, ...]
+    deadlock: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -173,6 +175,7 @@ class CaseAnswer:
         tried: whether it was tried.
         because: why it was not.
         regrets: of the schemes tried in it, the best first.
+        deadlocks: on how many seeds queues paused each other for ever, by scheme; only schemes with such a seed.
     """
 
     name: str
@@ -180,6 +183,7 @@ class CaseAnswer:
     tried: bool
     because: str | None
     regrets: tuple[Regret, ...]
+    deadlocks: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -124,8 +124,8 @@ def entrant(course: Course, choice: Choice, candidate: Candidate, runs: Mapping[
         level=candidate.level,
         told=candidate.told,
         extra_bytes=why.extra_bytes(cells),
-        status=choosing.status(candidate, choice, race),
-        than_best=() if candidate.oracle else choosing.than_best(course, label, choice.tied),
+        status="deadlocked" if label in course.locked else choosing.status(candidate, choice, race),
+        than_best=() if candidate.oracle or label in course.locked else choosing.than_best(course, label, choice.tied),
         dropped_by=drop.by if drop else None,
         dropped_at=drop.seeds if drop else None,
         like=like,
@@ -135,7 +135,8 @@ def entrant(course: Course, choice: Choice, candidate: Candidate, runs: Mapping[
 
 def sample(seed: int, trial: Trial) -> Sample:
     """One run."""
-    return Sample(seed, trial.task.key, trial.values, tuple(unfinished for _, unfinished in trial.behind))
+    left = tuple(unfinished for _, unfinished in trial.behind)
+    return Sample(seed, trial.task.key, trial.values, left, trial.deadlock)
 
 
 def held_against(course: Course, choice: Choice) -> str | None:
@@ -207,15 +208,19 @@ def case_answer(course: Course, case: Case, tried: Mapping[str, Sequence[int]], 
     lost = ((label, text) for (at, label, _), text in course.trials.failed.items() if at == case.name)
     failed = next((f"a run of {label} failed: {text}" for label, text in lost), None)
     because = case.because
-    if because is None and not found:
-        because = failed or ("no time was left" if not tried.get(case.name) else "fewer than two schemes fit")
-    return CaseAnswer(case.name, case.words, bool(found), because, tuple(found))
+    locked = {label: len(seeds) for label, seeds in course.trials.deadlocks(case.name).items()}
+    if because is None and not found and not locked:
+        because = failed or ("no time was left" if not tried.get(case.name) else "fewer than two schemes to compare")
+    return CaseAnswer(case.name, case.words, because is None, because, tuple(found), locked)
 
 
 def wrong_when(course: Course, advised: str, cases: Sequence[CaseAnswer]) -> list[str]:
     """When another scheme would be the better one, in words, the worst first."""
     found: list[tuple[float, str]] = []
     for case in cases:
+        if advised in case.deadlocks:
+            found.append((math.inf, f"with {case.words}: DEADLOCK{on_seeds(case.deadlocks[advised])}{without(case)}"))
+            continue
         mine = next((one for one in case.regrets if one.scheme == advised), None)
         if mine is None or mine.mean <= course.race.bands[0]:
             continue
@@ -225,9 +230,36 @@ def wrong_when(course: Course, advised: str, cases: Sequence[CaseAnswer]) -> lis
     return [text for _, text in sorted(found, reverse=True)]
 
 
+def without(case: CaseAnswer) -> str:
+    """The best of the schemes that had no deadlock in a case."""
+    best = next((one.scheme for one in case.regrets if one.scheme not in case.deadlocks), None)
+    if best is not None:
+        return f"; {best} has none"
+    return ", as under every scheme tried" if len(case.deadlocks) > 1 else ""
+
+
+def on_seeds(count: int) -> str:
+    """On how many seeds of a case something happened."""
+    return f" on {units.counted(count, 'seed')}"
+
+
+def deadlocks(course: Course) -> list[str]:
+    """Under which schemes queues paused each other for ever, and on how many seeds."""
+    told = []
+    for label, seeds in course.trials.deadlocks(PLAIN).items():
+        if label not in course.candidates:
+            continue
+        runs = of_scheme(course, label)
+        links = ", ".join(runs[min(seeds)].deadlock)
+        told.append(f"{label} on {len(seeds)} of {units.counted(len(runs), 'seed')} ({links})")
+    if not told:
+        return []
+    return [f"DEADLOCK: pauses wait for each other for ever, so that it is not advised: {', '.join(told)}"]
+
+
 def notes(course: Course) -> list[str]:
     """What else is to be known."""
-    made = overload(course)
+    made = [*deadlocks(course), *overload(course)]
     for aim, place in zip(course.aims, range(len(course.aims)), strict=True):
         behind = min((one.behind[place][0] for one in course.trials.found.values()), default=0)
         if aim.thin(behind):

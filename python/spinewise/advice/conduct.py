@@ -61,6 +61,7 @@ class Course:
         start: when it began.
         candidates: all that take part, by label; those made by tuning too.
         lost: schemes whose runs failed.
+        locked: schemes of which a run ended in a deadlock: nobody can run them.
         plans: what the pilot said of each aim.
         made: seeds that all in the race have run.
         tuned: whether parameters have been tried.
@@ -80,6 +81,7 @@ class Course:
     start: float = field(default_factory=time.monotonic)
     candidates: dict[str, Candidate] = field(default_factory=dict)
     lost: list[NotTried] = field(default_factory=list)
+    locked: set[str] = field(default_factory=set)
     plans: tuple[Forecast, ...] = ()
     made: int = 0
     tuned: bool = False
@@ -94,11 +96,15 @@ class Course:
     @property
     def oracles(self) -> list[Candidate]:
         """Those that are never advised."""
-        return [one for one in self.candidates.values() if one.oracle and not self.is_lost(one.label)]
+        return [one for one in self.candidates.values() if one.oracle and not self.is_out(one.label)]
 
     def is_lost(self, label: str) -> bool:
         """Whether a run of a scheme failed."""
         return any(one.scheme == label for one in self.lost)
+
+    def is_out(self, label: str) -> bool:
+        """Whether a run of a scheme failed, or ended in a deadlock."""
+        return label in self.locked or self.is_lost(label)
 
     def deadline(self) -> float:
         """The instant at which the budget is spent."""
@@ -175,19 +181,29 @@ class Course:
         )
 
     def enter(self, joining: Sequence[Candidate]) -> None:
-        """Let candidates take part, and take out all whose runs failed.
+        """Let candidates take part, and take out all whose runs failed or ended in a deadlock.
 
         Raises:
-            SpecError: all of them failed.
+            SpecError: nothing is left.
         """
         for one in joining:
             self.race.enter(one.label, one.tier)
         for (_, label, seed), text in self.trials.failed.items():
             if not self.is_lost(label):
                 self.lost.append(NotTried(label, f"its run on seed {seed} failed: {text}"))
-                self.race.tiers.pop(label, None)
-        if not self.race.tiers:
+                self.race.take_out(label)
+        seeds = self.trials.deadlocks(PLAIN)
+        for label in seeds.keys() - self.locked:
+            self.locked.add(label)
+            self.race.take_out(label)
+        if self.race.tiers:
+            return
+        if not seeds:
             raise SpecError("scheme", "all that fit", "one whose runs end", self.lost[0].because)
+        made = {label: len(self.trials.seeds(PLAIN, [label])) for label in seeds}
+        told = ", ".join(f"{label} on {len(found)} of {made[label]}" for label, found in seeds.items())
+        hint = f"pauses wait for each other for ever under {told} seeds; buffers that never pause would prevent it"
+        raise SpecError("scheme", "all that fit", "one under which this fabric does not deadlock", hint)
 
     def check_aims(self) -> None:
         """Refuse an aim of which too few seeds of the pilot have a value.
@@ -204,7 +220,7 @@ class Course:
     def tell(self) -> None:
         """Tell the race of all runs that it does not know."""
         for (case, label, seed), trial in self.trials.found.items():
-            new = label in self.race.tiers and seed not in self.race.values.get(label, {})
+            new = (label in self.race.tiers or label in self.locked) and seed not in self.race.values.get(label, {})
             # A seed whose traffic has no flow of an aim tells nothing, whatever the scheme.
             if case == PLAIN and new and all(map(math.isfinite, trial.costs)):
                 self.race.tell(label, seed, trial.costs)
@@ -248,8 +264,13 @@ class Course:
                 break
             block = max(1, math.ceil(RUNS_A_LOOK * self.jobs / max(len(self.race.alive), 1)))
             last = self.made + block if self.tuned else min(self.made + block, TUNE_AT)
+            before = set(self.race.alive)
             whole = self.trials.run(PLAIN, self.running(), self.seeds(self.made, last), end)
             self.enter([])
+            if whole and not before.issuperset(self.race.alive):
+                # What a scheme had driven out that then ended in a deadlock is in again, and has seeds to make up.
+                whole = self.trials.run(PLAIN, self.running(), self.seeds(0, last), end)
+                self.enter([])
             self.tell()
             if not whole:
                 self.race.look()

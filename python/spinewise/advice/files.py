@@ -10,8 +10,7 @@ from typing import get_args, get_origin, get_type_hints
 import msgspec
 
 from spinewise.advice import show
-from spinewise.advice.answer import Advice, CaseAnswer
-from spinewise.advice.choice import interval, percent
+from spinewise.advice.answer import Advice
 from spinewise.errors import SpecError
 from spinewise.reading import printable
 from spinewise.runs import formats
@@ -65,21 +64,14 @@ def markdown(advice: Advice) -> str:
     for head, found in show.sections(advice):
         lines += [f"**{head}.** {found[0]}", *(f"- {one}" for one in found[1:]), ""]
     lines += ["## The best at each level", "", line(["level", "run", "tied with"]), line(["---"] * 3)]
-    lines += [line(list(show.level_row(one))) for one in advice.levels]
+    lines += [line(list(one)) for one in show.level_rows(advice)]
     tried = [case for case in advice.cases if case.tried]
     if tried:
-        names = list(dict.fromkeys(one.scheme for case in tried for one in case.regrets))
+        names = show.in_cases(advice)
         lines += ["", "## Regret: how much worse than the best of these", "", line(["case", *names])]
-        lines += [line(["---"] * (len(names) + 1)), *(line([case.words, *row(case, names)]) for case in tried)]
+        lines += [
+            line(["---"] * (len(names) + 1)),
+            *(line([case.words, *(show.regret_told(case, name) for name in names)]) for case in tried),
+        ]
     lines += ["", f"Method: {advice.method}. Intervals of regrets are 95 % Student-t, each case by itself."]
     return "\n".join(lines) + "\n"
-
-
-def row(case: CaseAnswer, names: list[str]) -> list[str]:
-    """The regrets of a case, scheme by scheme."""
-    found = {one.scheme: one for one in case.regrets}
-    return [
-        "did not fit" if name not in found else "best" if found[name].mean == 0.0 else
-        f"{percent(found[name].mean)} {interval(found[name].low, found[name].high)}"
-        for name in names
-    ]  # fmt: skip

@@ -1,14 +1,15 @@
 """What advice reads off a run: completion times of flows and of rounds, those that did not end included.
 
 A flow that had not finished when the run stopped counts with the time that it had waited by then, which is less than it
-would have taken: a scheme that leaves flows behind never looks better for it.
+would have taken. A deadlock ends a run early, and nothing would have moved after it: flows wait on until the time that
+the run was given (`run.until_us`). So a scheme that leaves flows behind never looks better for it.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -89,16 +90,29 @@ class Rounds:
 
 @dataclass(frozen=True)
 class Observed:
-    """What advice keeps of a run."""
+    """What advice keeps of a run.
+
+    Attributes:
+        flows: by traffic entry and size class.
+        rounds: by traffic entry.
+        deadlock: links whose queues paused each other for ever, in order; empty if none did.
+    """
 
     flows: list[Flows]
     rounds: list[Rounds]
+    deadlock: list[str] = field(default_factory=list)
 
 
 def observe(spec: Spec, result: Result) -> Observed:
     """What advice keeps of a run."""
-    stop_s = float(result.report["stop_ps"]) / PS_PER_SECOND
-    return Observed(list(flows_of(spec, result, stop_s)), list(rounds_of(result, stop_s)))
+    locked = list(result.report.get("deadlock") or [])
+    stop_s = waited_until(spec, float(result.report["stop_ps"]) / PS_PER_SECOND, locked)
+    return Observed(list(flows_of(spec, result, stop_s)), list(rounds_of(result, stop_s)), locked)
+
+
+def waited_until(spec: Spec, stop_s: float, locked: list[str]) -> float:
+    """The instant until which flows without an end have waited: after a deadlock the one at which time is up."""
+    return max(stop_s, float(spec["run"]["until_us"]) / 1e6) if locked else stop_s
 
 
 def flows_of(spec: Spec, result: Result, stop_s: float) -> Iterator[Flows]:

@@ -136,6 +136,11 @@ class Race:
             raise ValueError(f"{self.most} schemes have the error budget, and {arm} would be one more")
         self.tiers[arm] = tier
 
+    def take_out(self, arm: str) -> None:
+        """Take a scheme out that cannot be run; those that left because of it are in again."""
+        self.tiers.pop(arm, None)
+        self.drops = [drop for drop in self.drops if arm not in (drop.arm, drop.by)]
+
     def tell(self, arm: str, seed: int, numbers: Sequence[float]) -> None:
         """What a run of a scheme came to."""
         if len(numbers) != self.aims or not all(0.0 < number < math.inf for number in numbers):

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from spinewise.advice.answer import Advice, AimAnswer, CaseAnswer, Entrant, LevelAnswer, Share
+from spinewise.advice.candidates import LEVELS
 from spinewise.advice.choice import interval, percent, say_level
 from spinewise.advice.effects import Effect
 from spinewise.advice.gear import Step
@@ -37,9 +38,28 @@ def screen(advice: Advice) -> RenderableType:
 def level_table(advice: Advice) -> terminal.Grid:
     """The best at each level."""
     table = terminal.new_table("The best for those who change no more than", ["level", "run", "tied with"], [])
-    for found in advice.levels:
-        table.line(*level_row(found))
+    for row in level_rows(advice):
+        table.line(*row)
     return table
+
+
+def level_rows(advice: Advice) -> list[tuple[str, str, str]]:
+    """The rows of all levels; what runs today has one also where nobody can run it."""
+    rows = [level_row(found) for found in advice.levels]
+    if deadlocked(advice, advice.today):
+        rows.insert(0, (LEVELS[0], f"{advice.today}: {deadlock(advice, advice.today)}", ""))
+    return rows
+
+
+def deadlocked(advice: Advice, label: str) -> bool:
+    """Whether queues paused each other for ever in a run of a scheme."""
+    return any(one.label == label and one.status == "deadlocked" for one in advice.entrants)
+
+
+def deadlock(advice: Advice, label: str) -> str:
+    """On how many seeds a scheme had a deadlock."""
+    samples = advice.entrant(label).samples
+    return f"DEADLOCK on {sum(bool(one.deadlock) for one in samples)} of {units.counted(len(samples), 'seed')}"
 
 
 def level_row(found: LevelAnswer) -> tuple[str, str, str]:
@@ -80,7 +100,7 @@ def sections(advice: Advice) -> Iterator[tuple[str, Sequence[str]]]:
 def guessed(advice: Advice) -> list[str]:
     """That the answer is a guess, where it is not surely better than what runs today."""
     last = advice.levels[-1]
-    if not last.than_today or is_surely_better(advice.aims[0], last.than_today[0]):
+    if not last.than_today or is_surely_better(advice.aims[0], last.than_today[0]) or deadlocked(advice, advice.today):
         return []
     return [f"a guess: it is not surely better than {advice.today}, which costs nothing to keep"]
 
@@ -108,6 +128,10 @@ def gains(advice: Advice) -> list[str]:
         made.append(
             f"{aim.text}: {mine}, under {share.than}, which runs today, {other}:"
             f" {against(share)}, median {percent(share.median)}"
+        )
+    if deadlocked(advice, advice.today):
+        made.insert(
+            0, f"under {advice.today}, which runs today, this fabric stands still: {deadlock(advice, advice.today)}"
         )
     return made
 
@@ -209,11 +233,12 @@ def reasons(advice: Advice) -> list[str]:
 
 def wrong(advice: Advice) -> list[str]:
     """When another would be better, what was tried and stands, and what was not tried."""
-    broken = {one.name for one in advice.cases if one.tried and regret(one, advice.advised) > advice.aims[0].band}
-    stands = [one.name for one in advice.cases if one.tried and one.name not in broken]
+    mine, band = advice.advised, advice.aims[0].band
+    stands = [one.name for one in advice.cases if mine not in one.deadlocks and regret(one, mine) <= band]
     lines = list(advice.wrong)
     if stands:
-        lines.append(f"within {units.percent(advice.aims[0].band)} of the best with: {', '.join(stands)}")
+        within = f"within {units.percent(band)} of the best with: {', '.join(stands)}"
+        lines.append(f"not {within}" if lines else f"in no case that was tried: {mine} is {within}")
     lines += [f"not tried: {one.name} ({one.because})" for one in advice.cases if not one.tried]
     return lines or ["nothing else was tried: no time was left"]
 
@@ -222,6 +247,22 @@ def regret(case: CaseAnswer, label: str) -> float:
     """How much worse than the best a scheme was in a case."""
     found: Regret | None = next((one for one in case.regrets if one.scheme == label), None)
     return math.nan if found is None else found.mean
+
+
+def regret_told(case: CaseAnswer, label: str) -> str:
+    """How much worse than the best a scheme was in a case, in words."""
+    if label in case.deadlocks:
+        return f"DEADLOCK on {units.counted(case.deadlocks[label], 'seed')}"
+    found = next((one for one in case.regrets if one.scheme == label), None)
+    if found is None:
+        return "did not fit" if case.regrets else ""
+    return "best" if found.mean == 0.0 else f"{percent(found.mean)} {interval(found.low, found.high)}"
+
+
+def in_cases(advice: Advice) -> list[str]:
+    """The schemes that were tried in some case."""
+    tried = [label for case in advice.cases for label in (*(one.scheme for one in case.regrets), *case.deadlocks)]
+    return list(dict.fromkeys(tried))
 
 
 def needs(found: Entrant) -> list[str]:

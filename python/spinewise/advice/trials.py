@@ -34,6 +34,7 @@ class Trial:
         costs: of each aim a positive number of which less is better.
         values: of each aim its value in its unit.
         behind: of each aim, flows or rounds that it rests on, and how many of them had not finished.
+        deadlock: links whose queues paused each other for ever; empty if none did.
         wall_s: how long the run took.
         traffic: hash of the offered traffic.
         outcome: hash of everything that happened.
@@ -43,6 +44,7 @@ class Trial:
     costs: tuple[float, ...]
     values: tuple[float, ...]
     behind: tuple[tuple[int, int], ...]
+    deadlock: tuple[str, ...]
     wall_s: float
     traffic: str
     outcome: str
@@ -125,10 +127,19 @@ class Trials:
             costs=tuple(aim.cost(observed) for aim in self.aims),
             values=tuple(aim.value(observed) for aim in self.aims),
             behind=tuple(aim.behind(observed) for aim in self.aims),
+            deadlock=tuple(observed.deadlock),
             wall_s=headline.wall_seconds,
             traffic=headline.traffic_hash,
             outcome=headline.outcome_hash,
         )
+
+    def deadlocks(self, case: str) -> dict[str, list[int]]:
+        """The seeds of a case on which queues paused each other for ever, by scheme; only schemes with such a seed."""
+        found: dict[str, list[int]] = {}
+        for (at, label, seed), trial in self.found.items():
+            if at == case and trial.deadlock:
+                found.setdefault(label, []).append(seed)
+        return found
 
     def seeds(self, case: str, labels: Sequence[str]) -> list[int]:
         """Seeds that all these schemes have in a case."""

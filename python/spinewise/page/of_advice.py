@@ -6,9 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 
 from spinewise.advice import show
-from spinewise.advice.answer import Advice, AimAnswer, Entrant
-from spinewise.advice.choice import interval, percent, say_level
-from spinewise.advice.stress import Regret
+from spinewise.advice.answer import Advice, AimAnswer, CaseAnswer, Entrant
+from spinewise.advice.choice import percent, say_level
 from spinewise.measures import stats, units
 from spinewise.page import charts
 from spinewise.page.charts import Looks, rounded
@@ -38,6 +37,7 @@ STATUS: dict[str, tuple[str, Tone]] = {
     "behind": ("behind", "unsure"),
     "dropped": ("dropped", "unsure"),
     "bound": ("oracle", "unsure"),
+    "deadlocked": ("DEADLOCK", "bad"),
 }
 
 
@@ -155,21 +155,22 @@ def regrets(advice: Advice) -> list[Table]:
     tried = [case for case in advice.cases if case.tried]
     if not tried:
         return []
-    names = list(dict.fromkeys(one.scheme for case in tried for one in case.regrets))
-    rows = []
-    for case in tried:
-        found = {one.scheme: one for one in case.regrets}
-        rows.append((text(case.words), *(regret(found.get(name), advice) for name in names)))
+    names = show.in_cases(advice)
+    rows = [(text(case.words), *(regret(case, name, advice) for name in names)) for case in tried]
     heads = ("case", *names)
     note = "How much worse than the best of these, with 95 % Student-t intervals, each case by itself."
     return [Table("Regret", heads, tuple(rows), note, (False, *(True for _ in names)))]
 
 
-def regret(found: Regret | None, advice: Advice) -> Cell:
-    """A cell of the table of regrets."""
+def regret(case: CaseAnswer, label: str, advice: Advice) -> Cell:
+    """A cell of the table of regrets: red where it is surely more than the band, grey where it may be chance."""
+    told = show.regret_told(case, label)
+    if label in case.deadlocks:
+        return Cell(told, None, "bad")
+    found = next((one for one in case.regrets if one.scheme == label), None)
     if found is None:
-        return Cell("did not fit", None, "unsure")
+        return Cell(told, None, "unsure")
     if found.mean == 0.0:
-        return Cell("best", 0.0, "good")
-    bad: Tone = "bad" if found.mean > advice.aims[0].band else ""
-    return number(found.mean, f"{percent(found.mean)} {interval(found.low, found.high)}", bad)
+        return Cell(told, 0.0, "good")
+    chance = not found.low > 0.0
+    return number(found.mean, told, "unsure" if chance else "bad" if found.mean > advice.aims[0].band else "")
