@@ -482,8 +482,13 @@ def test_a_budget_for_the_pilot_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(share.low is None for one in found.entrants for share in one.than_best)
     assert "cannot settle it" in lines[0]
     assert "if the pilot's 3 seeds are typical, up to" in lines[0]
-    guess = "a guess: it is not surely better than ecmp"
-    assert (guess in files.markdown(found)) == (found.advised != "ecmp")
+    last = found.levels[-1]
+    assert found.advised == "ecmp"
+    assert last.stands == ("good enough" if "ecmp" in last.near else "undecided")
+    if last.look_at is not None:
+        text = files.markdown(found)
+        assert "**Run.** keep ecmp: nothing is shown to be better yet" in text
+        assert f"the one to look at is {last.look_at}" in text
 
 
 def test_time_that_the_tests_leave_goes_to_the_race(monkeypatch: pytest.MonkeyPatch) -> None:

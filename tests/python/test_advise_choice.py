@@ -96,6 +96,34 @@ def test_a_sure_difference_below_the_band_costs_nothing() -> None:
         assert choose(made).advised == "ecmp"
 
 
+def test_what_runs_today_stays_where_nothing_is_shown_to_be_better() -> None:
+    """Hermes seems better by a fifth, and may be so by chance: it is what to look at, and no answer."""
+    with course({"ecmp": 1.0, "hermes": 0.8, "drill": 0.82}, spread=0.6) as made:
+        found = choose(made)
+        assert found.advised == "ecmp"
+        last = found.levels[-1]
+        assert (last.stands, last.than_today) == ("undecided", ())
+        assert last.look_at == found.look_at
+        assert last.look_at in ("hermes", "drill")
+        assert set(found.tied) == {"ecmp", "hermes", "drill"}
+        assert "ecmp" not in last.near
+        assert last.look_at_than_today[0].mean < 0.0 < (last.look_at_than_today[0].high or 0.0)
+        assert to_test(made, found)[:3] == ["ecmp", found.look_at, *(set(last.near) - {found.look_at})]
+
+
+def test_how_an_answer_stands_to_what_runs_today() -> None:
+    """Surely better; or what runs today, which is as good; or shown to stop the fabric."""
+    with course({"ecmp": 2.0, "rps": 1.0}) as made:
+        assert choose(made).levels[-1].stands == "better"
+        made.locked.add("ecmp")
+        made.race.take_out("ecmp")
+        found = choose(made)
+        assert [one.level for one in found.levels] == ["configuration"]
+        assert (found.advised, found.levels[-1].stands) == ("rps", "better")
+    with course({"ecmp": 1.01, "rps": 1.0}) as made:
+        assert (choose(made).advised, choose(made).levels[-1].stands) == ("ecmp", "good enough")
+
+
 def test_what_can_be_bought_comes_first_among_equals() -> None:
     """Random spraying is a mode of switches that are sold, round robin is not known to be."""
     with course({"ecmp": 2.0, "packet_scatter": 1.0, "rps": 1.0}) as made:

@@ -106,7 +106,7 @@ def test_what_stands_is_said_as_such(under_hula: Advice) -> None:
     best = Regret("drill", 0.0, 0.0, 0.0, 4)
     alone = replace(under_hula, wrong=(), cases=tuple(replace(one, regrets=(best,)) for one in whole))
     assert show.wrong(alone) == [
-        f"in no case that was tried: drill is within {100 * alone.aims[0].band:.2f} % of the best with: load +25%"
+        f"not so far: drill is within {100 * alone.aims[0].band:.2f} % of the best with load +25%"
     ]
     both = replace(alone, wrong=("with an incast: 30.0 % worse than rps",))
-    assert show.wrong(both)[1].startswith("not within")
+    assert show.wrong(both)[1].startswith("not with load +25%: there it is within ")

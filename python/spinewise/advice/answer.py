@@ -15,6 +15,11 @@ Status = Literal["advised", "tied", "behind", "dropped", "bound", "deadlocked"]
 an oracle, which only shows what can be had; never advised, for a run of it ended in a deadlock."""
 
 
+Stands = Literal["better", "good enough", "undecided", "guess"]
+"""How an answer stands to what runs today: surely better; that itself, for it is within the band of the best; that
+itself, for nothing is shown to be better yet; not surely better, though what runs today is surely not the best."""
+
+
 @dataclass(frozen=True)
 class Share:
     """By how much the value of an aim under one scheme is above that under another, as a share of the latter.
@@ -139,6 +144,10 @@ class LevelAnswer:
         tied: all that are not told apart from the best at this level, the least mean first.
         than_today: of each aim, its value against what runs today; empty of that itself.
         settled: whether what is tied is known to within the band.
+        near: of what is tied, those within the band of the best by their means, from which the answer is chosen.
+        stands: how the answer stands to what runs today; None in files of before it was told.
+        look_at: where nothing is shown to be better than what runs today, what seems so and costs least to deploy.
+        look_at_than_today: of each aim, the value of that one against what runs today; empty without one.
     """
 
     level: str
@@ -146,6 +155,10 @@ class LevelAnswer:
     tied: tuple[str, ...]
     than_today: tuple[Share, ...]
     settled: bool
+    near: tuple[str, ...] = ()
+    stands: Stands | None = None
+    look_at: str | None = None
+    look_at_than_today: tuple[Share, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -230,7 +243,7 @@ class Advice:
         aims: what was asked for; the first one decides.
         may: what may be changed.
         today: the scheme that runs today.
-        advised: the answer.
+        advised: the answer; what runs today where nothing is shown to be better (`levels[-1].stands`).
         level: what it changes.
         tied: schemes not told apart from the best, the least mean first.
         front: with several aims, schemes than which no other is surely better on one and as good on the rest.

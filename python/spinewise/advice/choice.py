@@ -1,4 +1,7 @@
-"""From the race to the choice: within what cannot be told apart, the cheapest to deploy, then the hardest to break."""
+"""From the race to the choice: within what cannot be told apart, the cheapest to deploy, then the hardest to break.
+
+What runs today stays where nothing is shown to be better.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spinewise.advice.answer import LevelAnswer, Outlier, Share, Status
+from spinewise.advice.answer import LevelAnswer, Outlier, Share, Stands, Status
 from spinewise.advice.candidates import LEVELS, Candidate
 from spinewise.advice.conduct import STRESS_SCHEMES, Course
 from spinewise.advice.forecast import PILOT
@@ -35,13 +38,15 @@ class Choice:
 
     Attributes:
         advised: the answer.
-        near: what is within the band of the best of what is left, the answer included.
+        near: what is within the band of the best of what is left.
+        look_at: what seems better than what runs today, where nothing is shown to be; None otherwise.
         tied: all that are not told apart from the best, the least mean first.
         levels: the best at each level.
     """
 
     advised: str
     near: tuple[str, ...]
+    look_at: str | None
     tied: tuple[str, ...]
     levels: tuple[LevelAnswer, ...]
 
@@ -55,19 +60,37 @@ def choose(course: Course, worst: Mapping[str, float] | None = None) -> Choice:
     """
     levels = [level_answer(course, level, pool, worst or {}) for level, pool in course.pools().items()]
     last = levels[-1]
-    near = within(course.race, list(last.tied))
-    return Choice(last.advised, tuple(near), last.tied, tuple(levels))
+    return Choice(last.advised, last.near, last.look_at, last.tied, tuple(levels))
 
 
 def level_answer(course: Course, level: str, pool: Sequence[str], worst: Mapping[str, float]) -> LevelAnswer:
     """The best of what changes no more than a level."""
-    race = course.race
+    race, today = course.race, course.who.today
     tied = race.contenders(pool)
     near = within(race, tied)
-    advised = min(near, key=lambda label: rank(course, label, near, worst))
-    than = tuple(share(course, advised, course.who.today, aim) for aim in range(race.aims))
+    sure = [label for label in near if course.is_out(today) or race.against(label, today).high < 0.0]
+    first = min(near, key=lambda label: rank(course, label, near, worst))
+    advised: str = first
+    stands: Stands = "guess"
+    look_at: str | None = None
+    if today in near:
+        advised, stands = today, "good enough"
+    elif sure:
+        advised, stands = min(sure, key=lambda label: rank(course, label, near, worst)), "better"
+    elif today in tied:
+        advised, stands, look_at = today, "undecided", first
     settled = all(race.settled(pool, aim) for aim in range(race.aims))
-    return LevelAnswer(level, advised, tuple(tied), than if advised != course.who.today else (), settled)
+    return LevelAnswer(
+        level, advised, tuple(tied), than_today(course, advised), settled, tuple(near), stands, look_at,
+        than_today(course, look_at),
+    )  # fmt: skip
+
+
+def than_today(course: Course, label: str | None) -> tuple[Share, ...]:
+    """The values of a scheme against what runs today, aim by aim; none of that itself."""
+    if label is None or label == course.who.today:
+        return ()
+    return tuple(share(course, label, course.who.today, aim) for aim in range(course.race.aims))
 
 
 def within(race: Race, tied: Sequence[str]) -> list[str]:
@@ -88,7 +111,8 @@ def rank(course: Course, label: str, near: Sequence[str], worst: Mapping[str, fl
 
 def to_test(course: Course, choice: Choice) -> list[str]:
     """What is tried under other conditions: the answer, what could replace it, the best at each level, and today's."""
-    order = [choice.advised, course.who.today, *(one.advised for one in choice.levels), *choice.near, *choice.tied]
+    levels = [label for one in reversed(choice.levels) for label in (one.look_at, one.advised)]
+    order = [choice.advised, course.who.today, *levels, *choice.near, *choice.tied]
     return [label for label in dict.fromkeys(order) if label in course.race.tiers][:STRESS_SCHEMES]
 
 

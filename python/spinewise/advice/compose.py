@@ -140,10 +140,11 @@ def sample(seed: int, trial: Trial) -> Sample:
 
 
 def held_against(course: Course, choice: Choice) -> str | None:
-    """The scheme that the answer is explained against: today's; of today's, the best other one."""
+    """The scheme that the answer is explained against: today's; of today's, the one to look at or the best other."""
     if choice.advised != course.who.today:
         return course.who.today
-    rest = [label for label in [*choice.tied, *course.race.tiers] if label != choice.advised]
+    first = [choice.look_at] if choice.look_at else []
+    rest = [label for label in [*first, *choice.tied, *course.race.tiers] if label != choice.advised]
     return rest[0] if rest else None
 
 

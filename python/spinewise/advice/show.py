@@ -66,6 +66,8 @@ def level_row(found: LevelAnswer) -> tuple[str, str, str]:
     """One level."""
     rest = [label for label in found.tied if label != found.advised]
     gain = f"{found.advised}: {against(found.than_today[0])}" if found.than_today else f"{found.advised}, as today"
+    if found.look_at:
+        gain += f"; to look at: {found.look_at}, {against(found.look_at_than_today[0])}"
     return f"{found.level}", gain, few(rest, 4) if rest else "nothing"
 
 
@@ -78,7 +80,7 @@ def title(advice: Advice) -> str:
 def sections(advice: Advice) -> Iterator[tuple[str, Sequence[str]]]:
     """The parts of an advice: a word and its lines."""
     found = advice.entrant(advice.advised)
-    yield "Run", [f"{found.label}: {found.about}", *guessed(advice)]
+    yield "Run", run(advice)
     yield "By how much", [*gains(advice), *bound(advice)]
     if advice.effects:
         yield "For others", [other(one) for one in advice.effects]
@@ -95,6 +97,26 @@ def sections(advice: Advice) -> Iterator[tuple[str, Sequence[str]]]:
     if advice.notes:
         yield "Note", list(advice.notes)
     yield "Effort", [effort(advice)]
+
+
+def run(advice: Advice) -> list[str]:
+    """The answer."""
+    last, found = advice.levels[-1], advice.entrant(advice.advised)
+    if last.look_at is None:
+        keep = "keep " if advice.advised == advice.today else ""
+        return [f"{keep}{found.label}: {found.about}", *guessed(advice)]
+    return [f"keep {found.label}: {NOT_SHOWN}", look_at(advice)]
+
+
+NOT_SHOWN = "nothing is shown to be better yet"
+
+
+def look_at(advice: Advice) -> str:
+    """The scheme that seems better than what runs today, where nothing is shown to be."""
+    last = advice.levels[-1]
+    found = advice.entrant(str(last.look_at))
+    aim, number = advice.aims[0], against(last.look_at_than_today[0])
+    return f"the one to look at is {found.label} ({say_level(found.level)}): {aim.text} {number}, which may be chance"
 
 
 def guessed(advice: Advice) -> list[str]:
@@ -184,26 +206,39 @@ def surely(advice: Advice) -> list[str]:
     """How it ended, who is tied, and how good single seeds are."""
     aim, spent = advice.aims[0], advice.effort
     band = units.percent(aim.band)
-    rest = [label for label in advice.tied if label != advice.advised]
     how = f"settled: what is left is known to within {band}" if advice.ended == "settled" else "the budget is spent"
     each, error = units.percent(advice.confidence, 4), units.percent(advice.alpha, 2)
     lines = [
         f"{how}, after {spent.seeds} seeds; each interval holds at all looks with {each}, and at most {error} of races"
         " drop the best scheme"
     ]
-    if rest:
-        lines.append(
-            f"not told apart from it within {band}: {few(rest)}; {advice.advised} is the cheapest to deploy of them"
-        )
-    else:
-        lines.append("all others are surely worse, or dearer and not better")
-    return [*lines, *undecided(advice), *seeds(advice)]
+    return [*lines, *chosen_from(advice), *undecided(advice), *seeds(advice)]
+
+
+def chosen_from(advice: Advice) -> list[str]:
+    """What is not told apart from the best, and out of which of it the answer, or the one to look at, was chosen."""
+    last, band = advice.levels[-1], units.percent(advice.aims[0].band)
+    if len(last.tied) < 2:
+        return ["all others are surely worse, or dearer and not better"]
+    pick = last.look_at or last.advised
+    near = sorted(last.near, key=lambda label: label != pick)
+    cost = {label: LEVELS.index(advice.entrant(label).level) for label in near}
+    cheaper = [label for label in near if cost[label] < cost[pick]]
+    far = [label for label in last.tied if label not in near]
+    lines = [f"the best by its mean: {near[0]}"] if len(near) == 1 else []
+    if len(near) > 1:
+        least = f"of these {', '.join(cheaper)} costs less to deploy, and is not surely better than {advice.today}"
+        chosen = least if cheaper else f"none of these costs less to deploy than {pick}"
+        lines.append(f"within {band} of the best by their means: {few(near)}; {chosen}")
+    if far:
+        lines.append(f"not told apart from the best either, though further behind by their means: {few(far)}")
+    return lines
 
 
 def undecided(advice: Advice) -> list[str]:
     """The best guess, and what it would take to know more."""
     aim, lines = advice.aims[0], []
-    if advice.guess != advice.advised:
+    if advice.guess not in (advice.advised, advice.levels[-1].look_at):
         lines.append(
             f"best guess, whatever it costs: {advice.guess}, {against(advice.guess_than[0])} to {advice.advised}"
         )
@@ -237,8 +272,8 @@ def wrong(advice: Advice) -> list[str]:
     stands = [one.name for one in advice.cases if mine not in one.deadlocks and regret(one, mine) <= band]
     lines = list(advice.wrong)
     if stands:
-        within = f"within {units.percent(band)} of the best with: {', '.join(stands)}"
-        lines.append(f"not {within}" if lines else f"in no case that was tried: {mine} is {within}")
+        with_, within = f"with {', '.join(stands)}", f"within {units.percent(band)} of the best"
+        lines.append(f"not {with_}: there it is {within}" if lines else f"not so far: {mine} is {within} {with_}")
     lines += [f"not tried: {one.name} ({one.because})" for one in advice.cases if not one.tried]
     return lines or ["nothing else was tried: no time was left"]
 

@@ -71,21 +71,37 @@ VALUES = (
 
 def answers(advice: Advice, told: Mapping[str, Sequence[str]]) -> list[Answer]:
     """What to run, and the lines of the screen that go with it."""
-    found = advice.entrant(advice.advised)
-    tone: Tone = "head" if advice.ended == "settled" else "unsure"
-    made = [Answer("run", found.label, (found.about, say_level(found.level)), tone)]
-    return made + [card(head, lines, advice) for head, lines in told.items() if head not in APART]
+    return [*first(advice), *(card(head, lines, advice) for head, lines in told.items() if head not in APART)]
+
+
+def first(advice: Advice) -> list[Answer]:
+    """What to run; where nothing is shown to be better than what runs today, that, and what to look at."""
+    found, last = advice.entrant(advice.advised), advice.levels[-1]
+    if last.look_at is not None:
+        other = advice.entrant(last.look_at)
+        by = f"{advice.aims[0].text}: {show.against(last.look_at_than_today[0])}, which may be chance"
+        return [
+            Answer("keep", found.label, (show.NOT_SHOWN, found.about)),
+            Answer("the one to look at", other.label, (by, other.about, say_level(other.level)), "unsure"),
+        ]
+    guess = show.guessed(advice)
+    tone: Tone = "head" if advice.ended == "settled" and not guess else "unsure"
+    kept = advice.advised == advice.today
+    return [Answer("keep" if kept else "run", found.label, (*guess, found.about, say_level(found.level)), tone)]
 
 
 def card(head: str, lines: Sequence[str], advice: Advice) -> Answer:
     """A part of the screen as a card."""
     last = advice.levels[-1].than_today
     if head == "By how much" and last:
-        return Answer(head.lower(), percent(last[0].mean), tuple(lines), "head")
+        tone: Tone = "unsure" if show.guessed(advice) else "head"
+        return Answer(head.lower(), percent(last[0].mean), tuple(lines), tone)
     if head == "How surely":
         return Answer(head.lower(), advice.ended, tuple(lines))
-    first, *more = lines[0].split("; ") if len(lines) == 1 else ("", *lines)
-    return Answer(head.lower(), first, tuple(more))
+    if head == "It needs":
+        what, *more = lines[0].split("; ")
+        return Answer(head.lower(), what, tuple(more))
+    return Answer(head.lower(), "", tuple(lines))
 
 
 def values(advice: Advice, looks: Looks) -> list[Chart]:

@@ -1,0 +1,104 @@
+"""What an advice says of its own certainty: on the screen, in advice.md and on the page."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import spinewise as sw
+from spinewise.advice import show
+from spinewise.advice.answer import Advice, CaseAnswer, LevelAnswer, Share
+from spinewise.advice.effects import Effect
+from spinewise.advice.stress import Regret
+from spinewise.page import of_advice
+from spinewise.page.model import Answer
+
+SPEC = {
+    "name": "words",
+    "topology": {"leaves": 2, "spines": 2, "hosts_per_leaf": 2},
+    "traffic": [{"name": "swap", "kind": "permutation", "size_bytes": 20_000}],
+}
+
+
+@pytest.fixture(scope="module")
+def advice() -> Advice:
+    """Of three schemes; what it says of them is changed below."""
+    return sw.advise(SPEC, schemes="ecmp,rps,drill", budget_s=3, jobs=1, band=0.3)
+
+
+def level(advised: str, tied: str, near: str, **more: object) -> LevelAnswer:
+    """The last level of an advice."""
+    return replace(LevelAnswer("switches", advised, tuple(tied.split()), (), settled=False, near=tuple(near.split())),
+                   **more)  # type: ignore[arg-type]  # fmt: skip
+
+
+def unsure(than: str = "ecmp") -> tuple[Share, ...]:
+    """A tenth less, or more than twice as much."""
+    return (Share(than, -0.099, -0.636, 1.226, -0.1, 13),)
+
+
+def cards(of: Advice) -> dict[str, Answer]:
+    """The cards of the page."""
+    return {one.question: one for one in of_advice.answers(of, dict(show.sections(of)))}
+
+
+def test_nothing_shown_to_be_better_is_the_headline(advice: Advice) -> None:
+    """It said "run drill", in blue, with an interval from -64 % to +123 %."""
+    last = level("ecmp", "drill ecmp rps", "drill", stands="undecided", look_at="drill", look_at_than_today=unsure())
+    found = replace(advice, advised="ecmp", levels=(last,))
+    told = dict(show.sections(found))
+    assert told["Run"][0] == "keep ecmp: nothing is shown to be better yet"
+    assert told["Run"][1].startswith(
+        "the one to look at is drill (every switch): mean round time of swap -9.9% [-63.6%,"
+    )
+    assert told["Run"][1].endswith("which may be chance")
+    assert show.level_row(last)[1] == "ecmp, as today; to look at: drill, -9.9% [-63.6%, +122.6%]"
+    first, second, *_ = cards(found).values()
+    assert (first.question, first.answer, first.more[0]) == ("keep", "ecmp", "nothing is shown to be better yet")
+    assert (second.question, second.answer, second.tone) == ("the one to look at", "drill", "unsure")
+
+
+def test_a_guess_is_one_on_the_page_too(advice: Advice) -> None:
+    """The terminal said so, and the page did not."""
+    found = replace(advice, advised="drill", levels=(level("drill", "drill rps", "drill", than_today=unsure()),))
+    (guess,) = show.guessed(found)
+    assert cards(found)["run"].more[0] == guess
+    assert cards(found)["run"].tone == "unsure"
+    assert cards(found)["by how much"].tone == "unsure"
+
+
+def test_the_set_chosen_from_is_the_one_that_is_named(advice: Advice) -> None:
+    """It said that DRILL is the cheapest of what is not told apart, with the scheme that runs today among it."""
+    far = replace(advice, advised="drill", levels=(level("drill", "drill ecmp rps", "drill"),))
+    assert show.chosen_from(far) == [
+        "the best by its mean: drill",
+        "not told apart from the best either, though further behind by their means: ecmp, rps",
+    ]
+    near = replace(advice, advised="rps", levels=(level("rps", "drill rps", "drill rps"),))
+    assert show.chosen_from(near) == [
+        "within 30.0 % of the best by their means: rps, drill; none of these costs less to deploy than rps"
+    ]
+    dearer = replace(advice, advised="drill", levels=(level("drill", "drill rps", "drill rps"),))
+    assert "of these rps costs less to deploy, and is not surely better than ecmp" in show.chosen_from(dearer)[0]
+    alone = replace(advice, levels=(level("drill", "drill", "drill"),))
+    assert show.chosen_from(alone) == ["all others are surely worse, or dearer and not better"]
+
+
+def test_a_regret_that_may_be_chance_is_grey(advice: Advice) -> None:
+    """Red is what is surely worse by more than the band."""
+    case = CaseAnswer("c", "c", tried=True, because=None, regrets=(
+        Regret("rps", 0.0, 0.0, 0.0, 4), Regret("drill", 0.512, -0.69, 6.366, 4), Regret("ecmp", 0.512, 0.4, 0.6, 4),
+    ))  # fmt: skip
+    assert [of_advice.regret(case, label, advice).tone for label in ("rps", "drill", "ecmp")] == [
+        "good",
+        "unsure",
+        "bad",
+    ]
+
+
+def test_a_sentence_is_no_headline(advice: Advice) -> None:
+    """One effect on others was set in large letters."""
+    one = Effect("p99 slowdown of web", "", 1.0, 2.0, -0.5, -0.6, -0.4, 5)
+    card = cards(replace(advice, effects=(one,)))["for others"]
+    assert (card.answer, card.more) == ("", (show.other(one),))
