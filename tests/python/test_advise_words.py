@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 import spinewise as sw
-from spinewise.advice import show
+from spinewise.advice import files, show
 from spinewise.advice.answer import Advice, CaseAnswer, LevelAnswer, Share
 from spinewise.advice.effects import Effect
+from spinewise.advice.overload import overlapping
+from spinewise.advice.simulated import simulated
 from spinewise.advice.stress import Regret
 from spinewise.page import of_advice
-from spinewise.page.model import Answer
+from spinewise.page.model import Answer, Words
 
-SPEC = {
+SPEC: dict[str, Any] = {
     "name": "words",
     "topology": {"leaves": 2, "spines": 2, "hosts_per_leaf": 2},
     "traffic": [{"name": "swap", "kind": "permutation", "size_bytes": 20_000}],
@@ -102,3 +106,48 @@ def test_a_sentence_is_no_headline(advice: Advice) -> None:
     one = Effect("p99 slowdown of web", "", 1.0, 2.0, -0.5, -0.6, -0.4, 5)
     card = cards(replace(advice, effects=(one,)))["for others"]
     assert (card.answer, card.more) == ("", (show.other(one),))
+
+
+def test_what_was_simulated_is_on_the_page(advice: Advice) -> None:
+    """A colleague who gets the page alone could not see of what fabric it speaks."""
+    sections = {one.title: one.items for one in of_advice.part(advice, "x").sections}
+    words, whole = sections["What was simulated"]
+    assert words == Words(advice.simulated, listed=True)
+    assert advice.simulated == (
+        "fabric: 4 hosts, 2 leaves, 2 spines; 4 links from host to leaf at 10.0 Gbit/s,"
+        " 4 links from leaf to spine at 10.0 Gbit/s",
+        "transport: dctcp, loss recovery rack",
+        "traffic: swap (permutation)",
+    )
+    assert isinstance(whole, Words)
+    assert json.loads(whole.lines[0])["traffic"][0]["size_bytes"] == 20_000
+    assert "- fabric: 4 hosts, 2 leaves, 2 spines;" in files.markdown(advice)
+    older = replace(advice, spec=None, simulated=())
+    assert "What was simulated" not in [one.title for one in of_advice.part(older, "x").sections]
+
+
+def test_slow_links_and_faults_are_counted() -> None:
+    """Half of the links of a spine slow, and one link flapping."""
+    spec = SPEC | {
+        "topology": {**SPEC["topology"], "override": [{"leaf": 0, "spine": 0, "rate_gbps": 5}]},
+        "fault": [{"kind": "down", "ends": ["leaf1", "spine1"], "at_us": 10}],
+    }
+    fabric, *_, faults = simulated(sw.resolve(spec))
+    assert fabric.endswith("4 links from leaf to spine at 10.0 Gbit/s (1 slow)")
+    assert faults == "faults: down"
+
+
+def test_rounds_that_must_overlap_are_said_with_their_link() -> None:
+    """It said OVERLOADED on some seeds, and neither where nor by whom: 7 senders of 250 kB take 1.4 ms at 10 Gbit/s."""
+    burst = {"kind": "incast", "name": "burst", "receiver": 1, "senders": 7, "size_bytes": 250_000, "repeat": 3}
+    fabric = {"topology": {"leaves": 2, "spines": 1, "hosts_per_leaf": 4}}
+    spec = SPEC | fabric | {"traffic": [burst | {"period_us": 500}]}
+    found = sw.advise(spec, schemes="ecmp,rps", budget_s=3, jobs=1, band=0.3)
+    over, overlap, *_ = found.notes
+    assert over.startswith("OVERLOADED: on ")
+    assert "; on the worst of them leaf0->host1 is in use longest, 9" in over
+    assert overlap == (
+        "rounds of burst overlap under every scheme: the link to host1 needs 1.40 ms for one, and the next begins after"
+        " 500 µs"
+    )
+    assert overlapping(sw.resolve(SPEC | fabric | {"traffic": [burst | {"period_us": 1500}]})) == []

@@ -16,6 +16,8 @@
 | `choice` | within what is tied, the cheapest to deploy |
 | `why` | sentences with the numbers of the runs, and their check |
 | `effects` | what the answer does to other traffic |
+| `overload` | where more is offered than links can carry, and by whom |
+| `simulated` | fabric, transport and traffic in words |
 | `gear` | how to turn it on in real gear; gear.toml |
 | `answer` | the advice as data |
 | `compose` | the advice put together |

@@ -267,6 +267,8 @@ class Advice:
         method: the statistics, with their source.
         alpha: at most the chance that the best scheme was dropped at any look.
         confidence: of each interval of the race, at all looks together.
+        simulated: the fabric, the transport, the traffic and the faults, in words.
+        spec: under the scheme that runs today, with every default; None in files of before it was kept.
     """
 
     format: str
@@ -300,6 +302,8 @@ class Advice:
     method: str
     alpha: float
     confidence: float
+    simulated: tuple[str, ...] = ()
+    spec: dict[str, object] | None = None
 
     def entrant(self, label: str) -> Entrant:
         """The scheme of this label.

@@ -24,7 +24,9 @@ from spinewise.advice.conduct import STRESS_SEEDS, Course
 from spinewise.advice.effects import Effect, effects
 from spinewise.advice.forecast import forecast
 from spinewise.advice.gear import steps
+from spinewise.advice.overload import overload
 from spinewise.advice.race import METHOD
+from spinewise.advice.simulated import simulated
 from spinewise.advice.stress import Case, Regret, regrets
 from spinewise.advice.trials import PLAIN, Trial
 from spinewise.measures import units
@@ -76,6 +78,8 @@ def compose(course: Course, cases: Sequence[Case], tried: Mapping[str, Sequence[
         method=METHOD,
         alpha=race.alpha,
         confidence=1.0 - race.share,
+        simulated=simulated(course.resolved),
+        spec=dict(course.resolved),
     )
 
 
@@ -260,7 +264,9 @@ def deadlocks(course: Course) -> list[str]:
 
 def notes(course: Course) -> list[str]:
     """What else is to be known."""
-    made = [*deadlocks(course), *overload(course)]
+    seeds = course.race.seeds([course.who.today])[:WHY_SEEDS]
+    offered = overload(course.resolved, course.trials.cells(PLAIN, course.who.today, seeds))
+    made = [*deadlocks(course), *offered]
     for aim, place in zip(course.aims, range(len(course.aims)), strict=True):
         behind = min((one.behind[place][0] for one in course.trials.found.values()), default=0)
         if aim.thin(behind):
@@ -275,19 +281,6 @@ def notes(course: Course) -> list[str]:
     if any(len(hashes) > 1 for hashes in seen.values()):
         made.append("some schemes saw other traffic on the same seed: pairs are less alike")
     return made
-
-
-def overload(course: Course) -> list[str]:
-    """That more was offered than links can carry, which is the same under all schemes."""
-    seeds = course.race.seeds([course.who.today])[:WHY_SEEDS]
-    cells = course.trials.cells(PLAIN, course.who.today, seeds)
-    over = [cell.summary.loads.get("wire_of_available", math.inf) for cell in cells if cell.summary.overloaded]
-    if not over:
-        return []
-    where = (
-        f"on {len(over)} of {len(cells)} seeds up to {units.digits(max(over), 3)} of what links can carry is offered"
-    )
-    return [f"OVERLOADED: {where}, and the results depend on how long the run lasts"]
 
 
 def effort(course: Course, cases: Sequence[Case]) -> Effort:

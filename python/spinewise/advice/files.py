@@ -73,5 +73,7 @@ def markdown(advice: Advice) -> str:
             line(["---"] * (len(names) + 1)),
             *(line([case.words, *(show.regret_told(case, name) for name in names)]) for case in tried),
         ]
+    if advice.simulated:
+        lines += ["", "## What was simulated", "", *(f"- {one}" for one in advice.simulated)]
     lines += ["", f"Method: {advice.method}. Intervals of regrets are 95 % Student-t, each case by itself."]
     return "\n".join(lines) + "\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 
@@ -57,10 +58,22 @@ def part(advice: Advice, name: str) -> Part:
             Section("What was tried", (Charts(tuple(values(advice, looks)), VALUES), entrants(advice))),
             Section("When it would be wrong", (Words(tuple(told["Wrong if"]), listed=True), *regrets(advice))),
             Section("How to turn it on", (Words(tuple(told["Turn it on"]), listed=True),)),
+            *fabric(advice),
             Section("What was not tried", (Words(tuple(told.get("Not tried", ("Every scheme was.",))), listed=True),)),
             Section("How it was found", (Words((*told["Effort"], f"Method: {advice.method}."), listed=True),)),
         ),
     )  # fmt: skip
+
+
+def fabric(advice: Advice) -> list[Section]:
+    """What was simulated, in words and as the whole spec; nothing where an older file does not tell."""
+    if advice.spec is None:
+        return []
+    whole = Words(
+        (json.dumps(advice.spec, indent=2),), verbatim=True,
+        summary=f"The whole spec under {advice.today}, with every default",
+    )  # fmt: skip
+    return [Section("What was simulated", (Words(advice.simulated, listed=True), whole))]
 
 
 VALUES = (

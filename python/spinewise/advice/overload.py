@@ -1,0 +1,67 @@
+"""That more is offered than links can carry, which is the same under all schemes: how much, where, and by whom."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from spinewise import core
+from spinewise.comparison.cells import Cell
+from spinewise.measures import units
+from spinewise.measures.entries import entries_of
+from spinewise.shapes import Spec
+
+
+def overload(spec: Spec, cells: Sequence[Cell]) -> list[str]:
+    """What is to be known of it, a sentence each; nothing where links carry what is offered.
+
+    Args:
+        spec: the spec, with every default.
+        cells: runs of one scheme.
+    """
+    rounds = overlapping(spec)
+    over = [cell for cell in cells if cell.summary.overloaded]
+    if not over:
+        return rounds
+    worst = max(over, key=offered)
+    much = f"up to {units.digits(offered(worst), 3)} of what links can carry is offered"
+    told = f"OVERLOADED: on {len(over)} of {len(cells)} seeds {much}, and the results depend on how long the run lasts"
+    return [told + busiest(worst), *rounds]
+
+
+def offered(cell: Cell) -> float:
+    """What is offered to the busiest cut, over what it can carry."""
+    return cell.summary.loads.get("wire_of_available", math.inf)
+
+
+def busiest(cell: Cell) -> str:
+    """Which link was in use longest in a run."""
+    facts = cell.summary.facts
+    links = [one for one in (facts.hottest, facts.hottest_edge) if one is not None]
+    if not links:
+        return ""
+    link = max(links, key=lambda one: one.mean_use)
+    return f"; on the worst of them {link.name} is in use longest, {units.percent(link.mean_use)} of the run"
+
+
+def overlapping(spec: Spec) -> list[str]:
+    """The incasts of which a round takes longer, at the full rate of its receiver, than it is until the next."""
+    rates: dict[str, float] = {}
+    for link in core.topology(spec)["links"]:
+        rates[link["to"]] = rates.get(link["to"], 0.0) + link["rate_bps"]
+    told = []
+    for entry, one in zip(entries_of(spec), spec["traffic"], strict=True):
+        host, senders, size = one.get("receiver"), one.get("senders"), one.get("size_bytes")
+        if one["kind"] != "incast" or one.get("repeat", 1) < 2:
+            continue
+        if not isinstance(host, int) or not isinstance(senders, int) or not isinstance(size, int):
+            # Each round has other senders, or sizes of its own.
+            continue
+        least_s = 8.0 * senders * size / rates[f"host{host}"]
+        period_s = float(one["period_us"]) / 1e6
+        if least_s > period_s:
+            told.append(
+                f"rounds of {entry.name} overlap under every scheme: the link to host{host} needs"
+                f" {units.duration(least_s, 3)} for one, and the next begins after {units.duration(period_s, 3)}"
+            )
+    return told
