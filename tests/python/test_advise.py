@@ -22,6 +22,7 @@ from spinewise.advice.effects import effects
 from spinewise.advice.gear import gear, steps
 from spinewise.advice.observed import Flows, Observed, Spread
 from spinewise.advice.tune import KNOBS, variants
+from spinewise.cli import advise as cli_advise
 from spinewise.cli.arguments import span
 from spinewise.comparison.reasons import facts
 from spinewise.runs.jobs import Silent
@@ -179,6 +180,26 @@ def test_what_an_interrupted_advice_has_run_is_kept(tmp_path: Path) -> None:
     # ECMP and its twin are one run, and the one under way when the key was pressed is lost.
     assert again.effort.stored >= 6
     assert again.effort.runs > 0
+
+
+def test_an_advice_that_is_interrupted_answers_by_what_it_has(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C after the pilot: everything was lost, in silence; the pilot itself has no answer yet."""
+    monkeypatch.setattr(cli_advise, "BatchProgress", lambda *_: Impatient(13))
+    words = ["advise", spec_file(tmp_path, FABRIC), "--schemes", "ecmp,rps,drill", "--budget", "60s", "--jobs", "1",
+             "--set", "traffic[0].duration_us=4000"]  # fmt: skip
+    assert cli.main([*words, "--out", str(tmp_path / "advice")]) == 130
+    said = " ".join(capsys.readouterr().out.split())
+    assert "INTERRUPTED after " in said
+    assert "with --store DIR the same command goes on from there" in said
+    found = files.read(tmp_path / "advice")
+    assert (found.ended, found.interrupted) == ("interrupted", True)
+    assert found.effort.seeds == 4
+    assert {one.because for one in found.cases if not one.tried} >= {"it was interrupted"}
+    monkeypatch.setattr(cli_advise, "BatchProgress", lambda *_: Impatient(2))
+    assert cli.main(words) == 130
+    assert capsys.readouterr().err.startswith("spinewise: interrupted")
 
 
 def test_every_scheme_has_a_level() -> None:

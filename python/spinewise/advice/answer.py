@@ -20,6 +20,9 @@ Stands = Literal["better", "good enough", "undecided", "guess"]
 itself, for nothing is shown to be better yet; not surely better, though what runs today is surely not the best."""
 
 
+Ended = Literal["settled", "budget spent", "interrupted"]
+
+
 @dataclass(frozen=True)
 class Share:
     """By how much the value of an aim under one scheme is above that under another, as a share of the latter.
@@ -247,7 +250,7 @@ class Advice:
         level: what it changes.
         tied: schemes not told apart from the best, the least mean first.
         front: with several aims, schemes than which no other is surely better on one and as good on the rest.
-        ended: "settled" within the band, as far as the answer goes, or "budget spent".
+        ended: "settled" within the band, as far as the answer goes, "budget spent", or "interrupted" before either.
         guess: the best by the means of its seeds, whatever it costs; the answer itself where nothing seems better.
         guess_than: of each aim, the value of that one against the answer.
         levels: the best at each level.
@@ -269,6 +272,7 @@ class Advice:
         confidence: of each interval of the race, at all looks together.
         simulated: the fabric, the transport, the traffic and the faults, in words.
         spec: under the scheme that runs today, with every default; None in files of before it was kept.
+        interrupted: whether somebody wanted no more runs, in the race or in the tests.
     """
 
     format: str
@@ -282,7 +286,7 @@ class Advice:
     level: str
     tied: tuple[str, ...]
     front: tuple[str, ...]
-    ended: Literal["settled", "budget spent"]
+    ended: Ended
     guess: str
     guess_than: tuple[Share, ...]
     levels: tuple[LevelAnswer, ...]
@@ -304,6 +308,7 @@ class Advice:
     confidence: float
     simulated: tuple[str, ...] = ()
     spec: dict[str, object] | None = None
+    interrupted: bool = False
 
     def entrant(self, label: str) -> Entrant:
         """The scheme of this label.

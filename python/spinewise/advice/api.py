@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from spinewise.advice import BUDGET_S
 from spinewise.advice import aims as aims_
@@ -16,7 +16,7 @@ from spinewise.advice.compose import compose
 from spinewise.advice.conduct import Course, Say
 from spinewise.advice.forecast import BANDS, PILOT
 from spinewise.advice.planned import ESTIMATED_ROOM, SHORTER, short_budget
-from spinewise.advice.stress import cases
+from spinewise.advice.stress import Case, cases
 from spinewise.advice.trials import PLAIN, Trials
 from spinewise.errors import SpecError
 from spinewise.own.contract import OwnClass
@@ -31,6 +31,8 @@ from spinewise.sweeps.local import Local
 from spinewise.sweeps.store import opened
 
 T = TypeVar("T")
+
+OnInterrupt = Literal["raise", "answer"]
 
 DOUBT = 2.0
 """Estimates of runs are within this factor."""
@@ -52,6 +54,7 @@ def advise(
     engine: Engine | None = None,
     monitor: Monitor | None = None,
     say: Say | None = None,
+    on_interrupt: OnInterrupt = "raise",
 ) -> Advice:
     """Which load balancer a fabric should run, and why.
 
@@ -71,6 +74,8 @@ def advise(
         engine: what makes the runs; threads of this process when None.
         monitor: told about progress.
         say: told what is planned, in a line.
+        on_interrupt: what a KeyboardInterrupt comes to once every scheme has been seen: ``"raise"``, as anywhere, or
+            ``"answer"`` by what has been run, as the command does.
 
     Raises:
         SpecError: naming key, value and what is allowed.
@@ -96,19 +101,30 @@ def advise(
             spec=given, resolved=resolved, aims=wanted, who=who, trials=trials, budget_s=budget_s, first_seed=first,
             bands=bands, jobs=workers, say=say or (lambda _: None), start=start,
         )  # fmt: skip
-        return conducted(course)
+        return conducted(course, on_interrupt)
 
 
-def conducted(course: Course) -> Advice:
+def conducted(course: Course, on_interrupt: OnInterrupt) -> Advice:
     """An advice from its pilot to its end."""
     with course.part("pilot"):
         course.pilot()
     course.plan()
+    tests = cases(course.spec, course.resolved)
+    try:
+        race_and_test(course, tests)
+    except KeyboardInterrupt:
+        if on_interrupt == "raise":
+            raise
+        course.interrupt()
+    return compose(course, tests)
+
+
+def race_and_test(course: Course, tests: Sequence[Case]) -> None:
+    """The race after the pilot, and the tests of its answer."""
     with course.part("race"):
         course.run_race(course.race_end())
-    tests = cases(course.spec, course.resolved)
     with course.part("tests"):
-        tried = course.try_cases(tests, to_test(course, choose(course)))
+        course.try_cases(tests, to_test(course, choose(course)))
     if not course.settled():
         # The tests took less time than was kept for them.
         tested = choose(course).advised
@@ -116,8 +132,7 @@ def conducted(course: Course) -> Advice:
             course.run_race(course.deadline())
         if choose(course).advised != tested:
             with course.part("tests"):
-                tried = course.try_cases(tests, to_test(course, choose(course)))
-    return compose(course, tests, tried)
+                course.try_cases(tests, to_test(course, choose(course)))
 
 
 def prepared(

@@ -14,6 +14,7 @@ from spinewise.advice.answer import (
     AimAnswer,
     CaseAnswer,
     Effort,
+    Ended,
     Entrant,
     Sample,
     Untried,
@@ -38,14 +39,14 @@ WHY_SEEDS = 64
 """Seeds whose facts are compared at most: more make no reason surer than it need be."""
 
 
-def compose(course: Course, cases: Sequence[Case], tried: Mapping[str, Sequence[int]]) -> Advice:
+def compose(course: Course, cases: Sequence[Case]) -> Advice:
     """The advice that a course has come to."""
-    told = {case.name: case_regrets(course, case, tried) for case in cases}
+    told = {case.name: case_regrets(course, case) for case in cases}
     choice = choosing.choose(course, choosing.worst_regret(told))
     race, advised = course.race, course.candidates[choice.advised]
     other = held_against(course, choice)
     better, price = reasons(course, choice.advised, other)
-    answers = tuple(case_answer(course, case, tried, told[case.name]) for case in cases)
+    answers = tuple(case_answer(course, case, told[case.name]) for case in cases)
     return Advice(
         format=ADVISE.name,
         version=core.version(),
@@ -58,7 +59,7 @@ def compose(course: Course, cases: Sequence[Case], tried: Mapping[str, Sequence[
         level=advised.level,
         tied=choice.tied,
         front=tuple(race.front()) if len(course.aims) > 1 else (),
-        ended="settled" if choice.levels[-1].settled else "budget spent",
+        ended=ended(course, choice),
         guess=choice.tied[0],
         guess_than=tuple(choosing.share(course, choice.tied[0], choice.advised, aim) for aim in range(race.aims)),
         levels=choice.levels,
@@ -80,7 +81,17 @@ def compose(course: Course, cases: Sequence[Case], tried: Mapping[str, Sequence[
         confidence=1.0 - race.share,
         simulated=simulated(course.resolved),
         spec=dict(course.resolved),
+        interrupted=course.interrupted,
     )
+
+
+def ended(course: Course, choice: Choice) -> Ended:
+    """How the race ended."""
+    if course.interrupted and not course.tuned:
+        return "interrupted"
+    if choice.levels[-1].settled:
+        return "settled"
+    return "interrupted" if course.interrupted else "budget spent"
 
 
 def aim_answer(course: Course, place: int) -> AimAnswer:
@@ -193,9 +204,9 @@ def shared(course: Course, choice: Choice) -> str | None:
     return why.nobodys_choice(course.resolved, entry(course), *sides)
 
 
-def case_regrets(course: Course, case: Case, tried: Mapping[str, Sequence[int]]) -> list[Regret]:
+def case_regrets(course: Course, case: Case) -> list[Regret]:
     """The regrets of the schemes in a case; none where no seed was made of all of them."""
-    seeds = tried.get(case.name, [])
+    seeds = course.tried.get(case.name, [])
     labels = [label for at, label, _ in course.trials.found if at == case.name]
     if not seeds:
         return []
@@ -208,14 +219,15 @@ def case_regrets(course: Course, case: Case, tried: Mapping[str, Sequence[int]])
     return regrets(known, more_is_better=course.aims[0].more_is_better) if len(known) > 1 else []
 
 
-def case_answer(course: Course, case: Case, tried: Mapping[str, Sequence[int]], found: Sequence[Regret]) -> CaseAnswer:
+def case_answer(course: Course, case: Case, found: Sequence[Regret]) -> CaseAnswer:
     """What became of the answer in a case."""
     lost = ((label, text) for (at, label, _), text in course.trials.failed.items() if at == case.name)
     failed = next((f"a run of {label} failed: {text}" for label, text in lost), None)
     because = case.because
     locked = {label: len(seeds) for label, seeds in course.trials.deadlocks(case.name).items()}
     if because is None and not found and not locked:
-        because = failed or ("no time was left" if not tried.get(case.name) else "fewer than two schemes to compare")
+        late = "it was interrupted" if course.interrupted else "no time was left"
+        because = failed or ("fewer than two schemes to compare" if course.tried.get(case.name) else late)
     return CaseAnswer(case.name, case.words, because is None, because, tuple(found), locked)
 
 
@@ -262,11 +274,20 @@ def deadlocks(course: Course) -> list[str]:
     return [f"DEADLOCK: pauses wait for each other for ever, so that it is not advised: {', '.join(told)}"]
 
 
+def interruption(course: Course) -> list[str]:
+    """That somebody wanted no more runs."""
+    if not course.interrupted:
+        return []
+    after = f"{units.clock(time.monotonic() - course.start)} of {units.clock(course.budget_s)}"
+    kept = "; with --store DIR the same command goes on from there" if course.trials.ledger.folder is None else ""
+    return [f"INTERRUPTED after {after}: this is what had been run by then{kept}"]
+
+
 def notes(course: Course) -> list[str]:
     """What else is to be known."""
     seeds = course.race.seeds([course.who.today])[:WHY_SEEDS]
     offered = overload(course.resolved, course.trials.cells(PLAIN, course.who.today, seeds))
-    made = [*deadlocks(course), *offered]
+    made = [*interruption(course), *deadlocks(course), *offered]
     for aim, place in zip(course.aims, range(len(course.aims)), strict=True):
         behind = min((one.behind[place][0] for one in course.trials.found.values()), default=0)
         if aim.thin(behind):

@@ -65,6 +65,8 @@ class Course:
         plans: what the pilot said of each aim.
         made: seeds that all in the race have run.
         tuned: whether parameters have been tried.
+        tried: seeds that all schemes tried in a case have, by case.
+        interrupted: whether somebody wanted no more runs.
         spent: seconds that each part took: pilot, race, tests.
     """
 
@@ -85,6 +87,8 @@ class Course:
     plans: tuple[Forecast, ...] = ()
     made: int = 0
     tuned: bool = False
+    tried: dict[str, list[int]] = field(default_factory=dict)
+    interrupted: bool = False
     spent: dict[str, float] = field(default_factory=lambda: dict.fromkeys(("pilot", "race", "tests"), 0.0))
     race: Race = field(init=False)
 
@@ -121,8 +125,10 @@ class Course:
     def part(self, name: str) -> Iterator[None]:
         """The time of what is done here counts as that of a part."""
         start = time.monotonic()
-        yield
-        self.spent[name] += time.monotonic() - start
+        try:
+            yield
+        finally:
+            self.spent[name] += time.monotonic() - start
 
     def seeds(self, first: int, last: int) -> list[int]:
         """The seeds from number `first` to before `last`."""
@@ -326,9 +332,20 @@ class Course:
         pairs = (((PLAIN, tuned.label, seed), (PLAIN, str(tuned.tuned), seed)) for seed in self.seeds(0, made))
         return all(found[mine].outcome == found[parent].outcome for mine, parent in pairs if mine in found)
 
-    def try_cases(self, cases: Sequence[Case], labels: Sequence[str]) -> dict[str, list[int]]:
-        """Run some schemes in every case that applies; the seeds that all of them have, by case."""
-        found: dict[str, list[int]] = {}
+    def interrupt(self) -> None:
+        """Make the best of the runs that there are: schemes that were to join and have not are as never tried."""
+        self.interrupted = True
+        self.enter([])
+        self.tell()
+        self.race.look()
+        never = [label for label, one in self.candidates.items()
+                 if not one.oracle and label not in self.race.tiers and not self.is_out(label)]  # fmt: skip
+        for label in never:
+            del self.candidates[label]
+
+    def try_cases(self, cases: Sequence[Case], labels: Sequence[str]) -> None:
+        """Run some schemes in every case that applies, and note the seeds that all of them have."""
+        self.tried = {}
         seeds = self.seeds(0, STRESS_SEEDS)
         for case in cases:
             if case.spec is None:
@@ -337,5 +354,4 @@ class Course:
             variants = [case.variant(self.candidates[label].variant) for label in labels]
             variants = [one for one in variants if unfit(case.spec, one) is None]
             self.trials.run(case.name, variants, seeds, self.deadline())
-            found[case.name] = self.trials.seeds(case.name, [one.label for one in variants])
-        return found
+            self.tried[case.name] = self.trials.seeds(case.name, [one.label for one in variants])

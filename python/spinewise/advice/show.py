@@ -206,7 +206,11 @@ def surely(advice: Advice) -> list[str]:
     """How it ended, who is tied, and how good single seeds are."""
     aim, spent = advice.aims[0], advice.effort
     band = units.percent(aim.band)
-    how = f"settled: what is left is known to within {band}" if advice.ended == "settled" else "the budget is spent"
+    how = {
+        "settled": f"settled: what is left is known to within {band}",
+        "budget spent": "the budget is spent",
+        "interrupted": "interrupted",
+    }[advice.ended]
     each, error = units.percent(advice.confidence, 4), units.percent(advice.alpha, 2)
     lines = [
         f"{how}, after {spent.seeds} seeds; each interval holds at all looks with {each}, and at most {error} of races"

@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from spinewise.advice.api import advise
 from spinewise.advice.files import JSON, MARKDOWN, encoded, write_files
 from spinewise.advice.show import screen
+from spinewise.cli import exits
 from spinewise.cli.engines import chosen
 from spinewise.errors import SpecError
 from spinewise.runs.folder import new_results
@@ -44,15 +45,16 @@ def command(args: argparse.Namespace) -> int:
             found = advise(
                 spec, aims=args.aim, may=args.may, schemes=args.schemes, budget_s=args.budget, band=args.band,
                 seed=args.seed, jobs=args.jobs, store=args.store, engine=engine,
-                monitor=BatchProgress(bar, 0, "advise", args.budget), say=say,
+                monitor=BatchProgress(bar, 0, "advise", args.budget), say=say, on_interrupt="answer",
             )  # fmt: skip
         if folder is not None:
             write_files(found, folder)
+    code = exits.INTERRUPTED if found.interrupted else 0
     if args.json:
         sys.stdout.write(encoded(found).decode())
-        return 0
+        return code
     out = terminal.console()
     out.print(screen(found))
     if args.out:
         out.print(f"the whole advice in {args.out}: {JSON}, {MARKDOWN}", markup=False)
-    return 0
+    return code
