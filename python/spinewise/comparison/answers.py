@@ -113,13 +113,14 @@ def unexplained(found: Verdict) -> list[str]:
 
 def how_told(comparison: Comparison) -> str | None:
     """How verdicts are found."""
-    others = len(comparison.labels) - 1
-    if others < 1:
+    schemes = len(comparison.labels)
+    if schemes < 2:
         return None
     if len(comparison.seeds) < 2:
         return "'why', 'price': facts that differ on this seed, perhaps by chance; that they are causes is not tested."
     return (
-        "'not told apart': paired t tests over seeds (of logarithms) against the best, 5 % with Holm's correction for"
-        f" {others} comparison{'s' * (others != 1)}. 'why', 'price': facts that differ, each tested by itself at 5 %;"
-        " that they are causes is not tested."
+        "'not told apart': paired t tests over seeds (of logarithms), 5 % with Holm's correction for"
+        f" {units.counted(schemes * (schemes - 1) // 2, 'pair')} of schemes, any of which chance could have made the"
+        " best and another. 'why', 'price': facts that differ, each tested by itself at 5 %; that they are causes is not"
+        " tested."
     )

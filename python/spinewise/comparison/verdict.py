@@ -1,8 +1,8 @@
 """Which scheme is best at what, how surely, and what else differs in its runs.
 
 For each question (a quantity of a traffic entry at a load) the scheme with the least mean over seeds is the best. Every
-other one is held against it by a paired t test of logarithms over seeds, with Holm's correction; those that it does not
-tell apart tie.
+other one is held against it by a paired t test of logarithms over seeds, with Holm's correction for all pairs of
+schemes, since the best was chosen by the same seeds; those that it does not tell apart tie.
 What is called a reason is a fact of the runs that differs between two schemes by more than chance does; that it is the
 cause is not tested.
 """
@@ -208,6 +208,5 @@ def ties(comparison: Comparison, asked: Question, load: float | None, order: lis
     """The schemes that are not told apart from the first of `order`; none of one seed, of which nothing is known."""
     if len(comparison.seeds) < 2:
         return []
-    values = {label: [asked.value(cell) for cell in comparison.at(label, load)] for label in order}
-    apart = stats.holm([stats.ratio_p(values[label], values[order[0]]) for label in order[1:]])
-    return [label for label, rejected in zip(order[1:], apart, strict=True) if not rejected]
+    apart = stats.told_from_first([[asked.value(cell) for cell in comparison.at(label, load)] for label in order])
+    return [label for label, told in zip(order[1:], apart, strict=True) if not told]

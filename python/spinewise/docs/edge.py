@@ -54,8 +54,8 @@ at 5 %, and a test of the checkout fails if one of these is not so. That a quant
 NOTES = """\
 - A value is the mean over seeds ± half its 95 % Student-t interval. All schemes see the same flows on the same seed.
 - **Bold** are the best mean and those that a paired t test of logarithms over seeds does not tell apart from it (Holm's
-  correction for their number). With {small} seeds at 128 hosts and {large} at 1,024, a scheme whose seeds differ widely
-  is easily not told apart.
+  correction for all pairs, since the best was chosen by the same seeds). With {small} seeds at 128 hosts and {large} at
+  1,024, a scheme whose seeds differ widely is easily not told apart.
 - A percentile is taken in each run, of all its flows. {unfinished}
 - Switches hash the values of *entropy* schemes, and ELAB's ports. PDLB and MEET name whole paths by tags that switches
   obey; over hashed values a host would first have to learn which of them lead over different paths.

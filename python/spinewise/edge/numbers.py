@@ -67,9 +67,9 @@ class Cell:
 
     @cached_property
     def ties(self) -> list[str]:
-        """The best scheme, and those that are not told apart from it (Holm's correction for their number)."""
+        """The best scheme, and those that are not told apart from it (Holm's correction for all pairs)."""
         best, *others = self.order
-        apart = stats.holm([stats.ratio_p(self.values(one), self.values(best)) for one in others])
+        apart = stats.told_from_first([self.values(one) for one in self.order])
         return [best, *(one for one, told in zip(others, apart, strict=True) if not told)]
 
     def shown(self, value: float, significant: int = 3) -> str:
