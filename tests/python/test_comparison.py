@@ -112,9 +112,12 @@ def test_captions_tell_of_nothing_that_the_figure_does_not_show() -> None:
 
 
 def test_a_best_scheme_that_left_more_flows_behind_is_no_plain_winner() -> None:
-    short = {"size_bytes": [10, 20]}
-    cells = [cell("a", 0.3, seed, 10.0, finished=[True, False], **short) for seed in (1, 2)]
-    cells += [cell("b", 0.3, seed, 11.0, **short) for seed in (1, 2)]
+    def one(label: str, seed: int, fct_us: float, done: int) -> Cell:
+        many = {"size_bytes": [10] * 200, "fct_ps": [int(fct_us * 1e6)] * 200, "slowdown": [1.0] * 200}
+        return cell(label, 0.3, seed, fct_us, finished=[True] * done + [False] * (200 - done), **many)
+
+    cells = [one("a", seed, 10.0, 199) for seed in (1, 2)]
+    cells += [one("b", seed, 11.0, 200) for seed in (1, 2)]
     found = Comparison({"name": "x"}, parse_list("a,b"), [0.3], [1, 2], cells)
     assert "but a left 2 flows unfinished, which are in no mean here; b none" in " ".join(printed(found).split())
     assert "left" not in printed(comparison())
@@ -123,8 +126,8 @@ def test_a_best_scheme_that_left_more_flows_behind_is_no_plain_winner() -> None:
 def test_of_all_that_is_unfinished_the_whole_range_is_told() -> None:
     def left(**unfinished: int) -> str:
         def one(label: str, fct_us: float) -> Cell:
-            done = [*[False] * unfinished[label], *[True] * (9 - unfinished[label])]
-            many = {"size_bytes": [10] * 9, "fct_ps": [int(fct_us * 1e6)] * 9, "slowdown": [1.0] * 9}
+            done = [*[False] * unfinished[label], *[True] * (900 - unfinished[label])]
+            many = {"size_bytes": [10] * 900, "fct_ps": [int(fct_us * 1e6)] * 900, "slowdown": [1.0] * 900}
             return cell(label, 0.3, 1, fct_us, finished=done, **many)
 
         cells = [one("a", 10.0), one("b", 11.0), one("c", 12.0)]

@@ -198,6 +198,27 @@ def test_a_scheme_none_of_whose_flows_finished_is_in_the_ranking_too(study: Path
     assert unfinished("a", {"a": 3, "b": 4}, Metric("drops")).text == ""
 
 
+def test_a_scheme_that_deadlocked_is_not_the_least(study: Path) -> None:
+    """Its runs end early, with the flows that were quick."""
+    done = sw.sweep(study, jobs=1)
+
+    def locked(one: Repeat) -> Repeat:
+        assert one.beside is not None
+        return replace(one, values=(1e-9, 0.0), beside=replace(one.beside, deadlock=True))
+
+    def with_locked(*schemes: str) -> Table:
+        repeats = [list(map(locked, ones)) if cell.label["scheme"] in schemes and cell.label["load"] == 0.4 else ones
+                   for cell, ones in zip(done.study.cells, done.repeats, strict=True)]  # fmt: skip
+        (ranking,) = best(replace(done, repeats=repeats))
+        assert isinstance(ranking, Table)
+        return ranking
+
+    ranking = with_locked("rps")
+    assert ranking.rows[1][1].text == "ecmp"
+    assert ranking.note.endswith("A scheme that deadlocked at a place is not judged there.")
+    assert with_locked("rps", "ecmp").rows[1][1].text == "none is judged"
+
+
 def test_a_study_whose_flows_all_finish_says_nothing_of_it(study: Path, tmp_path: Path) -> None:
     sw.sweep(study, store=tmp_path / "store", jobs=1)
     found = page(str(study), "--store", str(tmp_path / "store"), out=tmp_path / "page.html")

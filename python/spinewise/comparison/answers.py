@@ -8,7 +8,7 @@ from rich.text import Text
 
 from spinewise.comparison.cells import Comparison
 from spinewise.comparison.reasons import Reason
-from spinewise.comparison.tables import difference, load_name, plus_minus
+from spinewise.comparison.tables import difference, load_name, of_seeds, plus_minus
 from spinewise.comparison.verdict import Verdict, verdicts
 from spinewise.measures import units
 
@@ -39,17 +39,34 @@ def lines(comparison: Comparison, found: Verdict) -> list[str]:
     asked = found.question
     what = asked.words if asked.entry is None else f"{asked.entry}, {asked.words}"
     if found.best is None:
-        return [f"{what}: no flow has finished"]
-    if found.alike and len(comparison.labels) > 1:
-        lines = [f"{what}: all schemes alike, {units.duration(found.value.mean)}{spread(found)}"]
+        return [f"{what}: {'no scheme is judged' if found.aside else 'no flow has finished'}", *not_judged(found)]
+    if found.alike:
+        who = "all that are judged" if found.aside else "all schemes"
+        lines = [f"{what}: {who} alike, {units.duration(found.value.mean)}{spread(found)}"]
     else:
         lines = [f"{what}: {answer(comparison, found)}"]
         if found.ties:
             everyone = len(found.ties) == len(comparison.labels) - 1
             who = "any other" if everyone else ", ".join(found.ties)
-            lines.append(f"not told apart from {who}; first on {found.first_on} of {len(comparison.seeds)} seeds")
-    lines += left_open(comparison, found)
+            lines.append(f"not told apart from {who}; {first_on(comparison, found)}")
+    lines += [*left_open(comparison, found), *not_judged(found)]
     return [*lines, *told("why", found.why), *told("price", found.price), *unexplained(found)]
+
+
+def first_on(comparison: Comparison, found: Verdict) -> str:
+    """On how many seeds the best was first, of those on which all that are judged have a value."""
+    if found.seeds == len(comparison.seeds):
+        return f"first on {found.first_on} of {units.counted(found.seeds, 'seed')}"
+    if not found.seeds:
+        return "on no seed do all of these have a value"
+    these = units.counted(found.seeds, "seed")
+    return f"first on {found.first_on} of the {these} on which all of these have a value"
+
+
+def not_judged(found: Verdict) -> list[str]:
+    """Schemes whose means tell of the flows that were lucky alone."""
+    told = ", ".join(f"{label} ({why})" for label, why in found.aside.items())
+    return [f"not judged: {told}"] if told else []
 
 
 def left_open(comparison: Comparison, found: Verdict) -> list[str]:
@@ -64,7 +81,7 @@ def left_open(comparison: Comparison, found: Verdict) -> list[str]:
     own = count(found.best)
     if not own:
         return []
-    others = {label: count(label) for label in comparison.labels if label != found.best}
+    others = {label: count(label) for label in found.judged if label != found.best}
     but = "but " if any(left < own for left in others.values()) else ""
     said = f"{but}{found.best} left {units.counted(own, 'flow')} unfinished, which are in no mean here"
     return [f"{said}; {rest_left(others)}" if others else said]
@@ -88,10 +105,10 @@ def answer(comparison: Comparison, found: Verdict) -> str:
     """The best scheme, its number, and the difference that counts."""
     name, size = units.time_unit([found.value.mean])
     first = comparison.labels[0]
-    said = f"{found.best}, {plus_minus(found.value, size)} {name}"
+    said = f"{found.best}, {plus_minus(found.value, size)} {name}{of_seeds(comparison, found.value)}"
     if found.other is not None:
         change = difference(found.against)
-        said += f", {change} against {first}" if found.best != first else f"; next {found.other}, {change}"
+        said += f", {change} against {first}" if found.other == first else f"; next {found.other}, {change}"
     if found.worst and found.worst[0] != found.other and found.worst[0] not in found.ties:
         said += f"; last {found.worst[0]}, {difference(found.worst[1])} against {found.best}"
     return said
@@ -121,6 +138,6 @@ def how_told(comparison: Comparison) -> str | None:
     return (
         "'not told apart': paired t tests over seeds (of logarithms), 5 % with Holm's correction for"
         f" {units.counted(schemes * (schemes - 1) // 2, 'pair')} of schemes, any of which chance could have made the"
-        " best and another. 'why', 'price': facts that differ, each tested by itself at 5 %; that they are causes is not"
-        " tested."
+        " best and another. 'why', 'price': facts that differ, each tested by itself at 5 %; that they are causes is"
+        " not tested."
     )

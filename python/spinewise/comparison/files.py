@@ -113,6 +113,8 @@ def verdict_record(found: Verdict) -> dict[str, object]:
         "ci95_half": found.value.half,
         "not_told_apart": found.ties,
         "first_on_seeds": found.first_on,
+        "seeds_of_all": found.seeds,
+        "not_judged": found.aside,
         "all_alike": found.alike,
         "other": found.other,
         "difference": found.against.mean,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -75,11 +76,13 @@ def by_scheme(
         for label in comparison.labels:
             cells = []
             for column in columns:
-                cells.append(plus_minus(column.own(label, load), column.unit[1]))
-                cells.append("" if label == first else difference(column.against(label, load)))
+                own, against = column.own(label, load), column.against(label, load)
+                cells.append(plus_minus(own, column.unit[1]) + of_seeds(comparison, own))
+                fewer = of_seeds(comparison, against) if against.n < own.n else ""
+                cells.append("" if label == first else difference(against) + fewer)
             table.line(
                 load_name(comparison, load) if label == first else "",
-                label,
+                f"{label} (DEADLOCK)" if any(one.summary.deadlock for one in comparison.at(label, load)) else label,
                 *cells,
                 str(unfinished(label, load)),
                 end_section=label == comparison.labels[-1],
@@ -121,6 +124,12 @@ def plus_minus(interval: Interval, size: float) -> str:
         return text
     decimals = len(text.partition(".")[2])
     return f"{text} ±{interval.half / size:,.{decimals}f}"
+
+
+def of_seeds(comparison: Comparison, interval: Interval) -> str:
+    """On how many seeds a number rests, where others had no value; nothing where it rests on all, or is none."""
+    seeds = len(comparison.seeds)
+    return "" if interval.n in (0, seeds) else f", {interval.n} of {units.counted(seeds, 'seed')}"
 
 
 def difference(interval: Interval) -> str:
@@ -166,9 +175,11 @@ def notes(comparison: Comparison, by: By = "auto") -> list[str]:
         lines.append("NOT PAIRED: some schemes saw different traffic; differences mean little.")
     if any(comparison.overloaded(load) for load in comparison.loads):
         lines.append(OVERLOADED)
-    locked = {(cell.label, cell.load) for cell in comparison.cells if cell.summary.deadlock}
+    locked = Counter((cell.label, cell.load) for cell in comparison.cells if cell.summary.deadlock)
     for label, load in sorted(locked, key=str):
-        lines.append(f"DEADLOCK: pauses waited for each other under {label} at load {load_name(comparison, load)}.")
+        on = f"on {locked[label, load]} of {units.counted(len(comparison.seeds), 'seed')}"
+        at = f"at load {load_name(comparison, load)}"
+        lines.append(f"DEADLOCK: pauses waited for each other under {label} {at}, {on}: it is not judged.")
     lost = sum(comparison.unfinished(s, x) for s in comparison.labels for x in comparison.loads)
     if lost:
         lines.append(f"{lost} flows did not finish; they are in no mean or percentile above.")
@@ -204,8 +215,23 @@ def reading(comparison: Comparison) -> list[str]:
         lines = [f"one seed{same}: no interval, so nothing says how far chance goes (--seeds N)."]
         return [*lines, f"'vs {comparison.labels[0]}' is the difference on this seed."]
     lines = [f"{len(comparison.seeds)} seeds{same}; ± is half a 95 % Student-t interval over seeds."]
+    if wide(comparison):
+        lines[0] += " Where it is more than its mean, seeds differ by factors: no time is below zero."
     versus = versus or f"'vs {comparison.labels[0]}' is the mean difference, seed by seed"
     return [*lines, f"{versus}; in (brackets) when its 95 % interval includes zero."]
+
+
+def wide(comparison: Comparison) -> bool:
+    """Whether any interval of the tables reaches below zero."""
+    found = (
+        comparison.interval(label, load, size_class, metric, entry)
+        for load in comparison.loads
+        for label in comparison.labels
+        for entry in comparison.scopes()
+        for size_class in comparison.classes_of(entry)
+        for metric in SHOWN
+    )
+    return any(one.low < 0.0 for one in found)
 
 
 def flow_line(comparison: Comparison) -> str:

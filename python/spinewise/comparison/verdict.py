@@ -2,7 +2,8 @@
 
 For each question (a quantity of a traffic entry at a load) the scheme with the least mean over seeds is the best. Every
 other one is held against it by a paired t test of logarithms over seeds, with Holm's correction for all pairs of
-schemes, since the best was chosen by the same seeds; those that it does not tell apart tie.
+schemes, since the best was chosen by the same seeds; those that it does not tell apart tie. A mean is over flows that
+ended, so a scheme that deadlocked, or left many more flows behind than another, is set aside: it is neither.
 What is called a reason is a fact of the runs that differs between two schemes by more than chance does; that it is the
 cause is not tested.
 """
@@ -11,15 +12,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from spinewise.comparison.cells import Cell, Comparison, job_value
 from spinewise.comparison.reasons import Reason, full_port, reasons, shared_timeouts
-from spinewise.measures import stats
+from spinewise.measures import stats, units
 from spinewise.measures.summary import ALL
 
 ALIKE = 0.01
 """Schemes whose means lie within this share of each other are called alike, however sure the difference."""
+
+SURVIVORS = 0.01
+"""A scheme that leaves a greater share of flows unfinished than another is not held against that one: a mean or a 99th
+percentile of those that ended tells of the lucky ones."""
 
 OF_ROUNDS = {
     "rpc": ("p99_s", "p99 time of a request"),
@@ -60,7 +65,10 @@ class Verdict:
         ties: schemes that are not told apart from it, in order of their means.
         against: paired difference to the first scheme, or, if that is the best, that of the next one to it.
         other: the scheme that `against` and `why` are about.
-        first_on: on how many seeds it was the least.
+        first_on: on how many seeds it was the least, of those on which all that are judged have a value.
+        seeds: how many these are.
+        judged: schemes that have a value and are not set aside, in order of their means.
+        aside: schemes that are not judged, and why: a deadlock, or flows left unfinished.
         alike: whether all schemes lie within `ALIKE` of each other.
         worst: the scheme with the greatest mean, and its paired difference to the best.
         why: facts of the runs by which `best` does better than `other`, where that is no chance; or that all share.
@@ -79,6 +87,9 @@ class Verdict:
     worst: tuple[str, stats.Interval] | None
     why: list[Reason]
     price: list[Reason]
+    seeds: int = 0
+    judged: list[str] = field(default_factory=list)
+    aside: dict[str, str] = field(default_factory=dict)
 
 
 def questions(comparison: Comparison) -> list[Question]:
@@ -132,18 +143,22 @@ def verdicts(comparison: Comparison) -> list[Verdict]:
 def verdict(comparison: Comparison, asked: Question, load: float | None) -> Verdict:
     """The answer to one question at one load."""
     means = {label: comparison.over(label, load, asked.value).mean for label in comparison.labels}
-    order = sorted((label for label in means if math.isfinite(means[label])), key=lambda label: means[label])
+    aside = set_aside(comparison, asked, load)
+    known = (label for label in means if math.isfinite(means[label]) and label not in aside)
+    order = sorted(known, key=lambda label: means[label])
     if not order:
         nothing = stats.Interval(math.nan, math.nan, 0)
         return Verdict(
-            asked, load, None, nothing, [], nothing, None, first_on=0, alike=False, worst=None, why=[], price=[]
-        )
+            asked, load, None, nothing, [], nothing, None, first_on=0, alike=False, worst=None, why=[], price=[],
+            aside=aside,
+        )  # fmt: skip
     best, last = order[0], order[-1]
     first = comparison.labels[0]
     other = first if first != best and first in order else (order[1] if len(order) > 1 else None)
-    alike = means[last] - means[best] <= ALIKE * means[best]
+    alike = len(order) > 1 and means[last] - means[best] <= ALIKE * means[best]
     shared = timeouts_everywhere(comparison, asked, load)
     tied = ties(comparison, asked, load, order)
+    first_on, seeds = first_of(comparison, asked, load, order)
     against = stats.Interval(math.nan, math.nan, 0)
     why: list[Reason] = []
     price: list[Reason] = []
@@ -162,14 +177,35 @@ def verdict(comparison: Comparison, asked: Question, load: float | None) -> Verd
         best=best,
         value=comparison.over(best, load, asked.value),
         ties=tied,
-        first_on=first_on(comparison, asked, load, best),
+        first_on=first_on,
         against=against,
         other=other,
         alike=alike,
         worst=(last, comparison.against(last, load, asked.value, best)) if last != best else None,
         why=[*([shared] if shared else []), *why],
         price=price,
+        seeds=seeds,
+        judged=order,
+        aside=aside,
     )
+
+
+def set_aside(comparison: Comparison, asked: Question, load: float | None) -> dict[str, str]:
+    """The schemes that are not judged, and why."""
+    found: dict[str, str] = {}
+    left: dict[str, tuple[int, int]] = {}
+    for label in comparison.labels:
+        cells = comparison.at(label, load)
+        if locked := sum(bool(cell.summary.deadlock) for cell in cells):
+            found[label] = f"DEADLOCK on {locked} of {units.counted(len(cells), 'seed')}"
+            continue
+        classes = [cell.summary.of(asked.size_class, asked.entry) for cell in cells]
+        left[label] = (sum(one.unfinished for one in classes), sum(one.flows for one in classes))
+    fewest = min((unfinished / flows for unfinished, flows in left.values() if flows), default=0.0)
+    for label, (unfinished, flows) in left.items():
+        if flows and unfinished / flows - fewest > SURVIVORS:
+            found[label] = f"{unfinished:,} of {units.counted(flows, 'flow')} left unfinished"
+    return found
 
 
 def timeouts_everywhere(comparison: Comparison, asked: Question, load: float | None) -> Reason | None:
@@ -193,15 +229,11 @@ def timed_out(cell: Cell, entry: str | None) -> tuple[int, int]:
     return packets.timeouts, cell.summary.of(ALL, entry).flows
 
 
-def first_on(comparison: Comparison, asked: Question, load: float | None, best: str) -> int:
-    """On how many seeds no scheme did better than `best`."""
-    by_seed = zip(
-        *([asked.value(cell) for cell in comparison.at(label, load)] for label in comparison.labels), strict=True
-    )
-    place = comparison.labels.index(best)
-    return sum(
-        found[place] <= min(x for x in found if not math.isnan(x)) for found in by_seed if not math.isnan(found[place])
-    )
+def first_of(comparison: Comparison, asked: Question, load: float | None, order: list[str]) -> tuple[int, int]:
+    """On how many seeds none of `order` did better than its first, and on how many all of them have a value."""
+    rows = zip(*([asked.value(cell) for cell in comparison.at(label, load)] for label in order), strict=True)
+    whole = [row for row in rows if all(map(math.isfinite, row))]
+    return sum(row[0] <= min(row) for row in whole), len(whole)
 
 
 def ties(comparison: Comparison, asked: Question, load: float | None, order: list[str]) -> list[str]:

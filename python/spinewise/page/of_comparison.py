@@ -112,13 +112,13 @@ def card(comparison: Comparison, found: Verdict) -> Answer:
     said = [line.strip() for line in lines(comparison, found)]
     said[0] = said[0].partition(": ")[2]
     if found.best is None:
-        return Answer(what, "nothing finished", tuple(said), "bad")
+        return Answer(what, "none judged" if found.aside else "nothing finished", tuple(said), "bad")
     if found.alike:
         return Answer(what, "all alike", tuple(said))
     more = tuple(line for line in said if line)
     if not found.ties:
         return Answer(what, found.best, more, "head" if found.value.n > 1 else "unsure")
-    everyone = len(found.ties) == len(comparison.labels) - 1
+    everyone = len(found.ties) == len(found.judged) - 1
     head = "none told apart" if everyone else either([found.best, *found.ties])
     return Answer(what, head, more, "unsure" if everyone else "head")
 

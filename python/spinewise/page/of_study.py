@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -205,12 +205,19 @@ def best(done: Conducted) -> list[Item]:
         "Not told apart: paired t tests of logarithms over seeds, 5 % with Holm's correction for all pairs.",
         *overloads(done),
     ]
+    if deadlocked(done, range(len(study.cells))):
+        notes.append("A scheme that deadlocked at a place is not judged there.")
     if any(row[-1].text for row in rows):
         notes.append(f"Left unfinished: {LEFT_OUT}")
     else:
         rows, heads, numeric = [row[:-1] for row in rows], heads[:-1], numeric[:-1]
     title = f"Which scheme has the least {study.metrics[0].text}"
     return [Table(title, heads, tuple(rows), " ".join(notes), numeric)] if rows else []
+
+
+def deadlocked(done: Conducted, cells: Iterable[int]) -> bool:
+    """Whether any run of some points ended in a deadlock."""
+    return any(one.deadlock for number in cells for one in done.beside(number))
 
 
 def overloads(done: Conducted) -> list[str]:
@@ -223,8 +230,14 @@ def best_at(done: Conducted, cells: Sequence[int]) -> tuple[Cell, ...]:
     metric = done.study.metrics[0]
     names = {shown(done.study.cells[number].label[SCHEME]): number for number in cells}
     found = {label: values(done.repeats[number], 0) for label, number in names.items()}
-    known = {label: own for label, own in found.items() if any(math.isfinite(one) for one in own)}
+    known = {
+        label: own
+        for label, own in found.items()
+        if any(math.isfinite(one) for one in own) and not deadlocked(done, [names[label]])
+    }
     order = sorted(known, key=lambda label: stats.t_interval(known[label]).mean)
+    if not order and deadlocked(done, names.values()):
+        return (text("none is judged", "bad"), text("–"), text(""), text(""), Cell(""), Cell(""))
     if not order:
         return ()
     first = known[order[0]]

@@ -1,0 +1,125 @@
+"""A mean is over flows that ended: who deadlocked, or left more flows behind than others, is not held against them."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+import samples
+import spinewise as sw
+from ring import ring
+from spinewise.comparison import answers, files, report, tables, verdict
+from spinewise.comparison.cells import Cell, Comparison
+from spinewise.comparison.verdict import verdicts
+from spinewise.page import of_comparison
+from spinewise.specs.variants import parse_list
+from test_verdict import words
+
+
+def cell(label: str, seed: int, fct_us: float, done: int = 100) -> Cell:
+    """A run with a hundred flows of one time, of which so many finish."""
+    made = samples.result(
+        entry=[0] * 100, size_bytes=[10] * 100, fct_ps=[int(fct_us * 1e6)] * 100, slowdown=[1.0] * 100,
+        finished=[True] * done + [False] * (100 - done),
+    )  # fmt: skip
+    made.spec["traffic"] = [{"kind": "poisson", "name": "web"}]
+    return Cell(label, None, seed, made.summary(), "00", f"t{seed}", 1.0, 100)
+
+
+def comparison(*cells: Cell) -> Comparison:
+    """Of some runs."""
+    labels, seeds = list(dict.fromkeys(one.label for one in cells)), sorted({one.seed for one in cells})
+    return Comparison({"name": "x"}, parse_list(labels), [None], seeds, list(cells))
+
+
+@pytest.fixture(scope="module")
+def locked() -> Comparison:
+    """HULA stops the ring after a millisecond: the one flow in 80 that ended by then was a tenth as long under way."""
+    return sw.compare(ring(), "drill,hula", seeds=2, jobs=1)
+
+
+def test_a_scheme_that_deadlocked_is_not_the_best(locked: Comparison) -> None:
+    """It was, by -89 % against DRILL, under which every flow ends."""
+    (found,) = verdicts(locked)
+    assert (
+        locked.interval("hula", None, "all", "fct_s.p99").mean < locked.interval("drill", None, "all", "fct_s.p99").mean
+    )
+    assert (found.best, found.judged, found.ties, found.alike) == ("drill", ["drill"], [], False)
+    assert found.aside == {"hula": "DEADLOCK on 2 of 2 seeds"}
+    said = words(report.comparison_report(locked))
+    assert "p99 FCT: drill, " in said
+    assert "not judged: hula (DEADLOCK on 2 of 2 seeds)" in said
+    (grid,) = tables.scope_tables(locked, None)
+    assert [line.cells[1] for line in grid.lines] == ["drill", "hula (DEADLOCK)"]
+    assert "under hula at load as given, on 2 of 2 seeds: it is not judged." in said
+    assert of_comparison.card(locked, found).answer == "drill"
+    assert files.verdict_record(found)["not_judged"] == found.aside
+
+
+def test_where_every_scheme_deadlocks_none_is_the_best() -> None:
+    found = sw.compare(ring(), "hula,ecmp", seeds=1, jobs=1)
+    (one,) = verdicts(found)
+    assert one.best is None
+    assert list(one.aside) == ["hula", "ecmp"]
+    assert answers.lines(found, one)[0] == "p99 FCT: no scheme is judged"
+    assert of_comparison.card(found, one).answer == "none judged"
+
+
+def test_the_first_of_the_lucky_is_not_the_best() -> None:
+    """Under b a flow in twenty never ends; under c one in a hundred, which a 99th percentile can do without."""
+    pace = [1.0, 2.0, 3.0]
+    runs = [cell(*of) for seed, p in enumerate(pace) for of in (
+        ("a", seed, 100 * p), ("b", seed, 10 * p, 95), ("c", seed, 50 * p, 99))]  # fmt: skip
+    (found,) = verdicts(comparison(*runs))
+    assert found.best == "c"
+    assert found.judged == ["c", "a"]
+    assert found.aside == {"b": "15 of 300 flows left unfinished"}
+    said = words(answers.answers(comparison(*runs)))
+    assert "c left 3 flows unfinished, which are in no mean here; a none" in said
+    assert "against a; last" not in said
+    assert "not judged: b (15 of 300 flows left unfinished)" in said
+
+
+def test_a_difference_to_the_next_is_not_called_one_to_the_baseline() -> None:
+    """The baseline is not judged: the number was that of the next scheme, and told as against the baseline."""
+    runs = [cell(*of) for seed, p in enumerate([1.0, 1.1, 1.2]) for of in (
+        ("a", seed, 100 * p, 50), ("b", seed, 10 * p), ("c", seed, 20 * p))]  # fmt: skip
+    said = words(answers.answers(comparison(*runs)))
+    assert "p99 FCT: b, 11.00 ±2.48 µs; next c, +100.0%" in said
+    assert "against a" not in said
+
+
+def test_what_rests_on_fewer_seeds_says_so() -> None:
+    """Nothing of b finished on two of five seeds: its row read as if it were of all five."""
+    runs = [cell("a", seed, 100.0 + seed) for seed in range(5)]
+    runs += [cell("b", seed, 50.0 + seed, 100 if seed < 3 else 0) for seed in range(5)]
+    runs += [cell("c", seed, 60.0 - 2 * seed) for seed in range(5)]
+    found = comparison(*runs)
+    (grid,) = tables.scope_tables(found, None)
+    rows = {line.cells[1]: line.cells for line in grid.lines}
+    assert rows["b"][2].endswith(", 3 of 5 seeds")
+    assert ", " not in rows["c"][2]
+    own = found.interval("b", None, "all", "fct_s.mean")
+    assert (tables.of_seeds(found, own), own.n) == (", 3 of 5 seeds", 3)
+
+
+def test_first_on_counts_seeds_on_which_all_have_a_value() -> None:
+    """A seed on which the rival has no value was one on which it had lost."""
+    nothing = math.nan
+    values = {"a": [10.0, 20.0, 30.0, 40.0], "b": [9.0, 21.0, nothing, nothing]}
+    runs = [cell(label, seed, 1.0) for label in values for seed in range(4)]
+    found = comparison(*runs)
+    (asked,) = [one.question for one in verdicts(found)]
+    told = verdict.first_of(
+        found, verdict.Question(None, asked.words, lambda one: values[one.label][one.seed]), None, ["b", "a"]
+    )
+    assert told == (1, 2)
+
+
+def test_an_interval_that_reaches_below_zero_is_explained() -> None:
+    """556 ± 649 of a time: the seeds differ by factors."""
+    wide = comparison(*(cell(label, seed, 10.0**seed) for label in "ab" for seed in range(3)))
+    assert "seeds differ by factors: no time is below zero" in " ".join(tables.reading(wide))
+    narrow = comparison(*(cell(label, seed, 10.0 + seed) for label in "ab" for seed in range(3)))
+    assert "differ by factors" not in " ".join(tables.reading(narrow))
