@@ -64,6 +64,8 @@ def test_a_deadlock_is_said_everywhere(under_hula: Advice) -> None:
     assert show.guessed(under_hula) == []
     assert show.level_rows(under_hula)[0] == ("as it is", "hula: DEADLOCK on 1 of 1 seed", "")
     assert "| as it is | hula: DEADLOCK on 1 of 1 seed |" in files.markdown(under_hula)
+    card = next(one for one in of_advice.answers(under_hula, told) if one.question == "by how much")
+    assert (card.answer, card.tone) == ("no deadlock", "head")
     rows = {row[0].text: row[1] for row in of_advice.entrants(under_hula).rows}
     assert (rows["hula"].text, rows["hula"].tone) == ("DEADLOCK", "bad")
 

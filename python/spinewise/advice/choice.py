@@ -212,7 +212,7 @@ def say_level(level: str) -> str:
 
 def percent(value: float | None) -> str:
     """A share with its sign."""
-    return units.NOTHING if value is None else f"{100.0 * value:+.1f}%"
+    return units.NOTHING if value is None or math.isnan(value) else f"{100.0 * value:+.1f}%"
 
 
 def interval(low: float | None, high: float | None) -> str:

@@ -175,7 +175,7 @@ def bound(advice: Advice) -> list[str]:
 def against(share: Share) -> str:
     """How the value compares, with its interval."""
     if share.low is None or share.high is None:
-        return f"{percent(share.mean)} on {share.seeds} seeds, too few for an interval"
+        return f"{percent(share.mean)} on {units.counted(share.seeds, 'seed')}, too few for an interval"
     return f"{percent(share.mean)} {interval(share.low, share.high)}"
 
 

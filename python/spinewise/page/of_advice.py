@@ -106,6 +106,8 @@ def first(advice: Advice) -> list[Answer]:
 def card(head: str, lines: Sequence[str], advice: Advice) -> Answer:
     """A part of the screen as a card."""
     last = advice.levels[-1].than_today
+    if head == "By how much" and show.deadlocked(advice, advice.today):
+        return Answer(head.lower(), "no deadlock", tuple(lines), "head")
     if head == "By how much" and last:
         tone: Tone = "unsure" if show.guessed(advice) else "head"
         return Answer(head.lower(), percent(last[0].mean), tuple(lines), tone)
