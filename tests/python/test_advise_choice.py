@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -16,9 +17,10 @@ from spinewise.advice.candidates import find, may_list
 from spinewise.advice.choice import choose, outlier, to_test, worst_regret
 from spinewise.advice.conduct import Course
 from spinewise.advice.stress import Regret, regrets
-from spinewise.advice.trials import PLAIN, Trials
+from spinewise.advice.trials import PLAIN, Trial, Trials
 from spinewise.measures import units
 from spinewise.shapes import Spec
+from spinewise.specs.variants import Variant
 from spinewise.sweeps.local import Local
 from spinewise.sweeps.store import in_memory
 
@@ -123,6 +125,34 @@ def test_how_an_answer_stands_to_what_runs_today() -> None:
         assert (found.advised, found.levels[-1].stands) == ("rps", "better")
     with course({"ecmp": 1.01, "rps": 1.0}) as made:
         assert (choose(made).advised, choose(made).levels[-1].stands) == ("ecmp", "good enough")
+
+
+def test_what_was_driven_out_by_a_scheme_that_then_deadlocks_makes_up_its_seeds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """RPS is half as slow as Hermes until, on the twelfth seed, the fabric stands still under it."""
+    costs = {"ecmp": 4.0, "rps": 1.0, "hermes": 2.0}
+
+    def run(self: Trials, case: str, variants: Sequence[Variant], seeds: Sequence[int], deadline: float) -> bool:
+        del deadline
+        for one in variants:
+            for seed in seeds:
+                cost = (costs[one.label] * (1.0 + 0.01 * (seed % 3)),)
+                locked = ("a->b", "b->a") if (one.label, seed) == ("rps", 12) else ()
+                self.found[case, one.label, seed] = Trial(cast(Any, None), cost, cost, ((1, 0),), locked, 1.0, "t", "o")
+        return True
+
+    monkeypatch.setattr(Trials, "run", run)
+    with course({}, band=0.01) as made:
+        made.tuned = True
+        made.candidates = {label: made.candidates[label] for label in costs}
+        made.enter(list(made.candidates.values()))
+        monkeypatch.setattr(Course, "settled", lambda self: self.made >= 16)
+        made.run_race(math.inf)
+        assert made.locked == {"rps"}
+        assert choose(made).advised == "hermes"
+        assert made.race.seeds(["ecmp", "hermes"]) == list(range(1, made.made + 1))
+        assert [(drop.arm, drop.by) for drop in made.race.drops] == []
 
 
 def test_what_can_be_bought_comes_first_among_equals() -> None:
