@@ -74,8 +74,7 @@ def advise(
         engine: what makes the runs; threads of this process when None.
         monitor: told about progress.
         say: told what is planned, in a line.
-        on_interrupt: what a KeyboardInterrupt comes to once every scheme has been seen: ``"raise"``, as anywhere, or
-            ``"answer"`` by what has been run, as the command does.
+        on_interrupt: "answer" Ctrl-C after the pilot by what has been run, as the command does, or "raise".
 
     Raises:
         SpecError: naming key, value and what is allowed.
