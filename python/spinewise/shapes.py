@@ -203,6 +203,7 @@ class Transport(TypedDict, total=False):
     ack_every_bytes: int
     sleek_target_rtts: float | str
     requests: str
+    ask_again: bool
     receiver_credit: bool
     pull_bytes: int
     pull_values: int

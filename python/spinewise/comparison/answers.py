@@ -136,8 +136,7 @@ def how_told(comparison: Comparison) -> str | None:
     if len(comparison.seeds) < 2:
         return "'why', 'price': facts that differ on this seed, perhaps by chance; that they are causes is not tested."
     return (
-        "'not told apart': paired t tests over seeds (of logarithms), 5 % with Holm's correction for"
-        f" {units.counted(schemes * (schemes - 1) // 2, 'pair')} of schemes, any of which chance could have made the"
-        " best and another. 'why', 'price': facts that differ, each tested by itself at 5 %; that they are causes is"
+        "'not told apart': none is surely better (paired t tests of logarithms over seeds), so with 95 % confidence the"
+        " best is among them. 'why', 'price': facts that differ, each tested by itself at 5 %; that they are causes is"
         " not tested."
     )

@@ -1,9 +1,9 @@
 """Which scheme is best at what, how surely, and what else differs in its runs.
 
 For each question (a quantity of a traffic entry at a load) the scheme with the least mean over seeds is the best. Every
-other one is held against it by a paired t test of logarithms over seeds, with Holm's correction for all pairs of
-schemes, since the best was chosen by the same seeds; those that it does not tell apart tie. A mean is over flows that
-ended, so a scheme that deadlocked, or left many more flows behind than another, is set aside: it is neither.
+other one that none is surely better than ties, by paired t tests of logarithms over seeds: with 95 % confidence the
+best is among these (`stats.told_from_best`). A mean is over flows that ended, so a scheme that deadlocked, or left many
+more flows behind than another, is set aside: it is neither.
 What is called a reason is a fact of the runs that differs between two schemes by more than chance does; that it is the
 cause is not tested.
 """
@@ -240,5 +240,5 @@ def ties(comparison: Comparison, asked: Question, load: float | None, order: lis
     """The schemes that are not told apart from the first of `order`; none of one seed, of which nothing is known."""
     if len(comparison.seeds) < 2:
         return []
-    apart = stats.told_from_first([[asked.value(cell) for cell in comparison.at(label, load)] for label in order])
-    return [label for label, told in zip(order[1:], apart, strict=True) if not told]
+    apart = stats.told_from_best([[asked.value(cell) for cell in comparison.at(label, load)] for label in order])
+    return [label for label, told in zip(order[1:], apart[1:], strict=True) if not told]

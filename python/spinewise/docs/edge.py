@@ -53,8 +53,8 @@ at 5 %, and a test of the checkout fails if one of these is not so. That a quant
 
 NOTES = """\
 - A value is the mean over seeds ± half its 95 % Student-t interval. All schemes see the same flows on the same seed.
-- **Bold** are the best mean and those that a paired t test of logarithms over seeds does not tell apart from it (Holm's
-  correction for all pairs, since the best was chosen by the same seeds). With {small} seeds at 128 hosts and {large} at
+- **Bold** are the best mean and those that may be the best as well: no other is surely better, by a one-sided paired t
+  test of logarithms over seeds, at 5 % over the number of the others. With {small} seeds at 128 hosts and {large} at
   1,024, a scheme whose seeds differ widely is easily not told apart.
 - A percentile is taken in each run, of all its flows. {unfinished}
 - Switches hash the values of *entropy* schemes, and ELAB's ports. PDLB and MEET name whole paths by tags that switches

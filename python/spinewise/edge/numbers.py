@@ -67,10 +67,9 @@ class Cell:
 
     @cached_property
     def ties(self) -> list[str]:
-        """The best scheme, and those that are not told apart from it (Holm's correction for all pairs)."""
-        best, *others = self.order
-        apart = stats.told_from_first([self.values(one) for one in self.order])
-        return [best, *(one for one, told in zip(others, apart, strict=True) if not told)]
+        """The best mean first, and those that may be the best as well (`stats.told_from_best`)."""
+        apart = stats.told_from_best([self.values(one) for one in self.order])
+        return [one for one, told in zip(self.order, apart, strict=True) if not told]
 
     def shown(self, value: float, significant: int = 3) -> str:
         """A judged number for people."""

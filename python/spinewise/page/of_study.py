@@ -202,7 +202,7 @@ def best(done: Conducted) -> list[Item]:
     heads = (*others, "least", "mean", "not told apart from", "next", "next against least", "left unfinished")
     numeric = (*(is_number(study, one) for one in others), False, True, False, False, True, False)
     notes = [
-        "Not told apart: paired t tests of logarithms over seeds, 5 % with Holm's correction for all pairs.",
+        "Not told apart: with 95 % confidence the best is among these (paired t tests of logarithms over seeds).",
         *overloads(done),
     ]
     if deadlocked(done, range(len(study.cells))):
@@ -242,7 +242,7 @@ def best_at(done: Conducted, cells: Sequence[int]) -> tuple[Cell, ...]:
         return ()
     first = known[order[0]]
     pairs = [paired(known[label], first) for label in order[1:]]
-    told = stats.told_from_first([known[label] for label in order]) if all(len(one) > 1 for one, _ in pairs) else []
+    told = stats.told_from_best([known[label] for label in order])[1:] if all(len(one) > 1 for one, _ in pairs) else []
     ties = [label for label, apart in zip(order[1:], told, strict=False) if not apart]
     own = stats.t_interval(first)
     ended = [label for label, number in names.items() if label not in known and done.beside(number)]
