@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from spinewise.cli import main
+from spinewise.cli.parser import build_parser
 
 WRONG = {
     "below": (["run", "x.toml", "--seed", "-1"], "--seed", "-1", "0 to 18446744073709551615"),
@@ -31,6 +32,26 @@ WRONG = {
     "an option too few": (["explain", "x"], "--flow", "(nothing)", "number of the flow"),
     "none of several": (["export", "x"], "--fct, --pcapng, --perfetto, --graphml", "(nothing)", "each with a FILE"),
     "two that exclude": (["reproduce", "x", "--quick", "--whole"], "--whole", "--quick", "one of the two"),
+    "an option twice": (["run", "x.toml", "--seed", "1", "--seed=2"], "--seed", "1 and then 2", "given once"),
+    "schemes twice": (
+        ["compare", "x.toml", "--schemes", "ecmp,letflow", "--schemes", "conga"],
+        "--schemes",
+        "ecmp,letflow and then conga",
+        "given once",
+    ),
+    "a list twice": (["compare", "x.toml", "--loads", "0.3,0.5", "--loads", "0.6"], "--loads", "0.3,0.5 and", "once"),
+    "an option of lab twice": (
+        ["lab", "plan", "x.toml", "--name", "a", "--name", "b"],
+        "--name",
+        "a and then b",
+        "once",
+    ),
+    "a key twice": (
+        ["run", "x.toml", "--set", "traffic[0].load=0.3", "--set", "traffic.0.load = 0.5"],
+        "--set traffic.0.load",
+        "0.3 and then 0.5",
+        "given once",
+    ),
     "no command": ([], "COMMAND", "(nothing)", "validate"),
     "no kind": (["import"], "WHAT", "(nothing)", "topology"),
 }
@@ -75,6 +96,12 @@ def test_the_nearest_word_is_told(words: list[str], key: str, nearest: str, caps
     err = capsys.readouterr().err
     assert f"  key      {key}\n" in err
     assert f'did you mean "{nearest}"?' in err
+
+
+def test_options_that_add_up_are_given_as_often_as_needed() -> None:
+    words = ["advise", "x.toml", "--aim", "p99 slowdown", "--aim", "p50 slowdown", "--json", "--json"]
+    args = build_parser().parse([*words, "--set", "seed=1", "--set", "name=a"])
+    assert (args.aim, args.set) == (["p99 slowdown", "p50 slowdown"], ["seed=1", "name=a"])
 
 
 @pytest.mark.parametrize("words", [["--help"], ["run", "--help"], ["--version"]])

@@ -24,7 +24,19 @@ class UnfitError(argparse.ArgumentTypeError):
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose refusals are `SpecError`."""
+    """A parser whose refusals are `SpecError`, and whose options are given once unless they say that they add up."""
+
+    def __init__(
+        self,
+        prog: str | None = None,
+        description: str | None = None,
+        epilog: str | None = None,
+        *,
+        allow_abbrev: bool = True,
+    ) -> None:
+        super().__init__(prog=prog, description=description, epilog=epilog, allow_abbrev=allow_abbrev)
+        for name in (None, "store"):
+            self.register("action", name, Once)
 
     def error(self, message: str) -> NoReturn:
         """Refuse what argparse does not like; it tells so while its own error is being handled."""
@@ -98,6 +110,60 @@ class Parser(argparse.ArgumentParser):
     def way_out(self) -> str:
         """Where more is told."""
         return f"`{self.prog} --help` tells more"
+
+
+class Once(argparse.Action):
+    """Keep the value of an argument. An option that is given twice is refused: the first value would be lost."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,  # noqa: ARG002 - as argparse calls it
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        """Keep `values`."""
+        if option_string is not None:
+            several = "," in str(self.metavar)
+            refuse_again(namespace, self.dest, option_string, values, "all in one, with commas" if several else None)
+        setattr(namespace, self.dest, values)
+
+
+class Override(argparse.Action):
+    """Add one KEY=VALUE to those before it; a key that is given twice is refused."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,  # noqa: ARG002 - as argparse calls it
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,  # noqa: ARG002 - as argparse calls it
+    ) -> None:
+        """Add it."""
+        text = str(values)
+        key, _, value = text.partition("=")
+        refuse_again(namespace, f"--set {normal(key)}", f"--set {key.strip()}", value.strip())
+        setattr(namespace, self.dest, [*getattr(namespace, self.dest), text])
+
+
+def refuse_again(
+    namespace: argparse.Namespace, what: str, option: str, values: object, hint: str | None = None
+) -> None:
+    """Refuse a second value of `what`.
+
+    Raises:
+        SpecError: naming both values.
+    """
+    value = ",".join(map(str, values)) if isinstance(values, list) else str(values)
+    before = vars(namespace).setdefault("given", {}).setdefault(what, [])
+    before.append(value)
+    if len(before) > 1:
+        raise SpecError(option, " and then ".join(before), "one value; this is given once", hint)
+
+
+def normal(path: str) -> str:
+    """A key path with indices in brackets written as in dotted form."""
+    return path.strip().replace("[", ".").replace("]", "")
 
 
 def whole(least: int, most: int) -> Callable[[str], int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spinewise.cli.arguments import numbers, place, share, whole
+from spinewise.cli.arguments import Override, numbers, place, share, whole
 from spinewise.cli.pieces import (
     Commands,
     add_budget,
@@ -57,7 +57,7 @@ def add_sweep(commands: Commands) -> None:
     )
     parser.add_argument("study", metavar="STUDY.toml", help="the study, see docs/sweeps.md")
     parser.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", help="override one key of its spec; may be repeated"
+        "--set", action=Override, default=[], metavar="KEY=VALUE", help="override one key of its spec; may be repeated"
     )
     add_scheme_file(parser, "grid.schemes")
     add_engine(parser)
@@ -91,7 +91,7 @@ def add_resilience(commands: Commands) -> None:
         help="your own spec with [[fault]] tables [two fabrics, ten faults]",
     )
     parser.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", help="override one key of the spec; may be repeated"
+        "--set", action=Override, default=[], metavar="KEY=VALUE", help="override one key of the spec; may be repeated"
     )
     parser.add_argument(
         "--schemes",

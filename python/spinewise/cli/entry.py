@@ -19,6 +19,7 @@ from types import FrameType
 from typing import NoReturn, TextIO
 
 from spinewise.cli import completions, exits, streams
+from spinewise.cli.arguments import normal
 from spinewise.cli.parser import build_parser
 from spinewise.errors import SchemeError, SpecError
 from spinewise.interop.text import InteropWarning
@@ -160,11 +161,6 @@ def forbidden(error: PermissionError) -> SpecError:
     """The error about a file or folder that the system does not let this user look into."""
     name = "(a file)" if error.filename is None else printable(error.filename)
     return SpecError("(permission)", name, "a file or folder that you may read", error.strerror or str(error))
-
-
-def normal(path: str) -> str:
-    """A key path with indices in brackets written as in dotted form."""
-    return path.strip().replace("[", ".").replace("]", "")
 
 
 def scheme_failed(error: SchemeError, *, as_json: bool) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import TypeAlias
 
-from spinewise.cli.arguments import Parser, place, span, whole
+from spinewise.cli.arguments import Override, Parser, place, span, whole
 from spinewise.scenarios import spec_path
 
 Command = Callable[[argparse.Namespace], int]
@@ -43,7 +43,7 @@ def add_spec(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--set",
-        action="append",
+        action=Override,
         default=[],
         metavar="KEY=VALUE",
         help='override one key of the spec, such as "traffic[0].load=0.5"; may be repeated',
