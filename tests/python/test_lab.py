@@ -183,6 +183,26 @@ def test_a_factor_too_small_and_a_run_too_long_or_too_busy_are_refused() -> None
         drawn.simulated(busy, busy.spec)
 
 
+@pytest.mark.parametrize(("gbps", "factor"), [(25, 200), (50, 500), (100, 500), (400, 2_000), (100_000, 500_000)])
+def test_usual_rates_leave_no_timeout_out_of_range(gbps: int, factor: int) -> None:
+    """The longest retransmission timeout, which nobody had set, left the range of specs."""
+    topology = {"leaves": 2, "spines": 2, "hosts_per_leaf": 2, "host_rate_gbps": gbps, "fabric_rate_gbps": gbps}
+    made = plan.plan_of(resolve({"preset": "datacenter", "topology": topology, "traffic": FEW}))
+    assert made.factor == factor
+    assert made.spec["transport"]["max_rto_us"] == min(60e6 * factor, scale.LONGEST_US)
+
+
+FEW = [{"kind": "flows", "list": [{"src": 0, "dst": 3, "size_bytes": 9}]}]
+
+
+def test_a_fabric_that_is_too_large_is_told_so_first() -> None:
+    """It was refused for a time that its factor had stretched."""
+    topology = {"leaves": 4, "spines": 2, "hosts_per_leaf": 16}
+    given = {"topology": topology, "traffic": FEW, "metrics": {"sample_interval_us": 1e8}}
+    with pytest.raises(SpecError, match="at most 64 hosts and switches"):
+        plan.plan_of(resolve(given))
+
+
 @pytest.mark.parametrize("name", ["", "Lab", "a.b", "a/b", "-a", "x" * 33])
 def test_a_name_has_no_dot_so_no_two_labs_share_a_prefix(name: str) -> None:
     with pytest.raises(SpecError, match="--name"):

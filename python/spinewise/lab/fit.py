@@ -112,14 +112,14 @@ def check_fault(key: str, fault: Fault) -> None:
 
 
 def check_size(fabric: Fabric, factor: int) -> None:
-    """Refuse a fabric that is too large or too fast for one machine."""
+    """Refuse a fabric, as its spec has it, that is too large for one machine, or too fast when slowed by `factor`."""
     nodes, cables = len(fabric["nodes"]), len(fabric["links"]) // 2
     if nodes > MOST_NODES:
         allowed = f"at most {MOST_NODES} hosts and switches in a lab"
         raise SpecError("topology", f"{nodes} hosts and switches", allowed, "each is a network namespace")
     if cables > MOST_CABLES:
         raise SpecError("topology", f"{cables} cables", f"at most {MOST_CABLES} in a lab")
-    fastest = max(link["rate_bps"] for link in fabric["links"])
+    fastest = max(link["rate_bps"] for link in fabric["links"]) / factor
     if fastest > FASTEST_BPS:
         allowed = f"a factor that brings every link to {FASTEST_BPS / 1e6:.0f} Mbps or less"
         hint = f"the fastest would have {fastest / 1e6:g} Mbps: two cores could not fill it packet by packet"

@@ -169,9 +169,9 @@ def plan_of(resolved: Spec, name: str | None = None, factor: int | None = None, 
     fit.check_spec(resolved)
     fabric = core.topology(resolved)
     chosen = default_factor(fabric) if factor is None else factor
+    fit.check_size(fabric, chosen)
     spec = at_scale(resolved, chosen)
     fabric = core.topology(spec)
-    fit.check_size(fabric, chosen)
     tiers = {
         tier: tuple(node["name"] for node in fabric["nodes"] if node["tier"] == tier)
         for tier in ("host", "leaf", "spine")

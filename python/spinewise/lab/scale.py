@@ -18,6 +18,10 @@ from spinewise.shapes import Spec
 FASTEST_BPS = 200_000_000
 """Links faster than this are limited by two cores and not by their token buckets."""
 TIMES, RATES = ("_us", "_ns"), ("_gbps", "_mbps")
+WAITS = ("max_rto_us", "syn_timeout_us")
+"""Timeouts that a transport has without being asked, and that are longer than any lab at every factor."""
+LONGEST_US = 9e9
+"""The longest time of a spec: two and a half hours."""
 
 
 def factors() -> Iterator[int]:
@@ -46,8 +50,11 @@ def at_scale(resolved: Spec, factor: int) -> Spec:
         if entry.get("kind") == "flows" and entry.get("file"):
             allowed = "a spec whose rates the lab can carry as they are, when its flows stand in a file"
             raise SpecError(f"traffic[{number}].file", entry["file"], allowed, f"the factor would be {factor}")
+    scaled = cast(Spec, stretched(resolved, factor))
+    # What takes longer is refused before it is carried, by a bound of the lab's own.
+    scaled["run"]["until_us"] = min(float(scaled["run"]["until_us"]), LONGEST_US)
     try:
-        return core.resolve(cast(Spec, stretched(resolved, factor)))
+        return core.resolve(scaled)
     except SpecError as error:
         hint = f"after rates were divided and times multiplied by the lab's factor {factor}"
         raise SpecError(error.key, error.value, error.allowed, hint) from None
@@ -61,6 +68,8 @@ def stretched(value: object, factor: int, key: str = "") -> object:
         return [stretched(inner, factor, key) for inner in value]
     if isinstance(value, bool) or not isinstance(value, int | float):
         return value
+    if key in WAITS:
+        return min(value * factor, LONGEST_US)
     if key.endswith(TIMES):
         return value * factor
     return value / factor if key.endswith(RATES) else value
