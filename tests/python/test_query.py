@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sqlite3
+import subprocess
+import sys
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +40,13 @@ def refuses(spec: Spec, _result: Result) -> int:
 
 
 FAILS = Measure("fails", int, refuses)
+
+
+def counted(_spec: Spec, result: Result) -> int:
+    return len(result.flows)
+
+
+COUNTED = Measure("counted", int, counted)
 
 
 def tasks() -> list[Task]:
@@ -131,6 +142,15 @@ def test_flows_are_those_of_the_runs_that_keep_them(filled: Path) -> None:
     assert rows(filled, "select seed from runs where flows_kept order by seed") == [{"seed": 1}, {"seed": 2}]
 
 
+def test_flows_stay_kept_when_a_run_is_stored_again_without_them(place: Path) -> None:
+    """The last run decided, and the flows of the one before lay there unseen."""
+    again = Task(sw.resolve(SMALL, seed=2), (COUNTED,))
+    with store.opened(place) as ledger:
+        assert sweep([again], ledger, engine=Local(1)).made
+    kept = rows(place, "select distinct seed, flows_kept from flows join runs using (key) order by seed")
+    assert kept == [{"seed": 1, "flows_kept": True}, {"seed": 2, "flows_kept": True}]
+
+
 def test_a_failed_run_has_its_error_and_no_numbers(filled: Path) -> None:
     (run,) = rows(filled, "select seed, scheme, error, drops, wall_s from runs where status = 'failed'")
     error = "ValueError: seed 9 is not liked"
@@ -201,6 +221,27 @@ def test_a_store_that_cannot_be_written_is_answered_from(place: Path, read: list
     assert read == ["runs", "runs"]
 
 
+def test_a_store_that_only_others_may_write_is_answered_from(place: Path) -> None:
+    """It was refused, for it "cannot be opened for writing"; damaged files that cannot be removed are read past."""
+    rows(place, "from links")
+    (file,) = (place / exported.FOLDER).glob("links-*")
+    file.write_bytes(b"no")
+    folders = [place, *(one for one in place.iterdir() if one.is_dir())]
+    # Root may write everywhere, unless it gives that up.
+    without = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.geteuid() == 0 else []
+    code = "import sys, spinewise as sw; print([sw.query(sys.argv[1], f'from {v}').num_rows for v in sys.argv[2:]])"
+    try:
+        for folder in folders:
+            folder.chmod(0o555)
+        words = [*without, sys.executable, "-c", code, str(place), "runs", "links", "flows", "specs"]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+    finally:
+        for folder in folders:
+            folder.chmod(0o755)
+    wanted = [len(rows(place, f"from {view}")) for view in ("runs", "links", "flows", "specs")]
+    assert (done.stdout.strip(), done.returncode) == (str(wanted), 0), done.stderr
+
+
 # ---- what is damaged ----
 
 
@@ -245,6 +286,21 @@ def test_a_damaged_measurement_is_told_each_time(place: Path) -> None:
     for _ in range(2):
         with pytest.warns(StoreWarning, match="1 of 5 runs: numbers damaged, or of another version"):
             assert {one["seed"] for one in rows(place, "select seed from cells where load = 0.3")} == {1, 3}
+
+
+def test_a_damaged_spec_is_told_and_the_rest_is_answered(place: Path) -> None:
+    """Every query ended in a traceback."""
+    with sqlite3.connect(place / store.LEDGER) as connection:
+        connection.execute("UPDATE runs SET spec = ? WHERE seed = 2", (b"damaged",))
+        connection.execute("UPDATE runs SET spec = ? WHERE seed = 3", (zlib.compress(b"[1]"),))
+    connection.close()
+    for sql in ("from runs", "from cells", "from specs"):
+        with pytest.warns(StoreWarning, match="2 of 5 runs: spec damaged"):
+            assert rows(place, sql)
+    with pytest.warns(StoreWarning):
+        loads = rows(place, "select seed, load, spec is null gone from runs join specs using (key) where name <> 'two'")
+    assert {one["seed"] for one in loads if one["load"] is None} == {2, 3}
+    assert {one["seed"] for one in loads if one["gone"]} == {2, 3}
 
 
 # ---- what is refused ----

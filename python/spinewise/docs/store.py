@@ -31,7 +31,7 @@ cells = sw.query("results/store", "from cells").to_pandas()
 
 The SQL is [DuckDB's](https://duckdb.org/docs/stable/sql/introduction): one statement that asks (`SELECT`, `FROM`,
 `WITH`, `DESCRIBE`, `SUMMARIZE`, `EXPLAIN`). A wrong name is refused with the columns there are. Queries change no run
-and fetch nothing from a network; anyone may ask while a sweep writes.
+and fetch nothing from a network; anyone may ask while a sweep writes, and may ask a store that only others may write.
 
 ## What lies in the folder
 
@@ -43,8 +43,8 @@ and fetch nothing from a network; anyone may ask while a sweep writes.
 | `writer.lock` | names the sweep that writes; one does at a time |
 
 A damaged file in `views` is made anew from the ledger. One in `flows` is named and left out of the answer, and the rest
-is answered. A run whose measurements in the ledger are damaged stays in `runs`, and its rows are left out elsewhere; a
-line says how many there are.
+is answered. A run whose measurements in the ledger are damaged stays in `runs`, and its rows are left out elsewhere.
+One whose spec is damaged has no load, and null in `specs`. A line says how many there are.
 """
 
 

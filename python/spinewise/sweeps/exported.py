@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
@@ -69,11 +69,17 @@ class Export:
     notes: list[str] = field(default_factory=list)
 
 
-def export(ledger: Ledger, view: str) -> Export:
-    """A view of all runs; what is in no file yet is read from the ledger, and written if the store can be."""
+def export(ledger: Ledger, view: str, without: frozenset[str] = frozenset()) -> Export:
+    """A view of all runs; what is in no file yet is read from the ledger, and written if the store can be.
+
+    Args:
+        ledger: of the store.
+        view: its name.
+        without: files that count as not there.
+    """
     found = Export()
     for chunk in chunks(ledger):
-        add(found, chunk, ledger, view)
+        add(found, chunk, ledger, view, without)
     return found
 
 
@@ -84,10 +90,10 @@ def export_whole(ledger: Ledger) -> None:
             add(Export(), chunk, ledger, view)
 
 
-def add(export: Export, chunk: Chunk, ledger: Ledger, view: str) -> None:
+def add(export: Export, chunk: Chunk, ledger: Ledger, view: str, without: frozenset[str] = frozenset()) -> None:
     """Add a view of some runs to an export."""
     file = None if ledger.folder is None else chunk.file(ledger.folder, view)
-    if file is not None and file.is_file():
+    if file is not None and file.is_file() and str(file) not in without:
         export.files.append(str(file))
         return
     views = chunk.views(ledger)
@@ -103,6 +109,17 @@ def add(export: Export, chunk: Chunk, ledger: Ledger, view: str) -> None:
 def files(ledger: Ledger) -> list[str]:
     """All files of views, those of earlier states included."""
     return sorted(map(str, ((ledger.folder or Path()) / FOLDER).glob("*.parquet")))
+
+
+def removed(damaged: Iterable[str]) -> frozenset[str]:
+    """Remove damaged files; those that may not be are returned."""
+    left = set()
+    for file in damaged:
+        try:
+            Path(file).unlink(missing_ok=True)
+        except OSError:
+            left.add(file)
+    return frozenset(left)
 
 
 def chunks(ledger: Ledger) -> Iterator[Chunk]:

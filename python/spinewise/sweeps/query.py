@@ -80,19 +80,20 @@ class Asking:
             if isinstance(error, OF_THE_QUERY) and not files:
                 raise self.refused(error, named) from None
         # Damaged exports are made anew; damaged flows are left out. What has other columns is matched by their names.
-        for file in broken(exported.files(self.ledger)):
-            Path(file).unlink(missing_ok=True)
+        without = exported.removed(broken(exported.files(self.ledger)))
         damaged = broken(files)
         left = [file for file in files if file not in damaged]
         try:
-            found = self.attempt(named, left, by_name=True)
+            found = self.attempt(named, left, without, by_name=True)
         except duckdb.Error as error:
             raise self.refused(error, named) from None
         return Answer(found.table, (*found.notes, *(told(file, why) for file, why in damaged.items())))
 
-    def attempt(self, named: set[str], files: list[str], *, by_name: bool = False) -> Answer:
-        """The answer from these files of flows; by the names of their columns if they do not have the same."""
-        notes = [note for name in sorted(named - {FLOWS_VIEW}) for note in self.read(name)]
+    def attempt(
+        self, named: set[str], files: list[str], without: frozenset[str] = frozenset(), *, by_name: bool = False
+    ) -> Answer:
+        """The answer from these files of flows, and `without` these exports; by names of columns if those differ."""
+        notes = [note for name in sorted(named - {FLOWS_VIEW}) for note in self.read(name, without)]
         if files:
             flows = self.connection.read_parquet(files, filename=True, union_by_name=by_name)
             view = flows.project("parse_filename(filename, true) AS key, * EXCLUDE (filename)")
@@ -101,12 +102,13 @@ class Asking:
             self.connection.register(FLOWS_VIEW, columns.empty_flows())
         return Answer(self.connection.sql(self.sql).to_arrow_table(), tuple(dict.fromkeys(notes)))
 
-    def read(self, name: str) -> list[str]:
+    def read(self, name: str, without: frozenset[str]) -> list[str]:
         """Have a view other than that of flows; says what of it could not be read."""
         if name not in exported.VIEWS:
-            self.connection.register(name, Views(self.ledger).table(name))
-            return []
-        found = exported.export(self.ledger, name)
+            views = Views(self.ledger)
+            self.connection.register(name, views.table(name))
+            return views.notes
+        found = exported.export(self.ledger, name, without)
         if found.files and not found.tables:
             self.connection.read_parquet(found.files).create_view(name, replace=True)
         else:

@@ -159,16 +159,6 @@ class Ledger:
             ).fetchone()
         return None if row is None else Failure(*row)
 
-    def spec(self, key: str) -> Spec:
-        """The resolved spec of a run.
-
-        Raises:
-            KeyError: there is no such run.
-        """
-        (packed,) = self.of_run(key, "spec")
-        found: Spec = json.loads(zlib.decompress(packed))
-        return found
-
     def values(self, measure: Measure[T]) -> Iterator[tuple[str, T]]:
         """A measurement of every run that has it, by the key of the run; damaged ones are left out."""
         with in_words(self.folder):
@@ -193,8 +183,10 @@ class Ledger:
             self.write_flows(key, done.flows)
         with in_words(self.folder), transaction(self.connection):
             if done.failure is None or self.state(key) != DONE:
+                # A table of flows that an earlier run has left is as good as one of this run.
+                flows = self.folder is not None and is_whole(self.flows_file(key))
                 self.connection.execute(
-                    f"INSERT OR REPLACE INTO runs VALUES ({', '.join('?' * 18)})", run_row(key, spec, done)
+                    f"INSERT OR REPLACE INTO runs VALUES ({', '.join('?' * 18)})", run_row(key, spec, done, flows)
                 )
             for (measure, digest), blob in done.measured.items():
                 packed = zipped(blob)
@@ -231,8 +223,8 @@ def is_whole(file: Path) -> bool:
         return False
 
 
-def run_row(key: str, spec: Spec, done: Done) -> tuple[Plain | bytes, ...]:
-    """The row of the table of runs."""
+def run_row(key: str, spec: Spec, done: Done, flows: bool) -> tuple[Plain | bytes, ...]:
+    """The row of the table of runs; `flows` says whether its table of flows is kept."""
     headline, failure = done.headline, done.failure
     return (
         key,
@@ -248,7 +240,7 @@ def run_row(key: str, spec: Spec, done: Done) -> tuple[Plain | bytes, ...]:
         headline.traffic_hash if headline else None,
         headline.wall_seconds if headline else None,
         headline.packet_hops if headline else None,
-        int(done.flows is not None),
+        int(flows),
         failure.text if failure else None,
         failure.trace if failure else None,
         time.time(),

@@ -67,13 +67,42 @@ def connect(place: Path | str, *, write: bool) -> sqlite3.Connection:
     if write:
         found = sqlite3.connect(place, timeout=BUSY_SECONDS, isolation_level=None)
     else:
-        found = sqlite3.connect(f"{Path(place).absolute().as_uri()}?mode=ro", timeout=BUSY_SECONDS, uri=True)
+        found = to_read(Path(place).absolute())
     try:
         prepare(found, write=write)
     except BaseException:
         found.close()
         raise
     return found
+
+
+def to_read(place: Path) -> sqlite3.Connection:
+    """Open the file of a store that is read.
+
+    Readers and the writer share a file beside the ledger, which the first of them makes. Where this process may not,
+    and none is there, nobody writes: then the ledger is read as a file that stays as it is.
+    """
+    usual = f"{place.as_uri()}?mode=ro"
+    found = sqlite3.connect(usual, timeout=BUSY_SECONDS, uri=True)
+    try:
+        found.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except sqlite3.OperationalError as error:
+        name = getattr(error, "sqlite_errorname", "")
+        if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN")) and not size(Path(f"{place}-wal")):
+            found.close()
+            return sqlite3.connect(f"{usual}&immutable=1", uri=True)
+    except sqlite3.Error:
+        # Said by whoever looks at what is in it.
+        pass
+    return found
+
+
+def size(file: Path) -> int:
+    """The bytes of a file; 0 if there is none."""
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0
 
 
 def prepare(connection: sqlite3.Connection, *, write: bool) -> None:

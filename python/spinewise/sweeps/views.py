@@ -83,7 +83,11 @@ class Views:
     def of_run(self) -> pa.Table:
         """What stands first in the views of what was measured, a row for each run."""
         rows = self.rows("SELECT key, scheme, spec, seed FROM runs WHERE @these ORDER BY rowid")
-        return made(columns.OF_RUN, [(key, scheme, load_of(spec), seed) for key, scheme, spec, seed in rows])
+        loads = (None if text is None else load_of(text) for text in self.texts([spec for _, _, spec, _ in rows]))
+        return made(
+            columns.OF_RUN,
+            [(key, scheme, load, seed) for (key, scheme, _, seed), load in zip(rows, loads, strict=True)],
+        )
 
     @cached_property
     def places(self) -> dict[str, int]:
@@ -174,7 +178,14 @@ class Views:
         """See `spinewise.sweeps.columns`."""
         rows = self.rows("SELECT key, spec FROM runs WHERE @these ORDER BY rowid")
         view = columns.views()["specs"]
-        return made(view.columns, ((key, zlib.decompress(spec).decode()) for key, spec in rows))
+        return made(view.columns, zip([key for key, _ in rows], self.texts([spec for _, spec in rows]), strict=True))
+
+    def texts(self, specs: Sequence[bytes]) -> list[str | None]:
+        """Specs of runs as JSON; None for a damaged one, which is noted."""
+        found = [text_of(spec) for spec in specs]
+        if missing := found.count(None):
+            self.notes.append(f"{missing} of {len(found)} runs: spec damaged, so that its load is unknown")
+        return found
 
 
 def read(measure: Measure[T], blob: bytes, crc: int) -> T:
@@ -188,9 +199,19 @@ def read(measure: Measure[T], blob: bytes, crc: int) -> T:
     return measure.read(unzipped(blob))
 
 
-def load_of(spec: bytes) -> float | None:
-    """The load of the first traffic entry with one, of a spec as the ledger keeps it."""
-    asked = LOADS.decode(zlib.decompress(spec))
+def text_of(spec: bytes) -> str | None:
+    """A spec as the ledger keeps it, as JSON; None if it is damaged."""
+    try:
+        text = zlib.decompress(spec).decode()
+        LOADS.decode(text)
+    except (zlib.error, UnicodeDecodeError, msgspec.DecodeError):
+        return None
+    return text
+
+
+def load_of(spec: str) -> float | None:
+    """The load of the first traffic entry with one, of a spec."""
+    asked = LOADS.decode(spec)
     return next((entry.load for entry in asked.traffic if entry.load is not None), None)
 
 
