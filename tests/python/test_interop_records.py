@@ -9,8 +9,9 @@ from pyarrow import parquet
 
 import spinewise as sw
 from spinewise.cli import main
-from spinewise.interop import records
+from spinewise.interop import placing, records
 from spinewise.interop.records import Columns
+from spinewise.specs import hints
 
 
 def write(folder: Path, text: str) -> Path:
@@ -96,3 +97,101 @@ def test_a_cut_parquet_file_and_odd_options_are_refused(tmp_path: Path, capsys: 
     assert "WHAT being src, dst, size, start" in " ".join(capsys.readouterr().err.split())
     assert main(["import", "flows", str(tmp_path / "x.parquet")]) == 0
     assert capsys.readouterr().out == "src,dst,size_bytes,start_ns,pg\n1,2,3,4,0\n"
+
+
+NAMED = "src,dst,size_bytes,start_s\n10.0.0.1,10.0.1.2,9,1700000000\n10.0.0.2,10.0.1.10,9,1700000001\n"
+
+
+def test_hosts_of_one_prefix_share_a_rack(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """They were numbered in a row, so that one rack had them all and nothing crossed the fabric."""
+    given, out = write(tmp_path, NAMED), tmp_path / "placed.csv"
+    racks = ["--rack-of", "/24", "--hosts-per-leaf", "4"]
+    assert main(["import", "flows", str(given), *racks, "--from-first", "--out", str(out), "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["hosts"] == {"10.0.0.1": 0, "10.0.0.2": 1, "10.0.1.2": 4, "10.0.1.10": 5}
+    assert "10.0.0.0/24 is 0, 10.0.1.0/24 is 1" in record["notes"][0]
+    assert out.read_text().splitlines()[1:] == ["0,4,9,0,0", "1,5,9,1000000000,0"]
+    beside = tmp_path / "placed.hosts.csv"
+    assert record["hosts_file"] == str(beside)
+    assert beside.read_text() == "name,host\n10.0.0.1,0\n10.0.0.2,1\n10.0.1.2,4\n10.0.1.10,5\n"
+    found = records.read(given, Columns(), placing.read_hosts(beside))
+    assert [flow[:2] for flow in found.flows] == [(0, 4), (1, 5)]
+    # What is there is kept, and nothing is half done.
+    out.unlink()
+    assert main(["import", "flows", str(given), *racks, "--out", str(out)]) == 2
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--rack-of", "24"], "together with --hosts-per-leaf"),
+        (["--hosts-per-leaf", "4"], "together with --rack-of"),
+        (["--rack-of", "/200", "--hosts-per-leaf", "4"], "such as /24, at most /128"),
+        (["--rack-of", "/33", "--hosts-per-leaf", "4"], "an IPv4 or IPv6 address that has so many bits"),
+        (["--rack-of", "/16", "--hosts-per-leaf", "3"], "4 or more: 10.0.0.0/16 has 4 hosts"),
+        (["--hosts", "map.csv"], "map.csv has none for it"),
+        (["--hosts", "map.csv", "--rack-of", "/24"], "one of the two"),
+        (["--hosts", "header.csv"], "the header name,host"),
+        (["--hosts", "again.csv"], "each name and each host once"),
+        (["--hosts", "word.csv"], "the number of its host from 0 on"),
+    ],
+)
+def test_hosts_that_cannot_be_placed_are_refused(
+    tmp_path: Path, options: list[str], told: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    files = {
+        "map": "name,host\n10.0.0.1,0\n",
+        "header": "a,b\n",
+        "again": "name,host\na,1\nb,1\n",
+        "word": "name,host\na,b\n",
+    }
+    for name, text in files.items():
+        (tmp_path / f"{name}.csv").write_text(text)
+    assert main(["import", "flows", str(write(tmp_path, NAMED)), *options]) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_starts_that_no_run_reaches_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["import", "flows", str(write(tmp_path, NAMED)), "--json"]
+    for options, told in (([], True), (["--from-first"], False), (["--earlier-ns", str(17 * 10**17)], False)):
+        assert main([*words, *options]) == 0
+        notes = json.loads(capsys.readouterr().out)["notes"]
+        assert any("--from-first lets it start at 0" in note for note in notes) == told
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("start,src,dst,bytes\n0.5,0,1,9\n", "flows.csv --columns size=NAME,start=NAME --start-unit s --out FILE"),
+        ("src,dst,size_bytes,start_ns\n0,1,9,1700000000000000000\n", "18446744073709551 ns: `spinewise import flows"),
+    ],
+)
+def test_a_list_that_import_could_mend_points_to_it(tmp_path: Path, text: str, told: str) -> None:
+    with pytest.raises(sw.SpecError) as caught:
+        sw.resolve({"traffic": [{"kind": "flows", "file": str(write(tmp_path, text))}]})
+    assert told in (caught.value.hint or "")
+
+
+def test_the_latest_start_is_what_is_told(tmp_path: Path) -> None:
+    for start, fits in ((hints.LATEST_START_NS, True), (hints.LATEST_START_NS + 1, False)):
+        entry = {"kind": "flows", "file": str(write(tmp_path, f"src,dst,size_bytes,start_ns\n0,1,9,{start}\n"))}
+        try:
+            sw.resolve({"traffic": [entry]})
+        except sw.SpecError:
+            assert not fits
+        else:
+            assert fits
+
+
+def test_flows_that_stay_in_their_racks_are_told_of() -> None:
+    """Links of spines stood at 0 %, without a word."""
+    for dst, told in ((1, True), (5, False)):
+        flows = [{"src": 0, "dst": dst, "size_bytes": 9}]
+        spec = {
+            "topology": {"leaves": 2, "spines": 2, "hosts_per_leaf": 4},
+            "traffic": [{"kind": "flows", "list": flows}],
+        }
+        codes = {notice.code for notice in sw.run(spec).summary().warnings}
+        assert ("no_packet_in_fabric" in codes) == told

@@ -13,10 +13,13 @@ from spinewise.cli import import_dags, import_fabrics
 from spinewise.cli.imported import Imported, of_flows
 from spinewise.cli.output import print_json
 from spinewise.errors import SpecError
-from spinewise.interop import cdf, fct, flows, records, topology
+from spinewise.interop import cdf, fct, flows, placing, records, topology
 from spinewise.measures import units
-from spinewise.runs.file import write_file
+from spinewise.runs.file import checked_place, write_file
 from spinewise.show import progress
+
+LONGEST_RUN_S = 9_000
+"""What a spec may ask for at most (run.until_us): a flow that starts later never does."""
 
 
 def command(args: argparse.Namespace) -> int:
@@ -25,13 +28,21 @@ def command(args: argparse.Namespace) -> int:
     content = made.content(args.out or "") if args.out or not args.json else b""
     for note in made.notes:
         progress.say(f"note: {note}")
+    hosts = hosts_file(args.out) if args.out and made.hosts else None
     if args.out:
+        if hosts is not None:
+            checked_place(args.out, force=args.force)
+            write_file(hosts, placing.text(made.hosts).encode(), force=args.force)
         write_file(args.out, content, force=args.force)
     if args.json:
         lines = {"toml": made.toml(args.out)} if made.toml and args.out else {}
-        print_json({"file": args.file, "out": args.out} | dict(made.record) | lines | {"notes": made.notes})
+        beside = {"hosts_file": hosts} if hosts else {}
+        record = {"file": args.file, "out": args.out} | dict(made.record) | beside | lines
+        print_json(record | {"notes": made.notes})
     elif args.out:
         print(f"{args.out}: {made.about}")
+        if hosts is not None:
+            print(f"{hosts}: which host each name is; --hosts reads it")
         if made.toml:
             print(f"\n{made.toml(args.out)}", end="")
     else:
@@ -40,20 +51,49 @@ def command(args: argparse.Namespace) -> int:
     return 0
 
 
+def hosts_file(out: str) -> str:
+    """Where the names of hosts are written, beside the flows."""
+    return str(Path(out).with_suffix("." + placing.SUFFIX))
+
+
 def import_flows(args: argparse.Namespace) -> Imported:
     """``import flows``: a flow list of HPCC, or records with named columns."""
-    told = args.columns or args.start_unit or args.unit_bytes != 1
+    where = placing_of(args)
+    told = args.columns or args.start_unit or args.unit_bytes != 1 or where
     if told or records.is_parquet(args.file) or looks_like_records(args.file):
         if args.topology:
             raise SpecError(
                 "--topology", args.topology, "nothing for records with named columns: hosts are its numbers"
             )
-        found = records.read(args.file, records.Columns(args.columns or {}, args.start_unit, args.unit_bytes))
+        found = records.read(args.file, records.Columns(args.columns or {}, args.start_unit, args.unit_bytes), where)
     else:
         found = flows.read(args.file, topology.read(args.topology) if args.topology else None)
     if args.from_first:
         found = found.from_first()
-    return of_flows(found.earlier(args.earlier_ns) if args.earlier_ns else found)
+    made = of_flows(found.earlier(args.earlier_ns) if args.earlier_ns else found)
+    seconds = min(flow.start_ps for flow in found.flows) / units.PS_PER_SECOND - args.earlier_ns / 1e9
+    if seconds > LONGEST_RUN_S:
+        starts, lasts = units.duration(seconds), units.duration(LONGEST_RUN_S)
+        made.notes.append(
+            f"the first flow starts at {starts}, and no run lasts longer than {lasts}: --from-first lets it start at 0"
+        )
+    return made
+
+
+def placing_of(args: argparse.Namespace) -> placing.Placing | None:
+    """Which hosts names are, as options say; None if they do not.
+
+    Raises:
+        SpecError: options do not go together, or the file of --hosts is none.
+    """
+    if args.hosts and args.rack_of:
+        raise SpecError("--hosts", "together with --rack-of", "one of the two: --hosts or --rack-of")
+    if (args.rack_of is None) != (args.hosts_per_leaf is None):
+        option, other = ("--rack-of", "--hosts-per-leaf") if args.rack_of else ("--hosts-per-leaf", "--rack-of")
+        raise SpecError(option, "(alone)", f"together with {other}", "as many hosts as the spec has in a rack")
+    if args.hosts:
+        return placing.read_hosts(args.hosts)
+    return placing.Placing(prefix=args.rack_of, hosts_per_leaf=args.hosts_per_leaf) if args.rack_of else None
 
 
 def looks_like_records(file: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from spinewise.interop.flows import FlowList
 from spinewise.interop.text import ns_text
@@ -21,6 +21,7 @@ class Imported:
         content: the file in our format, by the end of the name it is to have.
         notes: what was changed.
         toml: the lines of a spec that use the file, by its name; None if there are none.
+        hosts: the host of each name, to be written beside the file; empty if hosts are numbers.
     """
 
     about: str
@@ -28,6 +29,7 @@ class Imported:
     content: Callable[[str], bytes]
     notes: list[str]
     toml: Callable[[str], str] | None = None
+    hosts: Mapping[str, int] = field(default_factory=dict)
 
 
 def entry(kind: str, out: str, further: str = "") -> str:
@@ -47,4 +49,5 @@ def of_flows(found: FlowList) -> Imported:
         notes.append(f'{found.file}: several priority groups ({groups}); kind = "flows" of a CSV puts them in one')
     record: dict[str, object] = {"flows": len(found.flows), "bytes": total}
     record |= {"first_start_ps": first, "last_start_ps": last, "priority_groups": found.groups}
-    return Imported(about, record, lambda _: found.csv().encode(), notes, lambda out: entry("flows", out))
+    record |= {"hosts": dict(found.hosts)} if found.hosts else {}
+    return Imported(about, record, lambda _: found.csv().encode(), notes, lambda out: entry("flows", out), found.hosts)

@@ -75,6 +75,28 @@ def take_flows(parser: argparse.ArgumentParser) -> None:
         help="for CSV and Parquet: unit of starts [by the column's name]",
     )
     take_unit_bytes(parser)
+    parser.add_argument(
+        "--hosts",
+        metavar="FILE",
+        help="for CSV and Parquet: which host each name is, as CSV with the columns name and host [in their order]",
+    )
+    parser.add_argument(
+        "--rack-of",
+        type=prefix,
+        metavar="/BITS",
+        help="for CSV and Parquet: addresses that share so many bits are hosts of one rack, such as /24",
+    )
+    parser.add_argument(
+        "--hosts-per-leaf", type=whole(1, 4096), metavar="N", help="with --rack-of: hosts of a rack of the spec"
+    )
+
+
+def prefix(text: str) -> int:
+    """``/24`` as a number of bits."""
+    bits = text.removeprefix("/")
+    if bits.isascii() and bits.isdecimal() and 1 <= int(bits) <= 128:
+        return int(bits)
+    raise UnfitError(text, "a number of bits with a slash before it, such as /24, at most /128")
 
 
 def take_unit_bytes(parser: argparse.ArgumentParser) -> None:

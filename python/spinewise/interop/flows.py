@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -53,11 +53,13 @@ class FlowList:
         file: where it was read.
         flows: in the order of the file, which numbers the ports of a host.
         notes: what was changed, for people.
+        hosts: the host of each name, where the file names its hosts by other things than numbers.
     """
 
     file: str
     flows: list[Flow]
     notes: list[str]
+    hosts: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def groups(self) -> list[int]:

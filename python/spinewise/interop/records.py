@@ -1,14 +1,13 @@
 """Flow records of any origin: a row a flow, in CSV or Parquet, with named columns.
 
 Without more being said the columns are ``src``, ``dst``, ``size_bytes`` and a start whose name ends in its unit, such
-as ``start_ns``. Other names are told, and so is the unit of a start whose name does not tell it. Hosts that are no
-numbers, such as addresses, are numbered in their order.
+as ``start_ns``. Other names are told, and so is the unit of a start whose name does not tell it. Which host a name is
+that is no number, such as an address, says `placing`.
 """
 
 from __future__ import annotations
 
 import csv
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -18,13 +17,12 @@ from pathlib import Path
 from spinewise.errors import SpecError, nearest
 from spinewise.interop.flows import Flow, FlowList
 from spinewise.interop.looks import looks_like
+from spinewise.interop.placing import Placing
 from spinewise.interop.text import PS_PER_SECOND, TIME_UNITS, exact
 from spinewise.reading import TABLE_BYTES, ordinary, printable, read_text
 
 FIELDS = ("src", "dst", "size", "start")
 PARQUET = b"PAR1"
-
-_DIGITS = re.compile(r"(\d+)")
 
 
 @dataclass(frozen=True)
@@ -78,8 +76,8 @@ def is_parquet(path: str | Path) -> bool:
         return False
 
 
-def read(path: str | Path, columns: Columns) -> FlowList:
-    """Read flow records.
+def read(path: str | Path, columns: Columns, placing: Placing | None = None) -> FlowList:
+    """Read flow records; `placing` says which hosts their names are.
 
     Raises:
         SpecError: with file and row: a column or a unit that is missing, a field that is no number of its kind, a
@@ -102,14 +100,13 @@ def read(path: str | Path, columns: Columns) -> FlowList:
         found.append((src, dst, max(bytes_, 1), time_ps(start, unit, where, file)))
     if not found:
         raise SpecError("(whole file)", "a header alone", "one flow or more", file=file)
-    hosts, notes = numbered({end for src, dst, _, _ in found for end in (src, dst)}, file)
+    hosts, named, notes = (placing or Placing()).of({end for src, dst, _, _ in found for end in (src, dst)}, file)
     if empty:
         notes.append(
             f"{file}: {empty[0]}" + (f" and {len(empty) - 1} more" if len(empty) > 1 else "") + ": size 0 taken as 1"
         )
-    return FlowList(
-        file, [Flow(hosts[src], hosts[dst], 0, None, size, start) for src, dst, size, start in found], notes
-    )
+    flows = [Flow(hosts[src], hosts[dst], 0, None, size, start) for src, dst, size, start in found]
+    return FlowList(file, flows, notes, hosts if named else {})
 
 
 def csv_rows(path: str | Path, file: str) -> tuple[list[str], Iterator[tuple[str, list[str]]]]:
@@ -164,15 +161,3 @@ def time_ps(text: str, unit: Fraction, where: str, file: str) -> int:
     if number is None or number < 0:
         raise SpecError(f"{where}, start", text, "a number, 0 or more", file=file)
     return round(number * unit * PS_PER_SECOND)
-
-
-def numbered(names: set[str], file: str) -> tuple[dict[str, int], list[str]]:
-    """The number of each host: its own if all are numbers, else its place in their order."""
-    if all(name.isascii() and name.isdecimal() for name in names):
-        return {name: int(name) for name in names}, []
-    order = sorted(names, key=lambda name: [int(x) if x.isdecimal() else x for x in _DIGITS.split(name)])
-    if "" in names:
-        raise SpecError("src, dst", "(nothing)", "a host in each row", file=file)
-    told = ", ".join(f"{name} is {number}" for number, name in enumerate(order[:4]))
-    more = "" if len(order) <= 4 else f", … {order[-1]} is {len(order) - 1}"
-    return {name: n for n, name in enumerate(order)}, [f"{file}: hosts are numbered in their order: {told}{more}"]

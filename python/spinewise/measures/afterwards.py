@@ -19,6 +19,10 @@ NEAR = 0.05
 MANY = 10_000
 """Data packets below which nobody wonders that something never happened."""
 PERCENTILES = ("p95", "p99")
+WITHIN_RACKS = (
+    "No packet crossed a link between switches: all flows stay within their racks, and no scheme has a choice."
+    " Hosts are numbered rack by rack."
+)
 STAY = ("ecmp", "wcmp", "hedera", "lbsp")
 """Schemes that keep the packets of a flow on its path, or that nobody expects to move a flow."""
 
@@ -26,8 +30,12 @@ STAY = ("ecmp", "wcmp", "hedera", "lbsp")
 def after_run(entries: Sequence[EntrySummary], facts: Facts, report: Report, spec: Spec) -> list[Notice]:
     """What may not mean what it seems, from what a run came to and its resolved spec."""
     found = [notice for entry in entries for notice in timer_tails(entry, spec.get("transport") or {})]
-    if sum(entry.packets.sent for entry in entries) >= MANY:
+    sent = sum(entry.packets.sent for entry in entries)
+    if sent >= MANY:
         found.extend(never_used(facts, report, spec))
+    fabric = [link for link in report["links"] if link["fabric"]]
+    if sent and fabric and "linux" not in report and not any(link["packets"] for link in fabric):
+        found.append(Notice("no_packet_in_fabric", "traffic", WITHIN_RACKS))
     return found
 
 

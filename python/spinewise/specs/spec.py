@@ -20,6 +20,7 @@ from spinewise.replies import WorkedOut
 from spinewise.scenarios import spec_path, way_out
 from spinewise.shapes import Spec, Value
 from spinewise.specs.beside import check_beside
+from spinewise.specs.hints import with_way_out
 from spinewise.specs.lines import located, not_toml
 
 Tables: TypeAlias = dict[str, Value]
@@ -203,7 +204,7 @@ def resolve(spec: Mapping[str, object] | str | Path, *, seed: int | None = None)
     try:
         return core.resolve(of_the_run(spec, seed))
     except SpecError as error:
-        raise located(error, file_of(spec)) from None
+        raise located(with_way_out(error), file_of(spec)) from None
 
 
 def worked_out(spec: Mapping[str, object] | str | Path) -> list[WorkedOut]:
@@ -215,7 +216,7 @@ def worked_out(spec: Mapping[str, object] | str | Path) -> list[WorkedOut]:
     try:
         return core.worked_out(of_the_run(spec, None))
     except SpecError as error:
-        raise located(error, file_of(spec)) from None
+        raise located(with_way_out(error), file_of(spec)) from None
 
 
 def file_of(spec: Mapping[str, object] | str | Path) -> str | Path | None:
