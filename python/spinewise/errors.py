@@ -122,7 +122,14 @@ def shorten(text: str, most: int = MAX_VALUE_CHARS) -> str:
     return f"{text[:half]} … {text[-half:]}"
 
 
+SAME = {"dlb": "ars", "roce": "rdma", "rocev2": "rdma"}
+"""What things are called elsewhere, and here."""
+
+
 def nearest(word: str, words: Iterable[str]) -> str | None:
-    """A hint with the nearest spelling among `words`, or None when nothing is near."""
-    found = difflib.get_close_matches(word, list(words), n=1, cutoff=NEAR)
+    """A hint with what else `word` is called, or the nearest spelling, among `words`; None when nothing is near."""
+    words = list(words)
+    if (meant := SAME.get(word.lower())) in words:
+        return f'did you mean "{meant}"?'
+    found = difflib.get_close_matches(word, words, n=1, cutoff=NEAR)
     return f'did you mean "{found[0]}"?' if found else None

@@ -9,6 +9,8 @@ import pytest
 
 from spinewise.cli import main
 from spinewise.cli.parser import build_parser
+from spinewise.errors import SpecError
+from spinewise.specs.spec import load
 
 WRONG = {
     "below": (["run", "x.toml", "--seed", "-1"], "--seed", "-1", "0 to 18446744073709551615"),
@@ -123,3 +125,41 @@ def test_a_case_that_there_is_not_is_refused(capsys: pytest.CaptureFixture[str])
     """An empty table was printed."""
     assert main(["bench", "--only", "zzz", "--rounds", "1", "--share", "0.001"]) == 2
     assert "--only" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["run", "demo", "--set", "scheme.name=dlb"], "ars"),
+        (["compare", "demo", "--schemes", "ecmp,DLB"], "ars"),
+        (["schemes", "dlb"], "ars"),
+        (["run", "demo", "--set", "transport.kind=RoCE"], "rdma"),
+        (["transports", "rocev2"], "rdma"),
+        (["new", "--transport", "roce"], "rdma"),
+    ],
+)
+def test_names_that_things_have_elsewhere_are_known(
+    words: list[str], meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The nearest spelling of DLB is PDLB, which is something else."""
+    assert main(words) == 2
+    assert f'did you mean "{meant}"?' in capsys.readouterr().err
+
+
+def test_results_given_for_a_spec_are_shown_by_report(
+    tiny: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The refusal said that a folder is a folder."""
+    results, study = str(tmp_path / "results"), tmp_path / "study.toml"
+    study.write_text("[study]\n")
+    assert main(["run", str(tiny), "--out", results]) == 0
+    capsys.readouterr()
+    for words, told in (
+        (["run", results], f"results of `spinewise run`: `spinewise report {results} --out"),
+        (["compare", results, results], "`spinewise report FOLDER… --out FILE.html`"),
+        (["plot", str(study)], f"`spinewise report {study} --out FILE.html`"),
+    ):
+        assert main(words) == 2
+        assert told in capsys.readouterr().err
+    with pytest.raises(SpecError, match=r"`spinewise\.read` reads"):
+        load(results)

@@ -291,9 +291,12 @@ def test_a_damaged_measurement_is_told_each_time(place: Path) -> None:
 def test_a_damaged_spec_is_told_and_the_rest_is_answered(place: Path) -> None:
     """Every query ended in a traceback."""
     with sqlite3.connect(place / store.LEDGER) as connection:
+        ((key,),) = connection.execute("SELECT key FROM runs WHERE seed = 2").fetchall()
         connection.execute("UPDATE runs SET spec = ? WHERE seed = 2", (b"damaged",))
         connection.execute("UPDATE runs SET spec = ? WHERE seed = 3", (zlib.compress(b"[1]"),))
     connection.close()
+    with store.reading(place) as ledger, pytest.raises(SpecError, match=f"the spec of run {key[:12]}… is damaged"):
+        ledger.spec(key)
     for sql in ("from runs", "from cells", "from specs"):
         with pytest.warns(StoreWarning, match="2 of 5 runs: spec damaged"):
             assert rows(place, sql)

@@ -6,6 +6,7 @@ import argparse
 import re
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import NoReturn
 
 from spinewise.errors import SpecError, nearest
@@ -84,7 +85,8 @@ class Parser(argparse.ArgumentParser):
         if not word.startswith("-"):
             known = [self.shown(action) for action in self._actions if not action.option_strings]
             allowed = f"{', '.join(known)} and no word more" if known else "options alone"
-            return SpecError("(arguments)", word, allowed, self.way_out())
+            shows = "`spinewise report FOLDER… --out FILE.html` shows results side by side"
+            return SpecError("(arguments)", word, allowed, shows if Path(word).is_dir() else self.way_out())
         options = [name for action in self._actions for name in action.option_strings if name.startswith("--")]
         option = word.partition("=")[0]
         return SpecError(option, "no option of this command", ", ".join(options), nearest(option, options))

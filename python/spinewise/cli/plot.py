@@ -13,6 +13,7 @@ from spinewise.comparison.kept import read_comparison
 from spinewise.errors import SpecError, nearest
 from spinewise.figures.kinds import Kind, UnfitError
 from spinewise.figures.of_run import KINDS as RUN_KINDS
+from spinewise.reading import printable
 from spinewise.runs import formats, kept
 from spinewise.runs.folder import new_results
 from spinewise.runs.result import Result, write_json
@@ -29,6 +30,9 @@ def command(args: argparse.Namespace) -> int:
     source = Path(args.results)
     if (source / formats.COMPARE.record).is_file():
         return draw(args, read_comparison(source), comparison_kinds())
+    if source.suffix == ".toml" and source.is_file():
+        hint = f"`spinewise report {printable(source)} --out FILE.html` draws what a store has of a study"
+        raise SpecError("RESULTS", printable(source), ALLOWED, hint)
     kept.refuse_others(source, "RESULTS", ALLOWED)
     return draw(args, Result.read(source), RUN_KINDS)
 

@@ -5,19 +5,37 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from spinewise.errors import SpecError
+from spinewise.errors import SAME, SpecError, nearest
 from spinewise.reading import printable
+from spinewise.runs import formats
 
 _CELL = re.compile(r"line \d+, column (\w+): `([^`]*)`; allowed is ")
+NAMES = ("scheme.name", "scheme.fabric", "transport.kind")
 LATEST_START_NS = 18_446_744_073_709_551
 """The latest start that a list of flows may have: times are picoseconds in 64 bits."""
 
 
 def with_way_out(error: SpecError) -> SpecError:
-    """The same error; one about a CSV file of flows says which `spinewise import` would make it one."""
+    """The same error, about a name that things have elsewhere, or a file that a command could mend, with a hint."""
+    hint = of_name(error) if error.key in NAMES else of_list(error)
+    if hint is None:
+        return error
+    return SpecError(
+        error.key, error.value, error.allowed, hint, file=error.file, line=error.line, unserved=error.unserved
+    )
+
+
+def of_name(error: SpecError) -> str | None:
+    """What a scheme or a transport is called here."""
+    word = error.value.strip('"').lower()
+    return nearest(word, SAME.values()) if word in SAME and f'"{SAME[word]}"' in error.allowed else None
+
+
+def of_list(error: SpecError) -> str | None:
+    """Which `spinewise import` makes a list of flows of a CSV file that is none."""
     found = _CELL.match(error.hint or "")
     if found is None or not re.fullmatch(r"traffic\[\d+\]\.file", error.key):
-        return error
+        return None
     column, value = found.groups()
     file = printable(Path(error.value.strip('"')).name)
     if value == "missing":
@@ -29,6 +47,16 @@ def with_way_out(error: SpecError) -> SpecError:
             " first flow start at 0"
         )
     else:
-        return error
-    hint = f"{error.hint}; {more}"
-    return SpecError(error.key, error.value, error.allowed, hint, file=error.file, line=error.line)
+        return None
+    return f"{error.hint}; {more}"
+
+
+def of_results(path: str | Path) -> str | None:
+    """What shows the results in a folder that was given for a spec."""
+    kind = next((kind.kind for kind in formats.ALL if (Path(path) / kind.record).is_file()), None)
+    if kind is None:
+        return None
+    return (
+        f"these are results of `spinewise {kind}`: `spinewise report {printable(path)} --out FILE.html` shows them,"
+        " several side by side; in Python `spinewise.read` reads those of runs and comparisons"
+    )

@@ -20,7 +20,7 @@ from spinewise.replies import WorkedOut
 from spinewise.scenarios import spec_path, way_out
 from spinewise.shapes import Spec, Value
 from spinewise.specs.beside import check_beside
-from spinewise.specs.hints import with_way_out
+from spinewise.specs.hints import of_results, with_way_out
 from spinewise.specs.lines import located, not_toml
 
 Tables: TypeAlias = dict[str, Value]
@@ -46,7 +46,7 @@ def load(path: str | Path, overrides: Iterable[str] = ()) -> Spec:
     path = spec_path(path)
     file = printable(path)
     try:
-        if hint := way_out(path):
+        if hint := way_out(path) or of_results(path):
             raise SpecError("SPEC.toml", file, "a spec file, or the name of a scenario", hint)
         spec = as_tables(parse_toml(read_text(path, "SPEC.toml", most=SPEC_BYTES, allowed="a spec file")))
         if isinstance(spec.get("study"), dict):

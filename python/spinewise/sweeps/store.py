@@ -159,6 +159,21 @@ class Ledger:
             ).fetchone()
         return None if row is None else Failure(*row)
 
+    def spec(self, key: str) -> Spec:
+        """The resolved spec of a run.
+
+        Raises:
+            KeyError: there is no such run.
+            SpecError: it is damaged.
+        """
+        (packed,) = self.of_run(key, "spec")
+        try:
+            found: Spec = json.loads(zlib.decompress(packed))
+        except (zlib.error, ValueError) as error:
+            why = f"the spec of run {key[:12]}… is damaged ({error})"
+            raise SpecError(OPTION, printable(self.folder or "(in memory)"), "a store that can be read", why) from None
+        return found
+
     def values(self, measure: Measure[T]) -> Iterator[tuple[str, T]]:
         """A measurement of every run that has it, by the key of the run; damaged ones are left out."""
         with in_words(self.folder):
