@@ -159,7 +159,12 @@ def test_validate_says_it_in_words_and_as_json(tiny: Path, capsys: pytest.Captur
             "code": "flows_after_end",
             "key": "traffic[0]",
             "text": "Flows that would start at the end of the run (run.until_us = 1000) or later are left out.",
-        }
+        },
+        {
+            "code": "nothing_sent",
+            "key": "traffic",
+            "text": "NOTHING IS SENT: the run has no flows, and every number of it is empty.",
+        },
     ]
 
 

@@ -112,5 +112,6 @@ LEGEND = {
 
 
 def legend(table: Grid) -> str:
-    """What the headers of a table mean."""
-    return "; ".join(f"{head}: {text}" for head, text in LEGEND.items() if head in table.right) + "."
+    """What the headers of a table mean; nothing where all speak for themselves."""
+    told = "; ".join(f"{head}: {text}" for head, text in LEGEND.items() if head in table.right)
+    return f"{told}." if told else ""

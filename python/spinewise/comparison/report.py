@@ -25,7 +25,7 @@ def comparison_report(comparison: Comparison, by: By = "auto") -> RenderableType
         answers(comparison),
         *(table for entry in comparison.scopes(by) for table in tables_of(comparison, entry, by)),
         happened,
-        Text("\n".join([*notes(comparison, by), *([told] if told else []), legend(happened)])),
+        Text("\n".join([*notes(comparison, by), *filter(None, (told, legend(happened)))])),
     )
 
 

@@ -10,12 +10,14 @@ from spinewise.measures.entries import EntrySummary
 from spinewise.measures.facts import Facts
 from spinewise.measures.notices import Notice
 from spinewise.measures.report import Report
-from spinewise.measures.units import duration
-from spinewise.shapes import Spec, Transport
+from spinewise.measures.units import counted, digits, duration
+from spinewise.shapes import Spec, Traffic, Transport
 
 US = 1e-6
 NEAR = 0.05
 """How near, as a share of the timeout, a percentile must come to it."""
+FAR = 2.0
+"""How many times more or less than the load asked for is far from it."""
 MANY = 10_000
 """Data packets below which nobody wonders that something never happened."""
 PERCENTILES = ("p95", "p99")
@@ -33,7 +35,8 @@ def after_run(entries: Sequence[EntrySummary], facts: Facts, report: Report, spe
     sent = sum(entry.packets.sent for entry in entries)
     if sent >= MANY:
         found.extend(never_used(facts, report, spec))
-    fabric = [link for link in report["links"] if link["fabric"]]
+    found.extend(other_load(report, spec))
+    fabric = [link for link in report["links"] if link.get("fabric")]
     if sent and fabric and "linux" not in report and not any(link["packets"] for link in fabric):
         found.append(Notice("no_packet_in_fabric", "traffic", WITHIN_RACKS))
     return found
@@ -73,6 +76,32 @@ def timer_tails(entry: EntrySummary, transport: Transport) -> Iterator[Notice]:
                     f" {duration(timeout)} and little else ({entry.packets.timeouts:,} timeouts):"
                     " a scheme that does not prevent losses cannot change them.",
                 )
+
+
+def other_load(report: Report, spec: Spec) -> Iterator[Notice]:
+    """A load that is far from the one asked for, where all traffic is drawn for a load between racks."""
+    traffic, loads = spec.get("traffic") or [], report.get("loads")
+    spans = {(entry.get("start_us"), entry.get("duration_us")) for entry in traffic}
+    if loads is None or not report["flows"] or len(spans) != 1 or not all(fills_uplinks(entry) for entry in traffic):
+        return
+    asked, drawn = sum(float(entry["load"]) for entry in traffic), float(loads["payload_of_nominal"])
+    if not asked / FAR <= drawn <= asked * FAR:
+        yield Notice(
+            "other_load",
+            "traffic[0].load" if len(traffic) == 1 else "traffic",
+            f"asked for load {asked:g}, and {digits(drawn, 2)} was drawn: {counted(report['flows'], 'flow')}"
+            f" {'is' if report['flows'] == 1 else 'are'} too few for the mean of all sizes; a longer duration_us helps.",
+        )
+
+
+def fills_uplinks(entry: Traffic) -> bool:
+    """Whether the load of an entry is one of all uplinks, as reports have it."""
+    return (
+        entry.get("kind") == "poisson"
+        and entry.get("load_of") == "leaf_uplinks"
+        and entry.get("pairs") == "inter_rack"
+        and not entry.get("max_flows")
+    )
 
 
 def never_used(facts: Facts, report: Report, spec: Spec) -> Iterator[Notice]:

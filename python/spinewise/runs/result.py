@@ -19,7 +19,7 @@ from spinewise.measures.entries import entries_of
 from spinewise.measures.plain import plain
 from spinewise.measures.report import Report
 from spinewise.measures.summary import PS_PER_SECOND, Summary, summarise
-from spinewise.runs import formats, kept, packets, trace
+from spinewise.runs import formats, kept, packets, trace, unsent
 from spinewise.runs.folder import new_results
 from spinewise.shapes import Spec
 from spinewise.specs.spec import spec_hash
@@ -68,11 +68,15 @@ class Result:
     def from_outcome(cls, spec: Spec, outcome: RawOutcome) -> Result:
         """From what the engine returned for `spec`."""
         described = core.columns()
+        report: Report = json.loads(outcome["report"])
+        flows = [entry["flows"] for entry in report.get("entries", [])]
+        sends = bool(report["flows"] or report["counters"]["created"]["packets"])
+        report["warnings"] = unsent.told(report.get("warnings", []), spec, flows, sends=sends)
         return cls(
             spec=spec,
             flows=tables.table(outcome["flows"], described["flows"]),
             series=tables.table(outcome["series"], described["series"]),
-            report=json.loads(outcome["report"]),
+            report=report,
             trace=trace.table(outcome["trace"], described) if "trace" in outcome else None,
             collectives=tables.table(outcome["collectives"], described["collectives"]),
             packets=packets.table(outcome["packets"], described) if "packets" in outcome else None,
