@@ -22,6 +22,7 @@ from spinewise.cli import main
 from spinewise.explanation.choices import Choices
 from spinewise.page import again, source
 from spinewise.page.grids import value_of
+from spinewise.page.moving import Making
 from spinewise.page.of_comparison import either
 from spinewise.page.packed import DTYPES, Block
 
@@ -165,6 +166,20 @@ def test_a_run_and_a_comparison_share_a_page(ran: Path, compared: Path, tmp_path
     assert "What came of it" in found.text
     assert "Which is best" in found.text
     assert (tmp_path / "page.html").stat().st_size < 2_000_000
+
+
+def test_parts_that_share_a_name_are_told_apart(spec: Path, tmp_path: Path) -> None:
+    """Two runs of one spec had one title, and one entry in the navigation was like the other."""
+    folders = [tmp_path / name for name in ("a", "b", "c")]
+    for folder, scheme in zip(folders, ("ecmp", "letflow", "letflow"), strict=True):
+        assert main(["run", str(spec), "--set", f"scheme.name={scheme}", "--out", str(folder)]) == 0
+    found = [source.read(str(folder), "") for folder in folders]
+    made = source.page(found, Making(Block(), False, lambda _: lambda _: None))
+    name = found[0].found.spec["name"]  # type: ignore[union-attr]
+    wanted = [f"{name} (ecmp)", f"{name} (letflow, b)", f"{name} (letflow, c)"]
+    assert [one.title for one in made.parts] == wanted
+    alone = source.page(found[:1], Making(Block(), False, lambda _: lambda _: None))
+    assert alone.title == name
 
 
 def test_what_is_no_result_is_refused_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -90,7 +90,7 @@ def other_load(report: Report, spec: Spec) -> Iterator[Notice]:
             "other_load",
             "traffic[0].load" if len(traffic) == 1 else "traffic",
             f"asked for load {asked:g}, and {digits(drawn, 2)} was drawn: {counted(report['flows'], 'flow')}"
-            f" {'is' if report['flows'] == 1 else 'are'} too few for the mean of all sizes; a longer duration_us helps.",
+            f" {'is' if report['flows'] == 1 else 'are'} too few for the mean of sizes; a longer duration_us helps.",
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from spinewise import core
@@ -88,10 +88,28 @@ def unknown(folder: Path) -> str:
 
 def page(sources: Sequence[Source], making: Making) -> Page:
     """All parts as one page."""
-    parts = tuple(part(one, sources, making) for one in sources)
+    parts = told_apart([part(one, sources, making) for one in sources], sources)
     title = parts[0].title if len(parts) == 1 else " · ".join(dict.fromkeys(one.title for one in parts))
     made = f"Spinewise {core.version()}, from {', '.join(one.place for one in sources)}"
     return Page(title, parts, made, tuple(dict.fromkeys(making.notes)))
+
+
+def told_apart(parts: Sequence[Part], sources: Sequence[Source]) -> tuple[Part, ...]:
+    """The same parts; those that share a title get in brackets what tells them apart: scheme, folder, place."""
+    names: list[tuple[str, ...]] = [(one.title,) for one in parts]
+    for told in (scheme_of, lambda source: source.name, lambda source: source.place):
+        more = [told(source) for source in sources]
+        groups: dict[tuple[str, ...], set[str]] = {}
+        for name, one in zip(names, more, strict=True):
+            groups.setdefault(name, set()).add(one)
+        names = [(*name, one) if one and len(groups[name]) > 1 else name for name, one in zip(names, more, strict=True)]
+    titles = [f"{title} ({', '.join(more)})" if more else title for title, *more in names]
+    return tuple(replace(one, title=title) for one, title in zip(parts, titles, strict=True))
+
+
+def scheme_of(source: Source) -> str:
+    """The scheme of a run; "" of what is none."""
+    return str(source.found.spec["scheme"].get("name", "")) if isinstance(source.found, Result) else ""
 
 
 def part(source: Source, sources: Sequence[Source], making: Making) -> Part:
