@@ -349,6 +349,16 @@ def asked(place: Path, *words: str) -> int:
     return main(["query", *words, "--store", str(place)])
 
 
+def test_a_table_shows_a_few_digits_of_keys(filled: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each block of columns repeated 64 digits, so that two cells took eight blocks."""
+    sql = "select key, scheme from cells order by all limit 1"
+    assert asked(filled, sql, "--csv") == 0
+    key = capsys.readouterr().out.splitlines()[1].split(",")[0].strip('"')
+    assert len(key) == 64
+    assert asked(filled, sql) == 0
+    assert f" {key[:12]}… " in capsys.readouterr().out
+
+
 def test_the_command_shows_a_table_with_units_in_its_names(filled: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert asked(filled, "select scheme, load, fct_mean_s, fct_mean_s from cells where entry = 'all' limit 1") == 0
     heads, _, row = [line for line in capsys.readouterr().out.splitlines() if line.strip()]

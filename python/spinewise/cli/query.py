@@ -7,6 +7,7 @@ import io
 import json
 import math
 import os
+import re
 import sys
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 60
 """Rows that a terminal is shown."""
+DIGEST = re.compile(r"[0-9a-f]{64}")
+"""Keys of runs, cells, engines and specs."""
+KEY_DIGITS = 12
+"""What a terminal is shown of one."""
 
 
 def command(args: argparse.Namespace) -> int:
@@ -108,4 +113,5 @@ def shown(value: object) -> str:
         return NOTHING
     if isinstance(value, float):
         return f"{value:.6g}" if math.isfinite(value) else NOTHING
-    return str(value).replace(os.linesep, " ")
+    text = str(value).replace(os.linesep, " ")
+    return f"{text[:KEY_DIGITS]}…" if DIGEST.fullmatch(text) else text

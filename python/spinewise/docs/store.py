@@ -19,8 +19,9 @@ $ spinewise query "select * from runs where status = 'failed'" --store results/m
 $ spinewise query "from links join runs using (key) where links.drops > 0" --parquet drops.parquet
 ```
 
-The store is `results/store` unless `--store` names another. The answer is a table of the first 60 rows; `--csv` and
-`--json` print all rows, `--parquet FILE` writes them. In Python the answer is an Arrow table:
+The store is `results/store` unless `--store` names another. The answer is a table of the first 60 rows, with 12
+digits of each key; `--csv` and `--json` print all rows and whole keys, `--parquet FILE` writes them. In Python
+the answer is an Arrow table:
 
 ```python
 import polars as pl, spinewise as sw
