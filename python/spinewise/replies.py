@@ -90,7 +90,7 @@ class Counted(TypedDict):
 
 
 class Measured(TypedDict):
-    """What the first moments of the run have shown."""
+    """What the first moments of the run have shown; in Python in seconds of processor time."""
 
     setup_s: float
     run_s: float

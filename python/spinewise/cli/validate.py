@@ -49,6 +49,7 @@ def estimate_lines(estimate: Estimate) -> list[str]:
     return [
         f"{units.counted(estimate.flows, 'flow')} of {flows}B in all · about {hops} packet-hops"
         f" in {units.duration(estimate.simulated_s, 3)} simulated",
-        f"about {units.duration(estimate.seconds, 2)} on this machine, {units.count(estimate.memory_bytes)}B of memory"
+        f"about {units.duration(estimate.seconds, 2)} of processor time on this machine,"
+        f" {units.count(estimate.memory_bytes)}B of memory"
         f" · rows: {estimate.flow_rows:,} of flows, {rows} of series",
     ]

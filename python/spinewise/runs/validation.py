@@ -37,7 +37,7 @@ class Estimate:
         packets: data packets, each once.
         packet_hops: packets times links crossed, acknowledgements too; no retransmissions, probes or messages.
         simulated_s: simulated time at the end.
-        seconds: wall time on this machine, as busy as it is now.
+        seconds: processor time on this machine; it takes longer while others want the processor too.
         memory_bytes: memory of this process.
         series_rows: rows of the series of the engine; those of schemes are not known before.
         flow_rows: rows of flows that are kept.
@@ -121,7 +121,7 @@ def validate(
 
 
 def seconds_of(counted: Counted, measured: Measured) -> float:
-    """Wall time of the whole run, from that of its first moments."""
+    """Processor time of the whole run, from that of its first moments."""
     closing = counted["flows"] * SECONDS_PER_FLOW + counted["series_rows"] * SECONDS_PER_ROW
     if measured["ended"]:
         return measured["setup_s"] + measured["run_s"] + closing
