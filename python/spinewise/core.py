@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from spinewise.errors import SchemeError, SpecError
 from spinewise.machine import free_memory
+from spinewise.magnitudes import PS_PER_US
 from spinewise.plain import plain
 from spinewise.replies import Checked, Column, Fabric, Param, Registry, Thing, Timed, WorkedOut
 from spinewise.shapes import Spec
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from spinewise._core import SpecError as CoreSpecError
 
 
-PS_PER_US = 1_000_000
 # How long `validate` runs a spec to see how fast it goes.
 MEASURED_SECONDS = 0.3
 

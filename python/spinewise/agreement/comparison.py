@@ -21,6 +21,7 @@ from spinewise.agreement.scores import Floats, Score
 from spinewise.agreement.setting import Fabric
 from spinewise.agreement.verdict import problems
 from spinewise.errors import SpecError
+from spinewise.magnitudes import PS_PER_NS
 from spinewise.measures.tables import numbers
 from spinewise.runs.hidden import scratch
 from spinewise.runs.jobs import Case, Monitor, resolved_case, run_all
@@ -29,8 +30,6 @@ from spinewise.shapes import Scheme, Spec
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-PS_PER_NS = 1_000
 
 
 class Task(NamedTuple):

@@ -14,6 +14,7 @@ from spinewise.cli.imported import Imported, of_flows
 from spinewise.cli.output import print_json
 from spinewise.errors import SpecError
 from spinewise.interop import cdf, fct, flows, placing, records, topology
+from spinewise.magnitudes import PS_PER_SECOND
 from spinewise.measures import units
 from spinewise.runs.file import checked_place, write_file
 from spinewise.show import progress
@@ -71,7 +72,7 @@ def import_flows(args: argparse.Namespace) -> Imported:
     if args.from_first:
         found = found.from_first()
     made = of_flows(found.earlier(args.earlier_ns) if args.earlier_ns else found)
-    seconds = min(flow.start_ps for flow in found.flows) / units.PS_PER_SECOND - args.earlier_ns / 1e9
+    seconds = min(flow.start_ps for flow in found.flows) / PS_PER_SECOND - args.earlier_ns / 1e9
     if seconds > LONGEST_RUN_S:
         starts, lasts = units.duration(seconds), units.duration(LONGEST_RUN_S)
         made.notes.append(

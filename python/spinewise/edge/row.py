@@ -10,9 +10,9 @@ from typing import Literal
 
 import numpy as np
 
+from spinewise.magnitudes import PS_PER_SECOND
 from spinewise.measures.report import Link
 from spinewise.measures.tables import numbers
-from spinewise.measures.units import PS_PER_SECOND
 from spinewise.runs.result import Result
 from spinewise.shapes import Spec
 from spinewise.sweeps.measures import Measure

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from spinewise.exports.rows import refuse_without
+from spinewise.magnitudes import PS_PER_US
 from spinewise.measures.tables import numbers
 from spinewise.runs.result import Result
 
-PS_PER_US = 1_000_000
 COLUMNS = ("flow", "src", "dst", "size_bytes", "start_ps", "sender_fct_ps", "packets", "retransmits")
 
 

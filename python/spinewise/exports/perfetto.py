@@ -20,17 +20,16 @@ from spinewise import core
 from spinewise.exports.lanes import laid_out
 from spinewise.exports.rows import refuse_without
 from spinewise.exports.tracks import Tracks, Value
+from spinewise.magnitudes import PS_PER_SECOND, PS_PER_US
 from spinewise.measures.collectives import Round
 from spinewise.measures.entries import entries_of
 from spinewise.measures.tables import numbers
-from spinewise.measures.units import PS_PER_SECOND
 from spinewise.replies import FabricFault
 from spinewise.runs.result import Result
 
 FLOWS, ROUNDS, SERIES, FAULTS = 1, 2, 3, 4
 FACTS = ("src", "dst", "size_bytes", "packets", "retransmits", "timeouts", "fast_retransmits", "out_of_order", "marks",
          "path_changes", "nacks", "cnps", "spurious_retransmits", "batch", "step")  # fmt: skip
-PS_PER_US = 1e6
 # Series that say what an interval was like; others say what there was at its end.
 OF_INTERVALS = frozenset({
     "link_utilisation", "sent_packets", "received_bytes", "dupack3_events", "link_marks", "link_drops", "link_paused",

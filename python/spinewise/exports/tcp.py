@@ -10,11 +10,11 @@ import struct
 
 from spinewise.exports import mptcp
 from spinewise.exports.told import SCALE, UNSCALED_WINDOW, Packet, Told
+from spinewise.magnitudes import PS_PER_US
 
 FIN, SYN, PSH, ACK, ECE, CWR = 1, 2, 8, 16, 64, 128
 NOP, MSS, WINDOW_SCALE, SACK_PERMITTED, SACK, STAMPS = 1, 2, 3, 4, 5, 8
 HEADER_BYTES = 20
-PS_PER_US = 10**6
 
 _HEADER = struct.Struct(">HHIIBBHHH")
 _MODULUS = 2**32

@@ -10,11 +10,12 @@ from collections.abc import Iterator, Mapping
 
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import CounterDescriptor, Trace, TracePacket, TrackEvent
 
+from spinewise.magnitudes import PS_PER_NS
+
 Value = str | int | float | bool
 """What an argument of an event can be."""
 
 SEQUENCE = 1
-PS_PER_NS = 1_000
 # Packets in a piece.
 _PIECE = 2_000
 _UNITS = {"bytes": CounterDescriptor.UNIT_SIZE_BYTES, "": CounterDescriptor.UNIT_UNSPECIFIED}

@@ -22,10 +22,9 @@ from spinewise.interop import chakra_nodes
 from spinewise.interop.chakra_nodes import COLLECTIVE, COMPUTATION, METADATA, RECEIVE, SEND, Node
 from spinewise.interop.collectives import Algorithm, Collective, Program
 from spinewise.interop.dag import Dag, Operation, check_messages, refuse_empty
+from spinewise.magnitudes import PS_PER_SECOND, PS_PER_US
 from spinewise.reading import TABLE_BYTES, read_text
 
-PS_PER_US = 10**6
-PS_PER_SECOND = 10**12
 CPU_UNIT = 1
 KINDS: dict[int, Collective] = {
     0: "all_reduce",

@@ -16,9 +16,10 @@ import numpy as np
 
 from spinewise.errors import SpecError
 from spinewise.interop.flows import hosts_of
-from spinewise.interop.graph import PS_PER_NS, Graph, Reach
+from spinewise.interop.graph import Graph, Reach
 from spinewise.interop.text import Line, read_lines
 from spinewise.interop.topology import Topology
+from spinewise.magnitudes import PS_PER_NS
 from spinewise.measures.tables import numbers
 from spinewise.runs.result import Result
 

@@ -14,8 +14,9 @@ from typing import NamedTuple
 
 from spinewise.errors import SpecError
 from spinewise.interop.looks import looks_like
-from spinewise.interop.text import PS_PER_NS, PS_PER_SECOND, Line, exact, ns_text, read_lines, whole_ps
+from spinewise.interop.text import Line, exact, ns_text, read_lines, whole_ps
 from spinewise.interop.topology import Topology
+from spinewise.magnitudes import PS_PER_NS, PS_PER_SECOND
 
 FORM = 'a flow, "src dst pg size start" or "src dst pg dport size start", the start in seconds'
 CSV_COLUMNS = ("src", "dst", "size_bytes", "start_ns", "pg", "dport")

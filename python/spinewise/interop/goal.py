@@ -24,7 +24,8 @@ from pathlib import Path
 
 from spinewise.interop.dag import Dag, Operation, check_messages, refuse_empty
 from spinewise.interop.looks import looks_like
-from spinewise.interop.text import PS_PER_NS, Line, read_lines
+from spinewise.interop.text import Line, read_lines
+from spinewise.magnitudes import PS_PER_NS
 
 FORM = (
     '"num_ranks N", "rank R {", "}", "label: send BYTESb to RANK tag T", "label: recv BYTESb from RANK tag T", '

@@ -7,12 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from spinewise.magnitudes import BITS_PER_GIGABIT, NS_PER_SECOND, PS_PER_NS
 from spinewise.shapes import Override, Spec, Topology
-
-PS_PER_NS = 1_000
-NS_PER_SECOND = 10**9
-BITS_PER_GIGABIT = 10**9
-
 
 # The lower and the upper end of a link, what of an override selects it, and its tier.
 Tier = Literal["host", "fabric", "core"]

@@ -27,7 +27,8 @@ from spinewise.errors import SpecError, nearest
 from spinewise.interop.dag import Dag, Numbered, Operation
 from spinewise.interop.flows import Flow, FlowList
 from spinewise.interop.looks import looks_like
-from spinewise.interop.text import PS_PER_SECOND, Line, exact, read_lines, whole_ps
+from spinewise.interop.text import Line, exact, read_lines, whole_ps
+from spinewise.magnitudes import PS_PER_SECOND
 
 Unit = Literal["us", "ns", "ps"]
 UNITS: dict[Unit, Fraction] = {"us": Fraction(1, 10**6), "ns": Fraction(1, 10**9), "ps": Fraction(1, 10**12)}

@@ -24,8 +24,8 @@ from pathlib import Path
 from spinewise.errors import SpecError, nearest
 from spinewise.interop.clos import Clos, Kind
 from spinewise.interop.looks import looks_like
-from spinewise.interop.text import PS_PER_NS, Line, exact, read_lines
-from spinewise.interop.topology import BITS_PER_GIGABIT
+from spinewise.interop.text import Line, exact, read_lines
+from spinewise.magnitudes import BITS_PER_GIGABIT, PS_PER_NS
 
 HEAD = ("nodes", "tiers", "podsize")
 KEYS = (

@@ -18,7 +18,8 @@ from spinewise.errors import SpecError, nearest
 from spinewise.interop.flows import Flow, FlowList
 from spinewise.interop.looks import looks_like
 from spinewise.interop.placing import Placing
-from spinewise.interop.text import PS_PER_SECOND, TIME_UNITS, exact
+from spinewise.interop.text import TIME_UNITS, exact
+from spinewise.magnitudes import PS_PER_SECOND
 from spinewise.reading import TABLE_BYTES, ordinary, printable, read_text
 
 FIELDS = ("src", "dst", "size", "start")

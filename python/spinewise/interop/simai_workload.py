@@ -25,7 +25,8 @@ from spinewise.errors import SpecError, nearest
 from spinewise.interop.collectives import Algorithm, Collective, Program, messages
 from spinewise.interop.dag import Dag, refuse_empty
 from spinewise.interop.looks import looks_like
-from spinewise.interop.text import PS_PER_NS, Line, read_lines
+from spinewise.interop.text import Line, read_lines
+from spinewise.magnitudes import PS_PER_NS
 
 POLICY = "HYBRID_TRANSFORMER_FWD_IN_BCKWD"
 POLICIES = (POLICY, "HYBRID_TRANSFORMER")

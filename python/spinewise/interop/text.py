@@ -9,10 +9,9 @@ from fractions import Fraction
 from pathlib import Path
 
 from spinewise.errors import SpecError
+from spinewise.magnitudes import PS_PER_NS, PS_PER_SECOND
 from spinewise.reading import TABLE_BYTES, printable, read_text
 
-PS_PER_SECOND = 10**12
-PS_PER_NS = 1_000
 LARGEST_U64 = 2**64 - 1
 TIME_UNITS = {
     "s": Fraction(1),

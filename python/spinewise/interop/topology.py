@@ -15,9 +15,9 @@ from pathlib import Path
 from spinewise.errors import nearest
 from spinewise.interop.looks import looks_like
 from spinewise.interop.text import TIME_UNITS, Line, exact, ns_number, ns_text, read_lines, whole_ps
+from spinewise.magnitudes import BITS_PER_GIGABIT
 from spinewise.shapes import Value
 
-BITS_PER_GIGABIT = 10**9
 LINK_FORM = 'a link, "a b rate delay error_rate", such as "0 128 100Gbps 1000ns 0"'
 HEADER_FORM = 'the header "nodes switches links", three whole numbers'
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from spinewise.errors import SpecError
 from spinewise.lab.commands import Batch, bucket, routes
 from spinewise.lab.plan import Cable, Plan, Port
+from spinewise.magnitudes import PS_PER_NS
 from spinewise.replies import FabricFault
-
-PS_PER_NS = 1_000
 
 
 @dataclass(frozen=True)

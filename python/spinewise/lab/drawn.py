@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from spinewise.errors import SpecError
 from spinewise.lab.plan import Plan
+from spinewise.magnitudes import PS_PER_NS
 from spinewise.measures.tables import numbers
 from spinewise.runs import api
 from spinewise.runs.result import Result
@@ -16,7 +17,6 @@ FIRST_PORT, LAST_PORT = 10_000, 60_000
 MOST_SECONDS = 600
 MOST_HOPS_PER_S = 400_000
 """Packets times links that two cores carry in a second, with room."""
-PS_PER_NS = 1_000
 
 
 @dataclass(frozen=True)

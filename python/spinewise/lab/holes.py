@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spinewise.lab.plan import Plan
-from spinewise.measures.summary import PS_PER_SECOND
+from spinewise.magnitudes import PS_PER_SECOND
 from spinewise.runs.result import Result
 
 QUIET = 0.02

@@ -15,6 +15,7 @@ from spinewise.lab.carry import Carried, Received, Sent
 from spinewise.lab.plan import ETHERNET, Plan
 from spinewise.lab.sampler import Count
 from spinewise.lab.sensed import Sensed, with_points
+from spinewise.magnitudes import PS_PER_NS
 from spinewise.measures.report import Account, Counters, Link, OnLinux, Report, Totals
 from spinewise.measures.tables import Values, numbers
 from spinewise.runs.result import Result
@@ -22,7 +23,6 @@ from spinewise.runs.result import Result
 if TYPE_CHECKING:
     import pyarrow as pa
 
-PS_PER_NS = 1_000
 NOT_TOLD = ("fast_retransmits", "path_changes", "close_fct_ps")
 """Columns that the kernel does not tell; they are left out."""
 ZERO = ("dupack3_events", "nacks", "cnps")

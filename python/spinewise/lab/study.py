@@ -22,9 +22,10 @@ from spinewise.lab import fit, measure
 from spinewise.lab.holes import Goodput, Hole, goodput_of, hole_of
 from spinewise.lab.plan import Plan, Steering, plan_of
 from spinewise.lab.seen import paths
+from spinewise.magnitudes import PS_PER_SECOND
 from spinewise.measures import stats
 from spinewise.measures.report import OnLinux
-from spinewise.measures.summary import ALL, PS_PER_SECOND
+from spinewise.measures.summary import ALL
 from spinewise.runs.result import Result
 from spinewise.shapes import Spec
 from spinewise.specs.spec import resolve

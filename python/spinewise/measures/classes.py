@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from spinewise.magnitudes import PS_PER_SECOND
 from spinewise.measures import stats, tables
 from spinewise.measures.distribution import Distribution
 from spinewise.measures.report import ClassCounts
 from spinewise.measures.tables import numbers
-from spinewise.measures.units import PS_PER_SECOND
 from spinewise.shapes import SizeClass
 
 if TYPE_CHECKING:

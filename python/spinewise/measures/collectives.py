@@ -27,11 +27,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from spinewise.magnitudes import PS_PER_SECOND
 from spinewise.measures import stats
 from spinewise.measures.entries import Entry
 from spinewise.measures.stragglers import NEEDED, Columns, Straggler, straggler
 from spinewise.measures.tables import numbers
-from spinewise.measures.units import PS_PER_SECOND
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from spinewise.magnitudes import PS_PER_SECOND
 from spinewise.measures import stats
-from spinewise.measures.summary import PS_PER_SECOND
 from spinewise.measures.tables import numbers
 
 if TYPE_CHECKING:

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field, fields
 
 import numpy as np
 
+from spinewise.magnitudes import PS_PER_SECOND
 from spinewise.measures import links as links_
 from spinewise.measures.links import HotLink
 from spinewise.measures.packets import Packets, ratio
 from spinewise.measures.report import Account, Counters, Link, Report
-from spinewise.measures.units import PS_PER_SECOND
 
 OVERHEAD: dict[str, Callable[[Counters], Account | None]] = {
     "acks": lambda counters: counters.get("acks"),

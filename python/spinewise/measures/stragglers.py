@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from spinewise.magnitudes import PS_PER_SECOND
 from spinewise.measures.tables import Values
-from spinewise.measures.units import PS_PER_SECOND, counted, duration
+from spinewise.measures.units import counted, duration
 
 # Columns of flows that say why one was late.
 NEEDED = [

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
+from spinewise.magnitudes import PS_PER_SECOND
 from spinewise.measures import html, stats
 from spinewise.measures.afterwards import after_run
 from spinewise.measures.classes import ALL, ClassSummary, named, summarise_histogram, summarise_rows
@@ -25,7 +26,7 @@ from spinewise.measures.notices import Notice, notices
 from spinewise.measures.packets import Packets, ratio, sum_packets
 from spinewise.measures.plain import plain, without_nan
 from spinewise.measures.report import Link, Loads, Report
-from spinewise.measures.units import PS_PER_SECOND, counted, digits, duration
+from spinewise.measures.units import counted, digits, duration
 from spinewise.shapes import Spec
 
 if TYPE_CHECKING:

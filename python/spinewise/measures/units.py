@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-PS_PER_SECOND = 1e12
+from spinewise.magnitudes import PS_PER_SECOND as PS_PER_SECOND  # noqa: PLC0414 - offered from here too
 
 _TIME_UNITS = [("ns", 1e-9), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0)]
 _COUNT_UNITS = [("", 1.0), ("k", 1e3), ("M", 1e6), ("G", 1e9), ("T", 1e12)]

@@ -10,7 +10,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from spinewise.measures.summary import PS_PER_SECOND
+from spinewise.magnitudes import PS_PER_SECOND
 from spinewise.runs.result import Result
 
 Floats = npt.NDArray[np.float64]

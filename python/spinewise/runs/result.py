@@ -13,12 +13,13 @@ import numpy.typing as npt
 
 from spinewise import core
 from spinewise.errors import SpecError, nearest
+from spinewise.magnitudes import PS_PER_SECOND
 from spinewise.measures import html, stats, tables, units
 from spinewise.measures.collectives import Collectives, Job
 from spinewise.measures.entries import entries_of
 from spinewise.measures.plain import plain
 from spinewise.measures.report import Report
-from spinewise.measures.summary import PS_PER_SECOND, Summary, summarise
+from spinewise.measures.summary import Summary, summarise
 from spinewise.runs import formats, kept, packets, trace, unsent
 from spinewise.runs.folder import new_results
 from spinewise.shapes import Spec

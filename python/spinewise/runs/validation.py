@@ -10,6 +10,7 @@ from spinewise import core
 from spinewise.core import ProgressHook
 from spinewise.errors import SpecError
 from spinewise.machine import resident_memory
+from spinewise.magnitudes import PS_PER_SECOND
 from spinewise.measures.notices import Notice, notices
 from spinewise.own.contract import with_scheme
 from spinewise.own.scheme import Scheme
@@ -19,7 +20,6 @@ from spinewise.shapes import Spec
 from spinewise.specs.lines import located
 from spinewise.specs.spec import as_spec, file_of, resolve, spec_hash
 
-PS_PER_S = 1e12
 # Fewer packet-hops say nothing of how long one takes.
 FEW_HOPS = 1000
 # What a flow and a row of series take when the account is closed, measured.
@@ -110,7 +110,7 @@ def validate(
             flow_bytes=counted["bytes"],
             packets=counted["packets"],
             packet_hops=counted["packet_hops"],
-            simulated_s=counted["end_ps"] / PS_PER_S,
+            simulated_s=counted["end_ps"] / PS_PER_SECOND,
             seconds=seconds_of(counted, told["measured"]),
             memory_bytes=before + counted["memory_bytes"],
             series_rows=counted["series_rows"],

@@ -21,6 +21,7 @@ import numpy.typing as npt
 from spinewise.agreement.uet.recorded import Refused, Times, UetCase, refused
 from spinewise.agreement.uet.setting import spec_of
 from spinewise.errors import SpecError
+from spinewise.magnitudes import PS_PER_US
 from spinewise.measures.tables import numbers
 from spinewise.runs.hidden import scratch
 from spinewise.runs.jobs import Case, Monitor, resolved_case, run_all
@@ -32,7 +33,6 @@ MOST_Z = 3.0
 AGAIN_WITHIN, ANSWERS_WITHIN, FEW = 0.15, 0.02, 10
 # Where all seeds agree to a nanosecond, there is no spread to measure in.
 SAME_US = 1e-3
-PS_PER_US = 1e6
 
 Floats = npt.NDArray[np.float64]
 
