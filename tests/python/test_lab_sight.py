@@ -6,6 +6,7 @@ import io
 import json
 import math
 import subprocess
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,9 +16,11 @@ import pytest
 import spinewise as sw
 from lab_cases import planned
 from spinewise.errors import SpecError
-from spinewise.lab import cost, figures, holes, plan, sensed, show, sight, steer, study
+from spinewise.lab import cost, figures, holes, measure, plan, sensed, show, sight, steer, study
 from spinewise.lab.sensed import Sight
+from spinewise.runs import api
 from spinewise.scenarios import spec_path
+from spinewise.shapes import Spec
 from spinewise.specs.spec import load, resolve
 from spinewise.specs.variants import parse_list
 
@@ -95,6 +98,23 @@ def test_what_a_scheme_holds_in_the_simulator_stands_beside_the_links(scheme: st
     assert len(drawn.axes) == 2 * (4 if quantity.classes else 3)
     record = sight.record(sides)
     assert json.loads(json.dumps(record, allow_nan=True)).keys() == sides.keys()
+
+
+def test_the_flows_are_simulated_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run told how many flows there are, and another one traced them."""
+    made, runs = of("meet"), 0
+    usual = api.run
+
+    def counted(spec: Spec, *, trace: Iterable[int] | None = None) -> sw.Result:
+        nonlocal runs
+        runs += 1
+        return usual(spec, trace=trace)
+
+    monkeypatch.setattr(api, "run", counted)
+    monkeypatch.setattr(measure, "run", lambda _, simulated, __: measure.Pair(simulated, simulated))
+    monkeypatch.setattr(sight, "of_linux", lambda *_: [])
+    assert sight.both_sides(made, print)["simulated"]
+    assert runs == 1
 
 
 def test_agents_write_down_what_is_read_as_sights_and_their_words_when_they_end(tmp_path: Path) -> None:

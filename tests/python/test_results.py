@@ -188,8 +188,6 @@ def test_links_are_grouped_by_tier() -> None:
     assert (host["tier"], host["mean_utilisation"]) == ("host->leaf", 0.0)
     assert (up["pauses"], host["pauses"]) == (1, 0)
     assert up["paused_s"] == pytest.approx(3e-10)
-    report = samples.report(links=links, stop_ps=2 * 10**12)
-    assert summary.uplink_utilisation(report, 1.0) == pytest.approx(1.5)
 
 
 def test_series_are_found_by_name() -> None:

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator
 
 from spinewise.replies import Kind
 
-SHELLS = ("bash", "zsh", "fish")
 CALLED = "_ARGCOMPLETE"
 """Set by the shell's script while it asks what may follow."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from spinewise.errors import SpecError
@@ -31,8 +32,10 @@ class Flow:
     start_ns: int
 
 
-def simulated(plan: Plan, spec: Spec) -> Result:
+def simulated(plan: Plan, spec: Spec, trace: Iterable[int] | None = None) -> Result:
     """The simulator's run of a spec at the scale of the lab: the flows are its own, and so is the prediction.
+
+    The choices of the flows in `trace` are traced.
 
     Raises:
         SpecError: carrying it would take too long, or more than the machine can.
@@ -41,7 +44,7 @@ def simulated(plan: Plan, spec: Spec) -> Result:
     if seconds > MOST_SECONDS:
         allowed = f"at most {MOST_SECONDS} s in the lab: its seconds are real"
         raise SpecError("run.until_us", f"{seconds:g} s at the lab's factor {plan.factor}", allowed)
-    result = api.run(spec)
+    result = api.run(spec, trace=trace)
     spent = result.report["stop_ps"] / 1e12
     pace = result.report["packet_hops"] / max(spent, 1e-9)
     if pace > MOST_HOPS_PER_S:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -29,9 +29,9 @@ class Pair:
     sensed: sensed.Sensed = field(default_factory=lambda: sensed.Sensed({}, []))
 
 
-def predicted(plan: Plan, spec: Spec | None = None) -> Result:
-    """The simulator's run, refused where a lab could not carry it."""
-    return drawn.simulated(plan, plan.spec if spec is None else spec)
+def predicted(plan: Plan, spec: Spec | None = None, trace: Iterable[int] | None = None) -> Result:
+    """The simulator's run, refused where a lab could not carry it; the choices of the flows in `trace` are traced."""
+    return drawn.simulated(plan, plan.spec if spec is None else spec, trace)
 
 
 def run(plan: Plan, simulated: Result, tell: Tell = lambda _: None) -> Pair:

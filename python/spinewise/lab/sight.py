@@ -18,8 +18,8 @@ from spinewise.lab import measure
 from spinewise.lab.plan import Plan
 from spinewise.lab.sensed import Sight
 from spinewise.measures.tables import numbers
-from spinewise.runs import api
 from spinewise.runs.result import Result
+from spinewise.runs.validation import validate
 from spinewise.shapes import Metrics
 
 if TYPE_CHECKING:
@@ -98,9 +98,8 @@ def both_sides(plan: Plan, tell: measure.Tell) -> dict[str, list[Seen]]:
     Raises:
         LabError: the lab is not as it was built.
     """
-    simulated = measure.predicted(plan)
-    pair = measure.run(plan, simulated, tell)
-    traced = api.run(plan.spec, trace=range(simulated.report["flows"]))
+    traced = measure.predicted(plan, trace=range(validate(plan.spec).estimate.flows))
+    pair = measure.run(plan, traced, tell)
     return {"Linux": of_linux(plan, pair.linux, pair.sensed.sights), "simulated": of_simulated(plan, traced)}
 
 

@@ -45,8 +45,6 @@ __all__ = [
     "without_nan",
 ]
 
-UPLINKS = "leaf->spine"
-
 
 class TierUse(TypedDict):
     """What the links of a tier came to."""
@@ -256,10 +254,3 @@ def offered_on_the_wire(report: Report) -> float:
     loads = report["loads"]
     found = None if loads is None else loads["wire_of_available"]
     return math.nan if found is None else float(found)
-
-
-def uplink_utilisation(report: Report, seconds: float) -> float:
-    """Mean share of `seconds` for which the leaf uplinks were sending; NaN when there are none."""
-    used = [float(link["utilisation"]) for link in report["links"] if tier(link["name"]) == UPLINKS]
-    whole = float(report["stop_ps"]) / PS_PER_SECOND
-    return stats.mean(used) * whole / seconds if seconds > 0.0 else math.nan
