@@ -268,6 +268,17 @@ def test_all_kinds_of_objects_are_told_alike(told: Told) -> None:
     assert len(typed) == 2
 
 
+def test_members_of_a_set_do_not_depend_on_each_other(told: Told) -> None:
+    """What one had looked up in a module, the next did not tell again, whichever came first."""
+    before = "import helper\ndef one():\n    return helper.WAY\ndef other():\n    return 1 + helper.WAY"
+    sums = (
+        "from mine import S, one, other\nfrom spinewise.own.digest import Walk\nwalks = [Walk(S), Walk(S)]\n"
+        "walks[0].unordered([one, other])\nwalks[1].unordered([other, one])\n"
+        "assert walks[0].whole.digest() == walks[1].whole.digest()"
+    )
+    assert told({"mine.py": scheme_text("return 0", before), "helper.py": "WAY = 0\n"}, sums)
+
+
 def test_unrelated_names_of_the_script_do_not_count(told: Told) -> None:
     text = scheme_text("return 0")
     assert told({"x.py": ""}, f"seed = 1\n{text}") == told({"x.py": ""}, f"seed = 2\n{text}")

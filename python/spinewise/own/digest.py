@@ -9,13 +9,11 @@ the compiled code counts. Nothing of it depends on where the files lie, or on th
 from __future__ import annotations
 
 import dataclasses
-import dis
 import hashlib
 import os
-import sys
-from collections.abc import Iterable, Mapping
-from functools import lru_cache
-from pathlib import Path, PurePath
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
+from pathlib import PurePath
 from types import (
     CodeType,
     FunctionType,
@@ -25,9 +23,11 @@ from types import (
     MethodType,
     ModuleType,
 )
+from typing import NamedTuple
 
 from spinewise.errors import SpecError
 from spinewise.own import texts
+from spinewise.own.code import Coded, names_around, written_by_dataclass
 
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
 # What Python itself notes down of a class: where it stands, what its text says, or what follows from the rest.
@@ -61,7 +61,7 @@ def walked(walk: type[Walk], scheme: type) -> str:
         raise SpecError("scheme", scheme.__qualname__, allowed, "all of them tell one scheme from another") from None
 
 
-class Walk:
+class Walk(Coded):
     """A walk from a class to all that it refers to, each once, in an order that is always the same.
 
     Attributes:
@@ -111,35 +111,43 @@ class Walk:
 
     def part(self, value: object) -> None:
         """What can refer to other things, once."""
-        if isinstance(value, FunctionType):
-            self.function(value)
-        elif isinstance(value, type):
-            self.klass(value)
-        elif isinstance(value, ModuleType):
-            self.module(value)
-        elif isinstance(value, property):
-            self.each("property", (value.fget, value.fset, value.fdel))
-        elif isinstance(value, staticmethod | classmethod):
-            self.each(type(value).__name__, (value.__func__,))
-        elif isinstance(value, MethodType):
-            self.each("method", (value.__self__, value.__func__))
-        elif isinstance(value, MemberDescriptorType | GetSetDescriptorType):
-            self.say("slot", value.__name__)
-        elif isinstance(value, PurePath):
-            self.say("path", self.portable(str(value)))
-        else:
-            self.held(value)
+        for row in self.rows():
+            if type(value) in row.kinds or (not row.exact and isinstance(value, row.kinds)):
+                row.tell(self, value)
+                return
+        self.other(value)
 
-    def held(self, value: object) -> None:
-        """An object, by what it holds."""
-        if isinstance(value, MappingProxyType) or type(value) is dict:
-            self.each("table", ((key, one) for key, one in value.items()))
-        elif type(value) is list:
-            self.each("list", value)
-        elif type(value) is set:
-            self.unordered(value)
-        else:
-            self.other(value)
+    def rows(self) -> Sequence[Row]:
+        """What is told in a way of its own."""
+        return (*PARTS, *HOLDERS)
+
+    def accessor(self, value: property) -> None:
+        """A property, by its functions."""
+        self.each("property", (value.fget, value.fset, value.fdel))
+
+    def unbound(self, value: staticmethod[..., object] | classmethod[object, ..., object]) -> None:
+        """A method without an object, by its function."""
+        self.each(type(value).__name__, (value.__func__,))
+
+    def method(self, value: MethodType) -> None:
+        """A method of an object."""
+        self.each("method", (value.__self__, value.__func__))
+
+    def slot(self, value: MemberDescriptorType | GetSetDescriptorType) -> None:
+        """A place in objects, by its name."""
+        self.say("slot", value.__name__)
+
+    def path(self, value: PurePath) -> None:
+        """The name of a file."""
+        self.say("path", self.portable(str(value)))
+
+    def table(self, value: Mapping[object, object]) -> None:
+        """Keys with their values, in order."""
+        self.each("table", value.items())
+
+    def listed(self, value: Iterable[object]) -> None:
+        """Some values, in order."""
+        self.each("list", value)
 
     def other(self, value: object) -> None:
         """Another object, as it would be copied; of one that cannot be, such as an open file, its class alone."""
@@ -168,14 +176,15 @@ class Walk:
 
     def unordered(self, values: Iterable[object]) -> None:
         """The members of a set, by what each comes to: their order is one of addresses."""
-        before, found = self.whole, []
-        seen, files = self.seen, self.files
-        for value in values:
-            self.whole, self.seen, self.files = hashlib.sha256(), dict(seen), dict(files)
-            self.value(value)
-            found.append(self.whole.digest())
-        self.whole, self.seen, self.files = before, seen, files
-        self.say("set", *sorted(found))
+        self.say("set", *sorted(self.child(value) for value in values))
+
+    def child(self, value: object) -> bytes:
+        """What a value comes to, told by a walk that knows what this one does, and tells it nothing."""
+        walk = copy(self)
+        walk.whole, walk.seen, walk.files = hashlib.sha256(), dict(self.seen), dict(self.files)
+        walk.looked = set(self.looked)
+        walk.value(value)
+        return walk.whole.digest()
 
     def portable(self, text: str) -> str:
         """A text as it is the same on all machines: an absolute path near the scheme is written from its folder."""
@@ -184,8 +193,6 @@ class Walk:
         path, here = os.path.realpath(text), self.folder
         related = os.path.commonpath((path, here)) in (path, here) and path != os.sep
         return f"./{os.path.relpath(path, here)}" if related else text
-
-    # ---- code -----------------------------------------------------------------------------------------------------
 
     def klass(self, of: type) -> None:
         """A class: its bases, and its attributes with their values."""
@@ -205,124 +212,48 @@ class Walk:
                 self.say(name)
                 self.value(value)
 
-    def function(self, of: FunctionType) -> None:
-        """A function: its code, what it has from those around it, and what its global names refer to."""
-        names = of.__globals__
-        if not texts.installed(names):
-            self.code_of(of.__code__, names)
-        else:
-            self.say("installed", str(names.get("__name__")), of.__qualname__)
-        for cell in of.__closure__ or ():
-            try:
-                self.value(cell.cell_contents)
-            except ValueError:
-                self.say("empty")
-        if not texts.installed(names):
-            self.value(of.__defaults__)
-            self.value(tuple(sorted((of.__kwdefaults__ or {}).items())))
-            self.value(of.__dict__ or None)
-            self.names(of.__code__, names)
-
-    def code_of(self, code: CodeType, names: Mapping[str, object]) -> None:
-        """The code of a function: the text and the place in it, where the text still says so."""
-        file = texts.file_of(names)
-        if self.text(file, texts.package_of(names)) and file is not None:
-            place = texts.compiled(texts.read(file)).get(code)
-            if place is not None:
-                self.say("def", place)
-                return
-        self.code(code)
-
-    def code(self, code: CodeType) -> None:
-        """Compiled code, without where it stood."""
-        self.say("code", code.co_qualname, code.co_code, code.co_exceptiontable, code.co_flags)
-        self.say(code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount)
-        self.value((code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars, code.co_consts))
-
-    def names(self, code: CodeType, names: Mapping[str, object]) -> None:
-        """What the global names in a code refer to, and of modules what the code may look up there."""
-        read, used, imported = names_of(code)
-        for name in read:
-            if name in names:
-                self.say(name)
-                self.value(names[name])
-                self.looked_up(names[name], used)
-        for file, package in texts.imported_files(imported, Path(self.folder) if self.folder else None):
-            self.text(file, package)
-
-    def looked_up(self, module: object, used: frozenset[str]) -> None:
-        """The names of a module that a code uses."""
-        if not isinstance(module, ModuleType) or texts.installed(vars(module)) or (id(module), used) in self.looked:
-            return
-        self.looked.add((id(module), used))
-        for name in sorted(used & vars(module).keys()):
-            self.say(name)
-            self.value(vars(module)[name])
-            self.looked_up(vars(module)[name], used)
-
-    def module(self, of: ModuleType) -> None:
-        """A module: its text, if it is anybody's own."""
-        names = vars(of)
-        if texts.installed(names) or not self.text(texts.file_of(names), texts.package_of(names)):
-            self.say("module", of.__name__)
-
-    def text(self, file: Path | None, package: str) -> bool:
-        """A text and those that it imports, transitively; False without one."""
-        if file is None:
-            return False
-        place = os.path.realpath(file)
-        if place in self.files:
-            self.say("text", self.files[place])
-            return True
-        try:
-            content = texts.read(file)
-        except OSError:
-            return False
-        self.files[place] = len(self.files)
-        self.say("text", content)
-        for one, inside in texts.imported_files(texts.imports(content, package), Path(place).parent):
-            self.text(one, inside)
-        return True
-
 
 class Bound(Walk):
     """A walk that leaves out what can be filled as it runs."""
 
-    def held(self, value: object) -> None:
+    def rows(self) -> Sequence[Row]:
+        """What is told in a way of its own."""
+        return PARTS
+
+    def other(self, value: object) -> None:
         """An object, by its class."""
         self.say("object", type(value).__qualname__)
 
 
-def names_around(of: type) -> Mapping[str, object]:
-    """The names of the module of a class: those that its methods read, for another module may have its name by now."""
-    for value in vars(of).values():
-        inner = getattr(value, "__func__", value)
-        if isinstance(inner, FunctionType) and inner.__module__ == of.__module__ and not written_by_dataclass(inner):
-            return inner.__globals__
-    module = sys.modules.get(of.__module__)
-    return {} if module is None else vars(module)
+class Row(NamedTuple):
+    """How values are told.
+
+    Attributes:
+        kinds: of which classes.
+        tell: tells one to a walk.
+        exact: whether values of classes derived from these are told otherwise.
+    """
+
+    kinds: tuple[type, ...]
+    tell: Callable[..., None]
+    exact: bool = False
 
 
-def written_by_dataclass(value: object) -> bool:
-    """Is it a method that no text has?"""
-    inner = getattr(value, "__wrapped__", value)
-    return isinstance(inner, FunctionType) and inner.__code__.co_filename in ("<string>", dataclasses.__file__)
-
-
-@lru_cache(maxsize=4096)
-def names_of(code: CodeType) -> tuple[tuple[str, ...], frozenset[str], tuple[str, ...]]:
-    """Global names that a code reads, all names in it, and the modules that it imports; nested codes included."""
-    read: set[str] = set()
-    used: set[str] = set()
-    imported: set[str] = set()
-    waiting = [code]
-    while waiting:
-        one = waiting.pop()
-        used |= set(one.co_names)
-        for step in dis.get_instructions(one):
-            if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-                read.add(str(step.argval))
-            elif step.opname == "IMPORT_NAME" and step.argval:
-                imported.add(str(step.argval))
-        waiting += [inner for inner in one.co_consts if isinstance(inner, CodeType)]
-    return tuple(sorted(read)), frozenset(used), tuple(sorted(imported))
+PARTS = (
+    Row((FunctionType,), Walk.function),
+    Row((type,), Walk.klass),
+    Row((ModuleType,), Walk.module),
+    Row((property,), Walk.accessor),
+    Row((staticmethod, classmethod), Walk.unbound),
+    Row((MethodType,), Walk.method),
+    Row((MemberDescriptorType, GetSetDescriptorType), Walk.slot),
+    Row((PurePath,), Walk.path),
+)
+"""What says what it is, in the order in which it is looked for."""
+HOLDERS = (
+    Row((MappingProxyType,), Walk.table),
+    Row((dict,), Walk.table, exact=True),
+    Row((list,), Walk.listed, exact=True),
+    Row((set,), Walk.unordered, exact=True),
+)
+"""What holds other things, which may become more or fewer."""
