@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import sys
 from pathlib import Path
 
 from spinewise.errors import SpecError
@@ -13,6 +14,8 @@ MB = 1_000_000
 SPEC_BYTES = 64 * MB
 TABLE_BYTES = 1_000 * MB
 MAY_READ = "a file that you may read"
+STANDARD_INPUT = "-"
+"""What standard input is called where a file is named."""
 
 _KINDS = {
     stat.S_IFDIR: "a folder",
@@ -86,12 +89,34 @@ def read_text(path: str | Path, key: str, *, most: int, allowed: str = "a text f
     Raises:
         SpecError: as `read_bytes`; or it is no UTF-8.
     """
-    content = read_bytes(path, key, most=most, allowed=allowed)
+    return decoded(read_bytes(path, key, most=most, allowed=allowed), printable(path))
+
+
+def decoded(content: bytes, file: str) -> str:
+    """The text that a file holds in UTF-8.
+
+    Raises:
+        SpecError: it is none.
+    """
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         at = f"byte {error.start + 1:,} (0x{content[error.start]:02x}) is none: {error.reason}"
-        raise SpecError("(whole file)", at, "UTF-8 text", file=printable(path)) from None
+        raise SpecError("(whole file)", at, "UTF-8 text", file=file) from None
+
+
+def read_standard_input(key: str, *, most: int, allowed: str) -> str:
+    """The text that comes on standard input, to its end.
+
+    Raises:
+        SpecError: there is none, it is longer than `most` bytes, or no UTF-8.
+    """
+    if sys.stdin is None:
+        raise SpecError(key, STANDARD_INPUT, allowed, "standard input is closed")
+    content = sys.stdin.buffer.read(most + 1)
+    if len(content) > most:
+        raise SpecError(key, STANDARD_INPUT, f"{allowed}, of 0 to {most:,} bytes", "it is longer")
+    return decoded(content, STANDARD_INPUT)
 
 
 def refused(path: str | Path, key: str, allowed: str, hint: str) -> SpecError:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import datetime
+import sys
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +10,7 @@ import pytest
 
 from samples import TINY_SPEC
 from spinewise import core
+from spinewise.cli import main
 from spinewise.errors import SpecError
 from spinewise.specs import spec
 
@@ -132,3 +135,28 @@ def test_the_engines_refusal_names_key_and_file(tiny: Path) -> None:
 
 def test_a_compare_table_is_no_part_of_the_spec() -> None:
     assert spec.resolve({**TINY_SPEC, "compare": {"seeds": 3}}) == spec.resolve(TINY_SPEC)
+
+
+def test_a_spec_may_come_on_standard_input(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its file names are relative to the current folder."""
+    (tmp_path / "flows.csv").write_text("src,dst,size_bytes,start_ns\n0,4,9,0\n")
+    monkeypatch.chdir(tmp_path)
+    text = '[topology]\nhosts_per_leaf = 4\n[[traffic]]\nkind = "flows"\nfile = "flows.csv"\n'
+
+    def told(content: bytes, *words: str) -> tuple[int, str]:
+        monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(content)))
+        code = main([*words, "-"])
+        out, err = capsys.readouterr()
+        return code, out + err
+
+    for command in ("run", "validate"):
+        code, said = told(text.encode(), command)
+        assert (code, "warning" in said) == (0, False)
+    assert told(b"seed = ", "run")[0] == 2
+    code, said = told(text.encode() + b"[topolgy]\n", "run")
+    assert (code, "topolgy" in said) == (2, True)
+    assert "UTF-8" in told(b"\xff", "run")[1]
+    monkeypatch.setattr(sys, "stdin", None)
+    assert main(["run", "-"]) == 2

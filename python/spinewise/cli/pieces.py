@@ -39,7 +39,10 @@ def new_command(commands: Commands, name: str, module: str, about: str) -> argpa
 def add_spec(parser: argparse.ArgumentParser) -> None:
     """The spec file and overrides."""
     parser.add_argument(
-        "spec", type=spec_path, metavar="SPEC.toml", help="what to simulate: a file, or the name of a scenario"
+        "spec",
+        type=spec_path,
+        metavar="SPEC.toml",
+        help="what to simulate: a file, the name of a scenario, or - for standard input",
     )
     parser.add_argument(
         "--set",

@@ -15,7 +15,7 @@ from spinewise import core
 from spinewise.errors import SpecError
 from spinewise.interop import embed
 from spinewise.plain import NUMBERS, plain, too_deep, unlike
-from spinewise.reading import SPEC_BYTES, printable, read_text, reason
+from spinewise.reading import SPEC_BYTES, STANDARD_INPUT, printable, read_standard_input, read_text, reason
 from spinewise.replies import WorkedOut
 from spinewise.scenarios import spec_path, way_out
 from spinewise.shapes import Spec, Value
@@ -40,6 +40,8 @@ _BARE_WORD = re.compile(r"[A-Za-z0-9_./@+-]+")
 def load(path: str | Path, overrides: Iterable[str] = ()) -> Spec:
     """Read a TOML spec file or a scenario, resolve its relative file names, and apply `key=value` overrides.
 
+    "-" is standard input, whose file names are relative to the current folder.
+
     Raises:
         SpecError: the file cannot be read or parsed, or an override is malformed.
     """
@@ -48,7 +50,11 @@ def load(path: str | Path, overrides: Iterable[str] = ()) -> Spec:
     try:
         if hint := way_out(path) or of_results(path):
             raise SpecError("SPEC.toml", file, "a spec file, or the name of a scenario", hint)
-        spec = as_tables(parse_toml(read_text(path, "SPEC.toml", most=SPEC_BYTES, allowed="a spec file")))
+        if path == STANDARD_INPUT:
+            text = read_standard_input("SPEC.toml", most=SPEC_BYTES, allowed="a spec")
+        else:
+            text = read_text(path, "SPEC.toml", most=SPEC_BYTES, allowed="a spec file")
+        spec = as_tables(parse_toml(text))
         if isinstance(spec.get("study"), dict):
             raise SpecError("SPEC.toml", file, "a spec file", f"this is a study: `spinewise sweep {file}` runs it")
         anchor_files(spec, Path(path).parent)
