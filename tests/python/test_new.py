@@ -67,7 +67,7 @@ def test_it_can_be_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 
 
 def test_aliases_that_specs_take_name_a_workload(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["new", str(tmp_path / "a.toml"), *SMALL, "--workload", "WebSearch"]) == 0
+    assert main(["new", str(tmp_path / "a.toml"), "--leaves", "2", "--spines", "2", "--workload", "WebSearch"]) == 0
     assert 'cdf = "web_search"' in (tmp_path / "a.toml").read_text()
     capsys.readouterr()
     assert main(["workloads", "websearch"]) == 0

@@ -37,7 +37,7 @@ def after_run(entries: Sequence[EntrySummary], facts: Facts, report: Report, spe
         found.extend(never_used(facts, report, spec))
     found.extend(other_load(report, spec))
     fabric = [link for link in report["links"] if link.get("fabric")]
-    if sent and fabric and "linux" not in report and not any(link["packets"] for link in fabric):
+    if sent and fabric and "linux" not in report and not any(link.get("packets", 1) for link in fabric):
         found.append(Notice("no_packet_in_fabric", "traffic", WITHIN_RACKS))
     return found
 

@@ -162,7 +162,7 @@ def meaning(error: sqlite3.Error) -> str:
             "`sqlite3 ledger.sqlite .recover` saves what can be read"
         )
     if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
-        return f"it cannot be opened for writing ({error}): check its permissions"
+        return f"it cannot be opened ({error}): check the permissions of its folder and its files"
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return f"another program keeps its ledger locked ({error})"
     return f"{error} ({name or type(error).__name__}); {kept}"
