@@ -175,7 +175,7 @@ def test_parts_that_share_a_name_are_told_apart(spec: Path, tmp_path: Path) -> N
         assert main(["run", str(spec), "--set", f"scheme.name={scheme}", "--out", str(folder)]) == 0
     found = [source.read(str(folder), "") for folder in folders]
     made = source.page(found, Making(Block(), False, lambda _: lambda _: None))
-    name = found[0].found.spec["name"]  # type: ignore[union-attr]
+    name = found[0].found.spec["name"]  # type: ignore[union-attr, index]
     wanted = [f"{name} (ecmp)", f"{name} (letflow, b)", f"{name} (letflow, c)"]
     assert [one.title for one in made.parts] == wanted
     alone = source.page(found[:1], Making(Block(), False, lambda _: lambda _: None))

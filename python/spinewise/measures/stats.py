@@ -201,9 +201,9 @@ def told_from_best(rows: Sequence[Sequence[float]], alpha: float = 1.0 - CONFIDE
 
     A row is a scheme, with a value a repeat, in the same order in all rows; rows may end early, and have NaN. One is
     told from the best if another is surely less, by a one-sided `ratio_p` at `alpha` over the number of the others
-    (Bonferroni). So whichever is the best is told from it in no more than `alpha` of cases, and with 95 % confidence the
-    best is among the rest (a subset as Gupta, Technometrics 1965, and Hsu, Annals of Statistics 1984, have it). The row
-    that comes first here is no reference: it may be first by luck.
+    (Bonferroni). So whichever is the best is told from it in no more than `alpha` of cases, and with 95 % confidence
+    the best is among the rest (a subset as Gupta, Technometrics 1965, and Hsu, Annals of Statistics 1984, have it). The
+    row that comes first here is no reference: it may be first by luck.
     """
     most = max(map(len, rows), default=0)
     values = [[*row, *[math.nan] * (most - len(row))] for row in rows]
