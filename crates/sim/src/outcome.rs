@@ -85,6 +85,7 @@ impl Outcome {
         }
         sim.warnings.extend(own_traffic(&sim, stop));
         sim.warnings.extend(no_interval(spec, stop));
+        sim.warnings.extend(late_faults(spec, stop));
         let unfinished = operations::warnings(&sim);
         report["warnings"] = spec.warnings.iter().chain(&sim.warnings).chain(&unfinished).map(Warning::json).collect();
         if !sim.world.flows.operations.is_empty() {
@@ -113,6 +114,17 @@ fn no_interval(spec: &Spec, stop: Time) -> Option<Warning> {
         interval.as_us_f64()
     );
     Some(Warning::of("no_interval", "metrics.series_interval_us", text))
+}
+
+/// Says which faults began when the run was over, though it might have gone on: a slip of a unit perhaps.
+fn late_faults(spec: &Spec, stop: Time) -> impl Iterator<Item = Warning> {
+    let faults = spec.faults.iter().flat_map(|faults| &faults.faults).enumerate();
+    let late = faults.filter(move |(_, fault)| (stop..spec.run.until).contains(&fault.from));
+    late.map(move |(n, fault)| {
+        let [begins, over] = [fault.from, stop].map(|at| at.since(Time::ZERO).as_us_f64());
+        let text = format!("It begins after {begins} us, and the run was over after {over} us: it changed nothing.");
+        Warning::of("fault_after_traffic", format!("fault[{n}].at_us"), text)
+    })
 }
 
 /// Share of the leaves' uplinks from which on a scheme's own packets are told of.

@@ -278,3 +278,36 @@ fn a_port_finds_that_it_is_slow() {
     assert_eq!(run_with(&spec("carrier"), events()).hash, run(&spec("carrier")).hash);
     assert_eq!(steps(&spec("oracle"))[0].1, Time(100 * US));
 }
+
+/// What goes by the rate of its NIC goes by that of its link as it was built, not by what a fault makes of it as a flow starts.
+#[test]
+fn a_lower_rate_at_the_start_of_a_flow_leaves_nothing_behind() {
+    for transport in [json!({"kind": "rdma", "recovery": "irn"}), json!({"kind": "uet"})] {
+        let fct = |fault: Value| {
+            let outcome = run(&json!({
+                "topology": {"leaves": 2, "spines": 2, "hosts_per_leaf": 2, "host_rate_gbps": 100, "fabric_rate_gbps": 100},
+                "transport": transport, "fault": [fault], "run": {"until_us": 200_000},
+                "traffic": [{"kind": "flows", "list": [{"src": 0, "dst": 2, "size_bytes": 20_000_000, "start_ns": 2_000}]}],
+            }));
+            assert_eq!(outcome.report["finished"], 1);
+            flow_column(&outcome, "sender_fct_ps")[0] as f64
+        };
+        let slowed = |from: u64| json!({"kind": "rate", "ends": ["host0", "leaf0"], "rate_gbps": 10, "at_us": from, "until_us": 50});
+        let (before, after) = (fct(slowed(0)), fct(slowed(10)));
+        assert!(before < 1.1 * after, "{transport}: {before} ps, {after} ps where the fault comes later");
+    }
+}
+
+#[test]
+fn a_fault_after_the_last_flow_is_told() {
+    let warned = |at_us: u64| {
+        let outcome = run(&json!({
+            "topology": {"leaves": 2, "spines": 2, "hosts_per_leaf": 1},
+            "fault": [{"kind": "down", "ends": ["leaf0", "spine0"], "at_us": at_us}],
+            "traffic": [{"kind": "flows", "list": [{"src": 0, "dst": 1, "size_bytes": 100_000, "start_ns": 0}]}],
+        }));
+        let warnings = outcome.report["warnings"].as_array().expect("a list");
+        warnings.iter().any(|one| one["code"] == "fault_after_traffic" && one["key"] == "fault[0].at_us")
+    };
+    assert_eq!([1, 900_000].map(warned), [false, true]);
+}
