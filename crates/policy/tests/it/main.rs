@@ -10,6 +10,7 @@ mod conweave_order;
 mod conweave_paths;
 mod conweave_source;
 mod drill;
+mod ecmp;
 mod elab;
 mod flowbender;
 mod hermes;
