@@ -14,6 +14,8 @@ class RawTrace(TypedDict):
     saw: dict[str, bytes]
     quantities: str
     words: str
+    losses: dict[str, tuple[str, bytes]]
+    loss_words: str
 
 class RawPackets(TypedDict):
     """Columns of captured packets; `offsets` says where the blocks of each row begin, `words` is JSON."""

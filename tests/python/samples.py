@@ -169,3 +169,17 @@ def single(values: Mapping[str, float | Timeline]) -> dict[str, float]:
 def lines(values: Mapping[str, float | Timeline]) -> dict[str, Timeline]:
     """The measurements of an experiment that are a line."""
     return {name: value for name, value in values.items() if isinstance(value, Timeline)}
+
+
+# Of flows from leaf0 the data goes round a dead uplink, and acknowledgements go to the spine that has no way on.
+LOST_ACKS: Spec = {
+    "seed": 1,
+    "topology": {"leaves": 3, "spines": 2, "hosts_per_leaf": 2, "host_rate_gbps": 25, "fabric_rate_gbps": 50},
+    "transport": {"kind": "dctcp", "min_rto_us": 5000, "initial_rto_us": 5000},
+    "scheme": {"name": "letflow"},
+    "traffic": [{"kind": "flows", "list": [
+        {"src": n % 2, "dst": 2 + n % 4, "size_bytes": 40_000, "start_ns": 300_000 + 20_000 * n} for n in range(12)
+    ]}],
+    "fault": [{"kind": "down", "ends": ["leaf0", "spine1"], "at_us": 100}],
+    "detection": {"carrier_us": 100, "control_plane_us": 1000},
+}  # fmt: skip

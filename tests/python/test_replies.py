@@ -27,7 +27,7 @@ def test_the_registry() -> None:
 
 
 def test_columns() -> None:
-    described = core.columns()
+    described = dict(core.columns())
     names = described.pop("series_names")
     assert wrong(dict[str, list[Column]], described, "columns") == []
     assert {key for one in names for key in one} == {"name", "meaning"}

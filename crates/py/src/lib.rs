@@ -22,7 +22,7 @@ use spinewise_sim::outcome::{BLOCK_COLUMNS, PACKET_COLUMNS, Packets};
 use spinewise_sim::outcome::{COLLECTIVE_COLUMNS, Column, FLOW_COLUMNS, Outcome, SERIES_COLUMNS, Values};
 use spinewise_sim::setup::{Failure, Setup, Tuning, simulate};
 use spinewise_sim::spec::{self, EngineKind, Spec, Warning};
-use spinewise_sim::trace::{self, CHOICE_COLUMNS, HOP_COLUMNS, Trace};
+use spinewise_sim::trace::{self, CHOICE_COLUMNS, HOP_COLUMNS, LOSS_COLUMNS, Trace};
 use spinewise_sim::warden::Warden;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
@@ -282,7 +282,7 @@ fn pack_packets<'py>(py: Python<'py>, packets: &Packets) -> PyResult<Bound<'py, 
 }
 
 /// A trace: `rows`, `hops` and `offsets`, where those of each row begin; `saw`, whose quantities `quantities` (JSON)
-/// describes; and `words` (JSON).
+/// describes; `losses`; and `words` and `loss_words` (JSON).
 fn pack_trace<'py>(py: Python<'py>, trace: &Trace) -> PyResult<Bound<'py, PyDict>> {
     let packed = PyDict::new(py);
     packed.set_item("rows", columns_of(py, CHOICE_COLUMNS, &trace.rows)?)?;
@@ -297,6 +297,8 @@ fn pack_trace<'py>(py: Python<'py>, trace: &Trace) -> PyResult<Bound<'py, PyDict
         trace.saw.iter().map(|q| json!({ "name": q.name, "unit": q.unit, "meaning": q.meaning, "of": q.of })).collect();
     packed.set_item("quantities", Value::from(quantities).to_string())?;
     packed.set_item("words", trace.words.to_string())?;
+    packed.set_item("losses", columns_of(py, LOSS_COLUMNS, &trace.losses)?)?;
+    packed.set_item("loss_words", trace.loss_words.to_string())?;
     Ok(packed)
 }
 
@@ -325,7 +327,7 @@ fn registry() -> PyResult<String> {
     guarded(|| spec::describe().to_string())
 }
 
-/// The columns of `flows`, `collectives`, `series`, of a trace (`choices`, and `hops` with a list a row) and of captured
+/// The columns of `flows`, `collectives`, `series`, of a trace (`choices`, `hops` with a list a row, `losses`) and of captured
 /// packets (`packets`, and `blocks` with a list a row), as JSON.
 #[pyfunction]
 fn columns() -> String {
@@ -344,6 +346,7 @@ fn columns() -> String {
         "series_names": series,
         "choices": show(CHOICE_COLUMNS),
         "hops": show(HOP_COLUMNS),
+        "losses": show(LOSS_COLUMNS),
         "packets": show(PACKET_COLUMNS),
         "blocks": show(BLOCK_COLUMNS),
     })

@@ -1,7 +1,8 @@
-//! First pass: choices of traced flows, written down where the shell asks a scheme.
+//! First pass: choices of traced flows, written down where the shell asks a scheme; and what became of those of their
+//! packets that never arrived.
 
-use crate::bank::{Bank, Call};
-use crate::ids::{NodeId, SubflowId, Table};
+use crate::bank::{Bank, Call, Room};
+use crate::ids::{LinkId, NodeId, SubflowId, Table};
 use crate::packet::{Hashing, Packet};
 use spinewise_policy::{Decides, Sees, Sight, Time, Way};
 use std::collections::BTreeMap;
@@ -24,8 +25,48 @@ pub struct Choice {
     pub chosen: u16,
     /// Where the packet before went that had the same flow and direction and passed here.
     pub previous: Option<Way>,
+    /// So many of its ways were candidates. One more is where the packet before went, if that is none of them any more.
+    pub offered: u16,
     ways: Range<usize>,
     values: usize,
+}
+
+/// What became of a packet that never arrived, or not whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Fate {
+    /// It found no room at a port.
+    NoRoom = 0,
+    /// It lost its payload at a port, and its header went on.
+    Trimmed = 1,
+    /// The scheme had it dropped at a port.
+    Discarded = 2,
+    /// It was lost on a link.
+    OnLink = 3,
+    /// It came to a switch that knew no way on.
+    NoWay = 4,
+    /// It waited at a port of a switch that died.
+    Died = 5,
+}
+
+impl Fate {
+    /// Names, by number.
+    pub const NAMES: [&'static str; 6] = ["no room", "trimmed", "discarded", "lost on the link", "no way on", "died"];
+}
+
+/// A packet that never arrived, or not whole.
+#[derive(Clone, Copy, Debug)]
+pub struct Loss {
+    /// When that was found.
+    pub at: Time,
+    /// Where.
+    pub node: NodeId,
+    /// The link that it should have left by; lost on a link or without a way on, the one that it came by.
+    pub link: Option<LinkId>,
+    /// The packet.
+    pub packet: Packet,
+    /// What became of it.
+    pub fate: Fate,
 }
 
 /// All choices of a run, in the order of time; at one instant by node, there in the order they were made.
@@ -33,12 +74,14 @@ pub struct Choice {
 pub struct Choices {
     /// The choices.
     pub all: Vec<Choice>,
+    /// What was lost, in the same order.
+    pub losses: Vec<Loss>,
     ways: Vec<Way>,
     values: Vec<f64>,
 }
 
 impl Choices {
-    /// The candidates.
+    /// The candidates, as path tags at a host and as ports at a switch; and where the packet before went.
     pub fn ways(&self, choice: &Choice) -> &[Way] {
         &self.ways[choice.ways.clone()]
     }
@@ -58,10 +101,12 @@ impl Choices {
 /// What writes choices down.
 #[derive(Debug, Default)]
 pub struct Recorder {
+    /// Do places that a hash picks count as choices?
+    pub tells_hashes: bool,
     /// Which are traced.
     traced: Table<SubflowId, bool>,
     choices: Choices,
-    /// The last way by node and key of the flow.
+    /// The last way by node and key of the flow: a port at a switch, whose candidates may be others by the next packet.
     last: BTreeMap<(NodeId, u32), Way>,
 }
 
@@ -73,8 +118,8 @@ impl Recorder {
         Recorder { traced, ..Recorder::default() }
     }
 
-    /// [`Bank::pick`] at `node`, which has `candidates` for the packet and at most `rows` rows; written
-    /// down if its flow is traced and there is a choice.
+    /// [`Bank::pick`] at `node`, which has `candidates` for the packet and at most `rows` of them; written
+    /// down if its flow is traced and there is a choice, or would be without a fault.
     #[cold]
     pub fn pick(
         &mut self,
@@ -86,7 +131,11 @@ impl Recorder {
     ) -> (Way, u32) {
         let sees = &bank.sheet().sees;
         let traced = packet.of_flow() && self.traced[packet.subflow()];
-        if !traced || candidates < 2 || sees.decides != Decides::Chooses {
+        let (now, here) = (call.now, (node, packet.key().0));
+        let ports = if let Room::Switch(view) = &call.room { Some(view.candidates) } else { None };
+        // A fault may have left a switch one port.
+        let few = candidates < 2 && (ports.is_none() || rows < 2);
+        if !traced || few || !(self.tells_hashes || sees.decides == Decides::Chooses) {
             return bank.pick_any(call, packet, seen);
         }
         let before = *packet;
@@ -94,29 +143,34 @@ impl Recorder {
         let mut values = vec![f64::NAN; sees.values(rows)];
         let mut sight = Sight::new(sees, candidates, &mut ways, &mut values);
         let (way, header) = bank.pick_and_tell(call, packet, seen, &mut sight);
-        let ((rule, many), offers) = (sight.told(), sight.offers());
+        let (rule, many) = sight.told();
         ways.truncate(many);
         values.truncate(sees.values(many));
         // A host may leave it to the fabric: then there is no choice here. Nor is there where it knows one way only.
         let Some(chosen) = ways.iter().position(|&candidate| candidate == way) else { return (way, header) };
-        let previous = self.last.insert((node, packet.key().0), way);
-        if let Some(left) = previous.filter(|left| offers && !ways.contains(left)) {
+        if let Some(ports) = ports {
+            // The second pass, and the packets to come, know it by its port.
+            ways.iter_mut().for_each(|way| *way = Way(ports[way.index()]));
+        }
+        let previous = self.last.insert(here, ways[chosen]);
+        if let Some(left) = previous.filter(|left| !ways.contains(left)) {
             // It has been left for one that was offered. What the scheme knew of it is not told.
             ways.push(left);
             values.resize(values.len() + sees.way.len(), f64::NAN);
         }
-        if ways.len() > 1 {
+        if ways.len() > 1 || ports.is_some() {
             let from = (self.choices.ways.len(), self.choices.values.len());
             self.choices.ways.extend(ways);
             self.choices.values.extend(values);
             self.choices.all.push(Choice {
-                at: call.now,
+                at: now,
                 node,
                 packet: before,
                 sees,
                 rule,
                 chosen: chosen as u16,
                 previous,
+                offered: many as u16,
                 ways: from.0..self.choices.ways.len(),
                 values: from.1,
             });
@@ -124,9 +178,18 @@ impl Recorder {
         (way, header)
     }
 
+    /// Notes that a packet is lost, or trimmed, if its flow is traced.
+    #[cold]
+    pub fn note_loss(&mut self, loss: Loss) {
+        if loss.packet.of_flow() && self.traced[loss.packet.subflow()] {
+            self.choices.losses.push(loss);
+        }
+    }
+
     /// All that was written down. Which room writes first at one instant is an engine's own affair.
     pub fn close(mut self) -> Choices {
         self.choices.all.sort_by_key(|choice| (choice.at, choice.node));
+        self.choices.losses.sort_by_key(|loss| (loss.at, loss.node));
         self.choices
     }
 }

@@ -75,6 +75,11 @@ impl Word8 {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Word32(pub u32);
 
+impl Word32 {
+    /// No word.
+    pub(crate) const NONE: Word32 = Word32(u32::MAX);
+}
+
 /// Declares a table: its columns for people, and what gathers them row by row.
 ///
 /// `TABLE: Gatherer, |row: &Row<'_>| { name: type, "unit", "meaning" => value; … }`, the value being an expression of

@@ -16,6 +16,7 @@ mod turns;
 
 use crate::address::Address;
 use crate::bank::Bank;
+use crate::choices::Fate;
 use crate::control::plan_ticks;
 use crate::faults::Frail;
 use crate::flows::Flows;
@@ -403,6 +404,8 @@ impl Host {
             if packet.of_flow() {
                 w.flows.left(packet.subflow());
             }
+            let node = w.net.topology.host_node(self.id);
+            w.note_loss((node, Some(w.net.topology.in_link(node, 0))), packet, Fate::OnLink);
             return;
         }
         let packet = &mut hand.packet;

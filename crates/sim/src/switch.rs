@@ -12,9 +12,10 @@ mod watched;
 
 use crate::address::Address;
 use crate::bank::Bank;
+use crate::choices::Fate;
 use crate::control::plan_ticks;
 use crate::faults::{Frail, Step};
-use crate::ids::{NodeId, SwitchId};
+use crate::ids::{LinkId, NodeId, SwitchId};
 use crate::log;
 use crate::net::Net;
 use crate::packet::{InHand, Packet, Tags};
@@ -162,7 +163,7 @@ impl Switch {
     fn never_comes(&mut self, w: &mut World<'_>, in_port: u16, hand: &InHand) -> bool {
         let lost = self.frail.as_deref_mut().is_some_and(|frail| frail.loses(in_port, w.now, hand, &mut w.wires));
         if lost {
-            count_lost(w, &hand.packet);
+            count_lost(w, &hand.packet, self.came(w.net, in_port), Fate::OnLink);
         }
         lost
     }
@@ -209,7 +210,7 @@ impl Switch {
     fn towards_switch(&mut self, w: &mut World<'_>, in_port: u16, hand: &mut InHand) {
         match hand.packet.dst.as_switch() {
             Some(leaf) if leaf.number() < w.net.topology.leaves => self.inner_hop(w, in_port, leaf, hand),
-            _ => self.lose(w, &hand.packet),
+            _ => self.lose(w, in_port, &hand.packet),
         }
     }
 
@@ -241,7 +242,7 @@ impl Switch {
         let tagged = hand.packet.way != Way::ANY && (w.net.hashing.tags == Tags::Explicit || in_port == MADE_HERE);
         let choice = match candidates {
             [] => {
-                self.lose(w, &hand.packet);
+                self.lose(w, in_port, &hand.packet);
                 return;
             }
             [_] if in_port >= self.host_ports => 0,
@@ -343,7 +344,7 @@ impl Switch {
             w.flows.leaves_rack(hand.packet.subflow(), out);
         }
         if w.net.topology.as_wired && self.down.contains(&out) {
-            self.lose(w, &hand.packet);
+            self.lose(w, in_port, &hand.packet);
         } else if self.hooks.has(Hooks::EGRESS) && !is_unseen(w.net, &hand.packet) {
             self.show_and_queue(w, in_port, out, hand);
         } else {
@@ -355,7 +356,7 @@ impl Switch {
     #[inline(always)]
     fn show_and_queue(&mut self, w: &mut World<'_>, in_port: u16, out: u16, hand: &mut InHand) {
         let Some(admitted) = self.admit(w, (in_port, out), hand) else {
-            drop_packet(w, &hand.packet);
+            drop_packet(w, &hand.packet, (self.node, out), Fate::NoRoom);
             return;
         };
         self.ask_at_egress(w, out, &mut hand.packet);
@@ -411,7 +412,7 @@ impl Switch {
                 let rules = w.net.rules.of(port.class());
                 match port.admit(w.now, u32::from(hand.packet.wire), rules, &mut w.wires) {
                     Some(found) => port.enqueue(w.now, hand, found, rules, &mut w.wires),
-                    None => drop_packet(w, &hand.packet),
+                    None => drop_packet(w, &hand.packet, (self.node, out), Fate::NoRoom),
                 }
             }
             Port::Kept(port) => {
@@ -429,9 +430,16 @@ impl Switch {
         }
     }
 
-    fn lose(&mut self, w: &mut World<'_>, packet: &Packet) {
+    /// Drops a packet that has no way on from here.
+    #[cold]
+    fn lose(&mut self, w: &mut World<'_>, in_port: u16, packet: &Packet) {
         w.log.unroutable += 1;
-        drop_packet(w, packet);
+        count_dropped(w, packet, self.came(w.net, in_port), Fate::NoWay);
+    }
+
+    /// Here, and the link that a packet came by.
+    fn came(&self, net: &Net, in_port: u16) -> (NodeId, Option<LinkId>) {
+        (self.node, (in_port != MADE_HERE).then(|| net.topology.in_link(self.node, in_port)))
     }
 
     /// Something planned is due.
@@ -578,17 +586,25 @@ fn strip_header(packet: &mut Packet) {
 }
 
 #[cold]
-fn count_lost(w: &mut World<'_>, packet: &Packet) {
+fn count_lost(w: &mut World<'_>, packet: &Packet, place: (NodeId, Option<LinkId>), fate: Fate) {
     w.log.lost.add(packet.wire - u16::from(packet.fabric_header));
     if packet.of_flow() {
         w.flows.left(packet.subflow());
     }
+    w.note_loss(place, packet, fate);
 }
 
 #[cold]
-fn drop_packet(w: &mut World<'_>, packet: &Packet) {
+fn count_dropped(w: &mut World<'_>, packet: &Packet, place: (NodeId, Option<LinkId>), fate: Fate) {
     w.log.dropped.add(packet.wire - u16::from(packet.fabric_header));
     if packet.of_flow() {
         w.flows.left(packet.subflow());
     }
+    w.note_loss(place, packet, fate);
+}
+
+/// Drops a packet that should have left by this port.
+#[cold]
+fn drop_packet(w: &mut World<'_>, packet: &Packet, (node, out): (NodeId, u16), fate: Fate) {
+    count_dropped(w, packet, (node, Some(w.net.topology.out_number(node, out))), fate);
 }

@@ -1,4 +1,5 @@
-//! The choice trace: of chosen flows, each choice of a path, what the scheme saw, and what was true in the fabric.
+//! The choice trace: of chosen flows, each choice of a path, what the scheme saw, and what was true in the fabric; and
+//! which of their packets were lost where.
 //!
 //! A scheme sees its own place only, and no room looks into another. So the truth comes from a second pass: the first
 //! one writes down when a packet chose among which ways, the second is the same run once more, in which every port that
@@ -8,7 +9,7 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | [`crate::choices`] | first pass: choices as they are made |
+//! | [`crate::choices`] | first pass: choices as they are made, and what is lost |
 //! | [`crate::switch::Looks`] | second pass: ports looked at, kept by each switch |
 //! | `looks.rs` | which ports are looked at when |
 //! | `paths.rs` | the links that each way leads over, and the best continuation by what was seen there |
@@ -25,9 +26,8 @@ use crate::outcome::{Outcome, Values};
 use crate::setup::{Failure, Setup, Tuning, closed};
 use crate::spec::{Spec, SpecError};
 use crate::warden::{Warden, Watch};
-use spinewise_policy::Decides;
 
-pub use table::{CHOICE_COLUMNS, HOP_COLUMNS};
+pub use table::{CHOICE_COLUMNS, HOP_COLUMNS, LOSS_COLUMNS};
 
 /// Most looks at ports of one trace: each takes 48 bytes.
 const MOST_LOOKS: usize = 50_000_000;
@@ -60,18 +60,25 @@ pub struct Trace {
     pub saw: Vec<Saw>,
     /// By column, the words that its numbers stand for.
     pub words: serde_json::Value,
+    /// What became of their packets that never arrived, or not whole: values of [`LOSS_COLUMNS`].
+    pub losses: Vec<Values>,
+    /// The words that numbers stand for there.
+    pub loss_words: serde_json::Value,
 }
 
 /// [`crate::setup::simulate`] with a trace of these flows: twice the run.
 ///
 /// # Errors
-/// [`Failure`]: as there; or a flow that is not there or stays in its rack, a scheme without choices, a trace too large.
+/// [`Failure`]: as there; or a flow that is not there or stays in its rack, a trace too large.
 pub fn simulate(spec: &Spec, tuning: Tuning, flows: &[u32], watch: Watch<'_>) -> Result<(Outcome, Trace), Failure> {
     let Setup { net, start, loads } = Setup::build(spec, tuning, &Warden::new(watch))?;
     let mut sim = Sim::new(&net, start);
-    check(&sim, spec, flows)?;
+    check(&sim, flows)?;
     let subflows = flows.iter().flat_map(|&flow| sim.world.flows.subflows_of(FlowId::new(flow)));
-    sim.world.log.recorder = Some(Box::new(Recorder::new(sim.world.flows.count(), subflows)));
+    let mut recorder = Recorder::new(sim.world.flows.count(), subflows);
+    // Under a scheme at the hosts, which path the switches' hash makes of its choice is known.
+    recorder.tells_hashes = sim.world.edge.is_none();
+    sim.world.log.recorder = Some(Box::new(recorder));
     let stop = sim.finish(spec, tuning, watch)?;
     let recorder = sim.world.log.recorder.take().map(|recorder| *recorder).unwrap_or_default();
     let mut outcome = closed(spec, sim, (stop, loads), watch)?;
@@ -89,7 +96,7 @@ pub fn simulate(spec: &Spec, tuning: Tuning, flows: &[u32], watch: Watch<'_>) ->
 }
 
 /// Is there anything to trace?
-fn check(sim: &Sim<'_>, spec: &Spec, flows: &[u32]) -> Result<(), SpecError> {
+fn check(sim: &Sim<'_>, flows: &[u32]) -> Result<(), SpecError> {
     let error = |value: String, allowed: String, hint: Option<String>| {
         let error = SpecError::said("trace", value, allowed);
         match hint {
@@ -97,17 +104,6 @@ fn check(sim: &Sim<'_>, spec: &Spec, flows: &[u32]) -> Result<(), SpecError> {
             None => error,
         }
     };
-    let decider = sim.world.edge.as_ref().unwrap_or(&sim.world.fabric);
-    if decider.sheet().sees.decides != Decides::Chooses {
-        return Err(error(
-            format!("flows of a run under {}", spec.scheme.name()),
-            "a run whose scheme chooses".into(),
-            Some(format!(
-                "{} hashes the header of each packet: all packets of a flow take the same path, and nothing is chosen",
-                spec.scheme.name()
-            )),
-        ));
-    }
     for &flow in flows {
         let Some(found) = sim.world.flows.specs.get(FlowId::new(flow)) else {
             let allowed = match sim.world.flows.specs.len() {

@@ -13,7 +13,7 @@ from spinewise.docs import commands, compared, store
 from spinewise.measures.units import plain
 from spinewise.replies import Column, Kind, Param
 from spinewise.runs import formats
-from spinewise.runs.result import COLLECTIVES_FILE, FLOWS_FILE, PACKETS_FILE, SERIES_FILE, TRACE_FILE
+from spinewise.runs.result import COLLECTIVES_FILE, FLOWS_FILE, LOSSES_FILE, PACKETS_FILE, SERIES_FILE, TRACE_FILE
 from spinewise.show.markdown import cell
 
 FOLDER = Path("docs")
@@ -37,6 +37,7 @@ def results_page() -> str:
         f"- `{COLLECTIVES_FILE}`: one row per round of collective operations, of requests and of other traffic, "
         "and one per step;",
         f"- `{TRACE_FILE}`: with `--trace N,M,…`, how these flows chose their paths;",
+        f"- `{LOSSES_FILE}`: with `--trace N,M,…`, packets of these flows that were lost or trimmed, and where;",
         f"- `{PACKETS_FILE}`: with `--capture A,B,…`, packets as they passed these ports.",
         "",
         "Every column carries its unit and meaning in the Parquet schema too: "
@@ -118,7 +119,9 @@ def trace_section(described: Mapping[str, Sequence[Column]]) -> list[str]:
         "",
         "One row for each candidate of each choice that a packet of a traced flow met; `spinewise explain RUN`",
         "tells it in words. Choices are those of the run's own scheme, at hosts or switches, data and acknowledgements",
-        "alike; where there is one candidate, or a hash decides, there is no choice.",
+        "alike, by a hash too; not those of ECMP below a scheme at the hosts. Where there is one candidate there is no",
+        "choice, unless a fault has left it. If the packet before took a way that is no candidate any more, that has a",
+        "row too, with `offered` false.",
         "",
         "What a column calls *true* was so in the fabric at the instant of the choice, before any packet that arrived",
         "then was dealt with. It comes from a second pass of the same run, in which the ports on all candidate paths",
@@ -134,6 +137,13 @@ def trace_section(described: Mapping[str, Sequence[Column]]) -> list[str]:
         "Behind them stands what the scheme saw, one column of type f64 for each quantity, called",
         "`<scheme>.<quantity>`; null where it was not seen. [registry.md](registry.md) has them with each scheme, as",
         "`sees`, and the words of the column `rule`, as `rules`.",
+        "",
+        f"## {LOSSES_FILE}",
+        "",
+        "One row for each packet of a traced flow, data or acknowledgement, that never arrived or lost its payload, in",
+        "the order of time.",
+        "",
+        *column_table(described["losses"]),
         "",
     ]
 

@@ -5,6 +5,8 @@
 | `facts` | what the table of flows says of a flow |
 | `choices` | the choices of one flow out of a trace, as arrays |
 | `explain` | its moves, and why each |
-| `resent` | what it sent again, and where that may have been lost |
+| `breaks` | the faults of a run, in words |
+| `losses` | which of its packets never arrived: what became of them, where, by which fault |
+| `resent` | what it sent again, and why |
 | `story` | the facts in words |
 """

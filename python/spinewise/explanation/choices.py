@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 PS_PER_US = 1e6
 DEAD_END = "into a dead end"
-"""What a way is called that leads to no path."""
+"""What a way is called that leads nowhere at all."""
+NO_WAY_ON = "(no way on)"
+"""Behind the name of a way that ends at a switch which knew none further."""
 
 
 @dataclass(frozen=True)
@@ -24,12 +26,15 @@ class Candidate:
 
     Attributes:
         name: the switches it leads over.
-        links: its links, from the device to the destination; where choices are yet to be made, the best ones.
+        links: its links, from the device to the destination; where choices are yet to be made, the best ones; where a
+            switch knew no way on, up to there.
         queue_bytes: queued at the port of each link.
         state: of each link: up, paused or down.
         queueing_us: how long the packet would have waited there, if nothing else came.
         travel_us: transmission and propagation.
         worse_us: how much longer than on the best candidate.
+        open: whether all its links worked, and every switch knew a way on.
+        offered: whether it was a candidate; the way of the packet before may be none any more.
         saw: what the scheme saw of it, by quantity.
     """
 
@@ -40,6 +45,8 @@ class Candidate:
     queueing_us: float
     travel_us: float
     worse_us: float
+    open: bool = True
+    offered: bool = True
     saw: dict[str, float] = field(default_factory=dict)
 
 
@@ -67,11 +74,17 @@ class Choices:
         self.queueing = self.numbers("queueing_ps") / PS_PER_US
         self.travel = self.numbers("travel_ps") / PS_PER_US
         self.whole = self.queueing + self.travel
+        self.open, self.offered = self.flags("open"), self.flags("offered")
+        self.is_best = (self.worse == 0.0) & self.open & self.offered
         self.device = self.words("device")
         self.acts = self.words("acts")
         self.rules = self.words("rule")
-        links, paths = self.rows.column("links").to_pylist(), self.numbers("paths")
-        self.names = [way_name(links[row][:-1], int(paths[row])) for row in range(len(number))]
+        self.way = self.numbers("way")
+        self.stands_for = self.numbers("paths")
+        self.links: list[list[str]] = self.rows.column("links").to_pylist()
+        links, paths = self.links, self.stands_for
+        self.names = [way_name(links[row], int(paths[row])) for row in range(len(number))]
+        self.hashed = "hashes" in self.acts
         # One path by its links; where a row stands for several, no two are the same.
         self.paths = [(tuple(links[row]), row if paths[row] > 1 else 0) for row in range(len(number))]
 
@@ -82,6 +95,10 @@ class Choices:
         """A column of numbers, by row."""
         return numbers(self.rows, name)
 
+    def flags(self, name: str) -> Array:
+        """A column of truths, by row; true where an older version had none."""
+        return self.numbers(name) if name in self.rows.column_names else np.ones(self.rows.num_rows, dtype=bool)
+
     def words(self, name: str) -> list[str | None]:
         """A column of words, by choice."""
         column = self.rows.column(name).combine_chunks()
@@ -89,8 +106,8 @@ class Choices:
         return [values[start] for start in self.starts]
 
     def stray(self, row: int) -> bool:
-        """Whether a candidate leads to no path: of its links only that to the host is known."""
-        return self.names[row] == DEAD_END
+        """Whether a candidate leads to no path."""
+        return bool(self.stands_for[row] == 0)
 
     def moves(self) -> Array:
         """The choices at which the flow moved: another value that is hashed to the same path moves nothing."""
@@ -98,9 +115,36 @@ class Choices:
         kept = [at for at in changed if self.paths[self.previous[at]] != self.paths[self.chosen[at]]]
         return np.array(kept, dtype=int)
 
+    def before(self, at: int) -> int | None:
+        """The choice before one at the same device."""
+        return next((k for k in range(at - 1, -1, -1) if self.device[k] == self.device[at]), None)
+
+    def offers(self, at: int) -> list[str]:
+        """The first links of the candidates of a choice."""
+        rows = range(self.starts[at], self.ends[at])
+        return list(dict.fromkeys(self.links[row][0] for row in rows if self.offered[row] and self.links[row]))
+
+    def carried(self) -> list[tuple[int, int]]:
+        """The choices whose way, chosen at a host, was that of a choice before and led over another path by now.
+
+        Each with that choice. Paths of which only the first links are known do not count.
+        """
+        last: dict[tuple[str | None, int], int] = {}
+        found = []
+        for at, row in enumerate(self.chosen):
+            here = (self.device[at], int(self.way[row]))
+            then = last.get(here)
+            last[here] = at
+            kept = self.previous[at] == row and then is not None and then == self.before(at)
+            if kept and self.stands_for[row] == 1 and str(self.device[at]).startswith("host"):
+                old = int(self.chosen[then or 0])
+                if self.stands_for[old] == 1 and self.paths[old] != self.paths[row]:
+                    found.append((at, then or 0))
+        return found
+
     def decisions(self) -> Array:
         """The choices at which something was decided, as far as the scheme tells."""
-        return np.array([at for at, acts in enumerate(self.acts) if acts in (None, "chooses")], dtype=int)
+        return np.array([at for at, acts in enumerate(self.acts) if acts in {None, "chooses"}], dtype=int)
 
     def decided_at(self, at: int) -> int:
         """The choice at which what happened at `at` was decided."""
@@ -110,9 +154,13 @@ class Choices:
         return here if self.acts[here] == "chooses" else at
 
     def best(self, at: int) -> int:
-        """The row of the best candidate; the chosen one if it is as good."""
-        first, last = self.starts[at], self.ends[at]
-        return int(min(range(first, last), key=lambda row: (self.worse[row], row != self.chosen[at])))
+        """The row of the best candidate; the chosen one if it is as good, or if none leads anywhere."""
+
+        def badness(row: int) -> tuple[bool, float, bool]:
+            return not (self.open[row] and self.offered[row]), float(self.worse[row]), row != self.chosen[at]
+
+        found = min(range(self.starts[at], self.ends[at]), key=badness)
+        return int(found) if self.is_best[found] else int(self.chosen[at])
 
     def candidate(self, row: int, seen: int | None = None) -> Candidate:
         """A candidate by its row; what the scheme saw of it from row `seen`."""
@@ -126,6 +174,8 @@ class Choices:
             queueing_us=float(self.queueing[row]),
             travel_us=float(self.travel[row]),
             worse_us=float(self.worse[row]),
+            open=bool(self.open[row]),
+            offered=bool(self.offered[row]),
             saw={name: saw[name] for name in self.saw if saw[name] is not None},
         )
 
@@ -133,11 +183,12 @@ class Choices:
 def way_name(links: list[str], paths: int) -> str:
     """The switches between the ends of a path, by its links; of several paths the first switch.
 
-    Behind a fault a candidate may lead to no path at all.
+    Behind a fault a candidate may lead to no path at all: then its links end at the switch that knew no way on.
     """
-    if not links:
-        return DEAD_END
     hops = [link.partition("->")[2] for link in links]
+    if paths == 0:
+        return f"via {', '.join(hops)} {NO_WAY_ON}" if hops else DEAD_END
+    hops.pop()
     if paths > 1:
         return f"via {hops[0]} and on"
     last, parallel, number = hops[-1].partition("#")

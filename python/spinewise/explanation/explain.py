@@ -6,14 +6,16 @@ All times are in microseconds.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 from spinewise import core
 from spinewise.core import ProgressHook
 from spinewise.errors import SpecError
+from spinewise.explanation.breaks import listed
 from spinewise.explanation.choices import Candidate, Choices
 from spinewise.explanation.facts import FlowFacts, flow_facts, in_short
+from spinewise.explanation.losses import Losses, Lost
 from spinewise.explanation.resent import Again, sent_again
 from spinewise.measures.tables import Values as Array
 from spinewise.runs import api, formats
@@ -38,7 +40,10 @@ class Move:
         decided_us: when that was decided, where it was at an earlier packet.
         saw: what the scheme saw of the flow, by quantity.
         old, new, best: where from, where to, and what would have been best; old is None at the first packet.
-        gain_us: how much sooner through than on the old way.
+        gain_us: how much sooner through than on the old way; None where either led nowhere, or is not known.
+        gone, come: uplinks that have left its candidates since the packet before, and those that have joined them.
+        faults: the faults of the old way that held then, in words.
+        by_routes: the device kept its choice, and switches behind it took that over another path.
         sent_again: packets sent again before the next move.
     """
 
@@ -55,6 +60,15 @@ class Move:
     best: Candidate
     gain_us: float | None
     sent_again: int
+    gone: tuple[str, ...] = ()
+    come: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()
+    by_routes: bool = False
+
+    @property
+    def escaped(self) -> bool:
+        """Whether nothing got through on the old way, and something did on the new one."""
+        return self.old is not None and not self.old.open and self.new.open
 
 
 @dataclass(frozen=True)
@@ -80,6 +94,9 @@ class Story:
         moves: those asked for, in order; moves_in_all: how many there were.
         shares: packets by way.
         again: packets sent again, in order, as far as the trace tells.
+        lost: packets and acknowledgements that never arrived, or not whole, by place; None where that is not known.
+        faults: the faults that held while it was under way, in words.
+        hashed: a hash of the header decides where its packets go.
         summary: counts and means over the whole flow.
     """
 
@@ -92,6 +109,9 @@ class Story:
     moves_in_all: int
     shares: list[Share]
     again: list[Again]
+    lost: list[Lost] | None
+    faults: list[str]
+    hashed: bool
     summary: dict[str, float | int | None]
 
     def as_dict(self) -> dict[str, object]:
@@ -105,18 +125,25 @@ def traced(result: Result, flow: int, folder: str, progress: ProgressHook | None
     Raises:
         SpecError: the flow cannot be traced, or the run does not come out as it did.
     """
-    if flow in result.report.get("traced_flows", ()):
+    if flow in result.report.get("traced_flows", ()) and result.losses is not None:
         return result
     try:
         again = api.run(result.spec, trace=[flow], progress=progress)
     except SpecError as error:
         if error.key == "trace":
-            # It made no choices; what it came to is known all the same.
+            # It met no choices; what it came to is known all the same.
             hint = "; ".join(text for text in (error.hint, in_short(flow_facts(result, flow))) if text)
             raise SpecError("--flow", error.value, error.allowed, hint) from None
         raise error.with_file(f"{folder}/{formats.RUN.record}") from None
-    if "linux" in result.report:
-        return again
+    return again if "linux" in result.report else traced_again(result, again, folder)
+
+
+def traced_again(result: Result, again: Result, folder: str | None = None) -> Result:
+    """`again`, which is the same run once more.
+
+    Raises:
+        SpecError: it does not come out as it did.
+    """
     old, new = (each.report["outcome_hash"] for each in (result, again))
     if old != new:
         made, now = result.report.get("version", "another version"), core.version()
@@ -153,18 +180,25 @@ def story(result: Result, flow: int, wanted: Callable[[Move], bool] = lambda _: 
     scheme = str(choices.words("scheme")[0])
     known = {entry["name"]: entry for entry in core.registry()["schemes"]}
     told = describe(choices.rows, choices.saw)
-    moves = choices.moves()
+    moves, losses = choices.moves(), Losses(result, flow)
+    # Subflows share the number of their flow, and each has a header of its own.
+    carried = [] if result.spec["transport"]["kind"] == "mptcp" else choices.carried()
+    told_moves = [*all_moves(choices, moves, start, losses), *by_routes(choices, carried, start, losses)]
+    end = start + facts["fct_us"] if facts.get("finished") else result.report["stop_ps"] / PS_PER_US
     return Story(
         flow=facts,
         scheme=scheme,
         about=known[scheme]["about"] if scheme in known else "",
         quantities=told,
-        first=move_at(choices, 0, start, len(choices)),
-        moves=[move for move in all_moves(choices, moves, start) if wanted(move)],
-        moves_in_all=len(moves),
+        first=move_at(choices, 0, start, len(choices), losses),
+        moves=[move for move in sorted(told_moves, key=lambda move: move.time_us) if wanted(move)],
+        moves_in_all=len(told_moves),
         shares=shares(choices),
-        again=sent_again(choices, result),
-        summary=summary(choices, moves),
+        again=sent_again(choices, result, losses),
+        lost=losses.all() if losses.known else None,
+        faults=listed(one for one in losses.breaks if one.holds(start, end)),
+        hashed=choices.hashed,
+        summary=summary(choices, moves) | {"moves_by_routes": len(carried)},
     )
 
 
@@ -174,14 +208,23 @@ def describe(trace: pa.Table, names: list[str]) -> dict[str, tuple[str, str]]:
     return {name: (of.get(b"unit", b"").decode(), of.get(b"meaning", b"").decode()) for name, of in about.items()}
 
 
-def all_moves(choices: Choices, moves: Array, start: float) -> Iterator[Move]:
-    """Every move."""
+def all_moves(choices: Choices, moves: Array, start: float, losses: Losses) -> Iterator[Move]:
+    """Every move that a choice made."""
     for place, at in enumerate(moves):
         following = int(moves[place + 1]) if place + 1 < len(moves) else len(choices)
-        yield move_at(choices, int(at), start, following)
+        yield move_at(choices, int(at), start, following, losses)
 
 
-def move_at(choices: Choices, at: int, start: float, following: int) -> Move:
+def by_routes(choices: Choices, carried: list[tuple[int, int]], start: float, losses: Losses) -> Iterator[Move]:
+    """The moves of packets whose way was kept, by switches whose routes had changed."""
+    for at, then in carried:
+        old = without(choices.candidate(int(choices.chosen[then])), choices.of_flow)
+        made = move_at(choices, at, start, at, losses)
+        faults = faults_of(losses, old, made.time_us)
+        yield replace(made, old=old, gain_us=None, faults=faults, by_routes=True)
+
+
+def move_at(choices: Choices, at: int, start: float, following: int, losses: Losses) -> Move:
     """The choice `at` as a move; the next one is `following`."""
     decided = choices.decided_at(at)
     shift = int(choices.starts[decided] - choices.starts[at])
@@ -189,7 +232,9 @@ def move_at(choices: Choices, at: int, start: float, following: int) -> Move:
     old = choices.candidate(previous, previous + shift) if previous >= 0 else None
     new = choices.candidate(chosen, chosen + shift)
     of_flow = choices.of_flow
-    before = next((k for k in range(at - 1, -1, -1) if choices.device[k] == choices.device[at]), None)
+    before = choices.before(at)
+    now, earlier = choices.offers(at), [] if before is None else choices.offers(before)
+    both_open = previous >= 0 and bool(choices.open[previous] and choices.open[chosen])
     return Move(
         time_us=float(choices.time[at]),
         since_start_us=float(choices.time[at] - start),
@@ -202,9 +247,23 @@ def move_at(choices: Choices, at: int, start: float, following: int) -> Move:
         old=old and without(old, of_flow),
         new=without(new, of_flow),
         best=without(choices.candidate(best, best + shift), of_flow),
-        gain_us=None if previous < 0 else float(choices.whole[previous] - choices.whole[chosen]),
+        gain_us=float(choices.whole[previous] - choices.whole[chosen]) if both_open else None,
         sent_again=int(choices.again[at:following].sum()),
+        gone=tuple(link for link in earlier if link not in now),
+        come=tuple(link for link in now if link not in earlier) if before is not None else (),
+        faults=faults_of(losses, old, float(choices.time[at])),
     )
+
+
+def faults_of(losses: Losses, way: Candidate | None, at_us: float) -> tuple[str, ...]:
+    """The faults that held on a way at some instant."""
+    links = set() if way is None else set(way.links)
+    found = [one for one in losses.breaks if one.holds(at_us, at_us) and links & one.links]
+    # Where a way ends at a switch that knew none further, it is a link behind it that is down.
+    if not found and way is not None and not way.open and way.links:
+        end = way.links[-1].partition("->")[2].partition("#")[0]
+        found = [one for one in losses.breaks if one.cuts and one.holds(at_us, at_us) and one.touches(end)]
+    return tuple(listed(found))
 
 
 def without(candidate: Candidate, names: set[str]) -> Candidate:
@@ -222,7 +281,7 @@ def shares(choices: Choices) -> list[Share]:
             took = row == choices.chosen[at]
             entry[0] += took
             entry[1] += choices.queueing[row] if took else 0.0
-            entry[2] += choices.worse[row] == 0.0
+            entry[2] += bool(choices.is_best[row])
     return [
         Share(device, name, int(packets), waits / packets if packets else 0.0, int(best))
         for (device, name), (packets, waits, best) in sorted(found.items())
@@ -231,9 +290,12 @@ def shares(choices: Choices) -> list[Share]:
 
 def summary(choices: Choices, moves: Array) -> dict[str, float | int | None]:
     """Counts and means over the whole flow."""
-    worse = choices.worse[choices.chosen]
+    worse, best, went = choices.worse[choices.chosen], choices.is_best[choices.chosen], choices.open[choices.chosen]
     decided = choices.decisions()
-    gains = choices.whole[choices.previous[moves]] - choices.whole[choices.chosen[moves]]
+    old, new = choices.previous[moves], choices.chosen[moves]
+    both = choices.open[old] & choices.open[new]
+    gains = (choices.whole[old] - choices.whole[new])[both]
+    escapes = int((~choices.open[old] & choices.open[new]).sum())
 
     def mean(values: Array) -> float | None:
         return float(values.mean()) if len(values) else None
@@ -242,11 +304,13 @@ def summary(choices: Choices, moves: Array) -> dict[str, float | int | None]:
         "packets": len(choices),
         "decisions": len(decided),
         "moves": len(moves),
-        "moves_that_paid": int((gains > 0).sum()),
+        "moves_that_paid": int((gains > 0).sum()) + escapes,
+        "moves_off_dead_paths": escapes,
         "mean_gain_us": mean(gains),
-        "decisions_that_were_best": mean(worse[decided] == 0.0),
-        "mean_regret_us": mean(worse[decided]),
-        "packets_on_the_best": mean(worse == 0.0),
-        "mean_regret_of_packets_us": mean(worse),
+        "decisions_that_were_best": mean(best[decided]),
+        "mean_regret_us": mean(worse[decided][went[decided]]),
+        "packets_on_the_best": mean(best),
+        "packets_on_dead_paths": int((~went).sum()),
+        "mean_regret_of_packets_us": mean(worse[went]),
         "acks_that_chose": choices.acks,
     }

@@ -1,4 +1,4 @@
-"""What a flow sent again, how long it was silent before, and where the packets before may have been lost."""
+"""What a flow sent again, how long it was silent before, and what became of the packets before."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from spinewise.explanation.breaks import listed
+from spinewise.explanation.losses import Losses, Lost
 from spinewise.measures.afterwards import timeouts_of
 from spinewise.runs.result import Result
 
@@ -26,9 +28,12 @@ class Again:
         seq: first byte of it.
         silent_us: since the packet before of this flow, at this device.
         timeout: whether that was as long as the least retransmission timeout, which begins a few packets earlier.
-        path: links that the packet before had been sent to take; none where no path was left.
-        dropped_at: of these, the links at which this run dropped, lost or trimmed packets, with how many.
-        fate: what befell those: "lost", "trimmed" or "lost or trimmed".
+        path: links that the packet before had been sent to take; up to the last switch that knew a way.
+        lost: what became of that packet; None if it was not lost.
+        acks: the flow's acknowledgements that were lost between the two.
+        faults: the faults that held between the two, in words.
+        others_went_on: over Ultra Ethernet a timer is of one packet, and others go on: then the time since it left
+            before counts.
     """
 
     time_us: float
@@ -37,21 +42,17 @@ class Again:
     silent_us: float
     timeout: bool
     path: list[str]
-    dropped_at: dict[str, int]
-    fate: str = "lost"
-    # Over Ultra Ethernet a timer is of one packet, and others go on: then the time since it left before counts.
+    lost: Lost | None = None
+    acks: tuple[Lost, ...] = ()
+    faults: tuple[str, ...] = ()
     others_went_on: bool = False
 
 
-def sent_again(choices: Choices, result: Result) -> list[Again]:
-    """Packets that carried bytes sent before; what became of those is inferred from where this run lost packets."""
-    links_told = result.report["links"]
-    lost_at = {str(link["name"]): int(link["drops"]) + int(link.get("lost", 0)) for link in links_told}
-    trimmed_at = {str(link["name"]): int(link.get("trimmed", 0)) for link in links_told}
+def sent_again(choices: Choices, result: Result, losses: Losses) -> list[Again]:
+    """Packets that carried bytes sent before."""
     transport = result.spec.get("transport") or {}
     least_us = min((seconds * 1e6 for _, seconds, _ in timeouts_of(transport)), default=float(np.inf))
     of_packets = transport.get("kind") == "uet"
-    links = choices.rows.column("links")
     # The first device that chooses sees every packet once.
     here = [at for at in range(len(choices)) if choices.device[at] == choices.device[0]]
     seen: dict[int, int] = {}
@@ -59,29 +60,21 @@ def sent_again(choices: Choices, result: Result) -> list[Again]:
     for place, at in enumerate(here):
         seq, before = int(choices.seq[at]), seen.get(int(choices.seq[at]))
         if choices.again[at] and before is not None:
-            row = int(choices.chosen[before])
-            path = [] if choices.stray(row) else [str(link) for link in links[row].as_py()]
-            dropped_at = {link: lost_at[link] + trimmed_at[link] for link in path if lost_at[link] + trimmed_at[link]}
+            now, then = float(choices.time[at]), float(choices.time[before])
             silent = float(choices.time[at] - choices.time[here[place - 1]])
-            waited = float(choices.time[at] - choices.time[before]) if of_packets else silent
             found.append(
                 Again(
-                    time_us=float(choices.time[at]),
-                    before_us=float(choices.time[before]),
+                    time_us=now,
+                    before_us=then,
                     seq=seq,
                     silent_us=silent,
-                    timeout=waited >= NEARLY * least_us,
+                    timeout=(now - then if of_packets else silent) >= NEARLY * least_us,
+                    path=choices.links[int(choices.chosen[before])],
+                    lost=losses.of_packet(seq, then, now),
+                    acks=tuple(losses.acks(then, now)),
+                    faults=tuple(listed(one for one in losses.breaks if one.holds(then, now))),
                     others_went_on=of_packets,
-                    path=path,
-                    dropped_at=dropped_at,
-                    fate=fate([lost_at[link] for link in path], [trimmed_at[link] for link in path]),
                 )
             )
         seen[seq] = at
     return found
-
-
-def fate(lost: list[int], trimmed: list[int]) -> str:
-    """What befell the packets that these links lost and trimmed."""
-    words = [word for word, counts in (("lost", lost), ("trimmed", trimmed)) if any(counts)]
-    return " or ".join(words) or "lost"

@@ -12,9 +12,14 @@ from spinewise.measures import units
 # At most this many moves are told one by one: if there are more, those that gained and lost most.
 MOST_TOLD = 12
 KILO = 1000
+# Why packets go where a hash puts them.
+HASHED = "a hash of the header picks one of the candidates: all packets of a flow the same, as long as they are these"
+HASHED_ANEW = "the hash of its header picks another one among other candidates"
 EXTREMES = 3
 # At most this many packets sent again are told one by one.
 MOST_AGAIN = 5
+# At most this many places of losses.
+MOST_LOST = 8
 
 # Unit and meaning, by name.
 Quantities = dict[str, tuple[str, str]]
@@ -22,7 +27,7 @@ Quantities = dict[str, tuple[str, str]]
 
 def tell(story: Story, *, everything: bool = False) -> str:
     """The whole story, as paragraphs of plain text."""
-    parts = [heading(story), *delays(story), beginning(story), moves(story, everything=everything)]
+    parts = [heading(story), *delays(story), *losses(story), beginning(story), moves(story, everything=everything)]
     parts += [ways(story.shares), closing(story)]
     if story.quantities:
         parts.append(legend(story))
@@ -86,14 +91,31 @@ def one_again(one: Again, start_us: float) -> str:
         f"byte {one.seq:,}, sent {us(one.before_us - start_us)} after the start, went again"
         f" {us(one.time_us - one.before_us)} later"
     )
-    if not one.path:
-        return f"{said}; no path was left as it chose"
-    places = [f"{link} ({units.count(lost)})" for link, lost in one.dropped_at.items()]
-    if not places:
-        return f"{said}; no link of its path lost a packet in this run, so it was late and not lost"
-    if len(places) == 1:
-        return f"{said}; of the links of its path only {places[0]} {one.fate} packets in this run"
-    return f"{said}; of the links of its path these {one.fate} packets in this run: {', '.join(places)}"
+    if one.lost is not None:
+        return f"{said}; it {one.lost.did()}{one.lost.cause()}{meanwhile(one, one.lost.faults)}"
+    if one.acks:
+        told = "; ".join(str(lost) for lost in one.acks)
+        named = tuple(fault for lost in one.acks for fault in lost.faults)
+        return f"{said}; it was not lost, but {told}{meanwhile(one, named)}"
+    return f"{said}; neither it nor an acknowledgement was lost, so one was late{meanwhile(one, ())}"
+
+
+def meanwhile(one: Again, named: Iterable[str]) -> str:
+    """The faults that held meanwhile, other than those named."""
+    others = [fault for fault in one.faults if fault not in named]
+    return f"; meanwhile {', '.join(others)}" if others else ""
+
+
+def losses(story: Story) -> list[str]:
+    """What it lost, and which faults held while it was under way."""
+    parts = []
+    if story.faults:
+        parts.append(f"While it was under way {'; '.join(story.faults)}.")
+    if story.lost:
+        many = len(story.lost) - MOST_LOST
+        more = [f"  … and {many} places more"] if many > 0 else []
+        parts.append("\n".join(["What it lost:", *(f"  {lost}" for lost in story.lost[:MOST_LOST]), *more]))
+    return parts
 
 
 def beginning(story: Story) -> str:
@@ -102,7 +124,7 @@ def beginning(story: Story) -> str:
     return "\n".join(
         [
             f"At {us(first.time_us)} {first.device} put its first packet on the path {first.new.name}.",
-            *reasons(first, story.quantities),
+            *reasons(first, story.quantities, hashed=story.hashed),
         ]
     )
 
@@ -114,9 +136,10 @@ def moves(story: Story, *, everything: bool) -> str:
         return "It never moved." if not story.moves_in_all else "None of its moves falls into the time asked for."
     lines = []
     if not everything and all_told > MOST_TOLD:
-        by_gain = sorted(told, key=lambda move: move.gain_us or 0.0)
-        extremes = [*by_gain[-EXTREMES:], *by_gain[:EXTREMES]]
-        told = sorted(extremes, key=lambda move: move.time_us)
+        by_gain = sorted((move for move in told if move.gain_us is not None), key=lambda move: move.gain_us or 0.0)
+        faulty = [move for move in told if move.gain_us is None and move.old][:EXTREMES]
+        extremes = {id(move): move for move in [*by_gain[-EXTREMES:], *by_gain[:EXTREMES], *faulty]}
+        told = sorted(extremes.values(), key=lambda move: move.time_us)
         lines.append(
             f"It moved {story.moves_in_all:,} times. Of {all_told:,} these {len(told)} gained and lost most"
             " (--all tells every one, --from and --to those of some time):"
@@ -126,29 +149,48 @@ def moves(story: Story, *, everything: bool) -> str:
     else:
         lines.append(f"It moved {times(all_told)}:")
     for move in told:
-        lines += ["", *one_move(move, story.quantities)]
+        lines += ["", *one_move(move, story.quantities, hashed=story.hashed)]
     return "\n".join(lines)
 
 
-def one_move(move: Move, told: Quantities) -> list[str]:
+def one_move(move: Move, told: Quantities, *, hashed: bool) -> list[str]:
     """One move."""
     old = move.old.name if move.old else "nowhere"
-    lines = [
-        f"- {us(move.since_start_us)} after the start (at {us(move.time_us)}), with byte {move.seq:,}:"
-        f" {move.device} moved it from the path {old} to the one {move.new.name}"
-    ]
-    lines += reasons(move, told)
-    if move.gain_us is not None:
-        lines.append("  so:   " + verdict(move))
-    return lines
+    when = f"- {us(move.since_start_us)} after the start (at {us(move.time_us)}), with byte {move.seq:,}"
+    if move.by_routes:
+        return [
+            f"{when}: {move.device} chose as before, and the switches took it from the path {old} to the one"
+            f" {move.new.name}",
+            *by_faults(move),
+            "  true: " + truth(move.new, is_best=move.new is move.best or move.new.worse_us == 0.0),
+        ]
+    lines = [f"{when}: {move.device} moved it from the path {old} to the one {move.new.name}"]
+    lines += reasons(move, told, hashed=hashed)
+    said = verdict(move)
+    return [*lines, *([f"  so:   {said}"] if said else [])]
 
 
-def reasons(move: Move, told: Quantities) -> list[str]:
+def by_faults(move: Move) -> list[str]:
+    """What a move has to do with faults: what broke, and which uplinks were candidates."""
+    if move.old is None:
+        return []
+    told = [*move.faults]
+    if move.gone:
+        told.append(f"{', '.join(move.gone)} {'is' if len(move.gone) == 1 else 'are'} no candidate any more")
+    if move.come:
+        told.append(f"{', '.join(move.come)} {'is' if len(move.come) == 1 else 'are'} a candidate now")
+    return [f"  then: {'; '.join(told)}"] if told else []
+
+
+def reasons(move: Move, told: Quantities, *, hashed: bool) -> list[str]:
     """Why, what the scheme saw, and what was true."""
     lines = []
     if move.rule:
         when = f" (decided at {us(move.decided_us)})" if move.decided_us is not None else ""
         lines.append(f"  why:  {move.rule}{when}")
+    elif hashed:
+        lines.append(f"  why:  {HASHED if move.old is None else HASHED_ANEW}")
+    lines += by_faults(move)
     if move.silent_us is not None:
         lines.append(f"        the packet before had passed {us(move.silent_us)} earlier")
     seen = [quantities(move.saw, told)] if move.saw else []
@@ -175,27 +217,42 @@ def truth(way: Candidate, *, is_best: bool) -> str:
         for link, queued, state in zip(way.links, way.queue_bytes, way.state, strict=True)
         if queued or state != "up"
     ]
+    if not way.open:
+        down = [link for link, state in zip(way.links, way.state, strict=True) if state == "down"]
+        why = f"{', '.join(down)} was down" if down else "a switch on it knew no way on"
+        return f"{way.name}: nothing got through, for {why}"
     where = f" ({', '.join(found)} queued)" if found else " (nothing queued)"
-    rank = "the best" if is_best else f"{us(way.worse_us)} behind the best"
+    rank = "the best" if is_best and way.offered else f"{us(way.worse_us)} behind the best"
+    if not way.offered:
+        rank = f"no candidate any more{f', {us(way.worse_us)} behind the best' if way.worse_us else ''}"
     wait = f"{us(way.queueing_us)} of waiting" if way.queueing_us else "no wait"
     return f"{way.name}: {wait}{where}, {us(way.queueing_us + way.travel_us)} in all, {rank}"
 
 
 def verdict(move: Move) -> str:
-    """Whether a move paid."""
-    gain = move.gain_us or 0.0
-    said = (
-        f"it paid: {us(gain)} sooner than on the old path"
-        if gain > 0.0
-        else f"it cost {us(-gain)} against the old path"
-        if gain < 0.0
-        else "it made no difference"
-    )
-    if move.new.worse_us == 0.0:
-        said += ", and no path was better"
-    elif gain > 0.0:
-        said += f"; the best, {move.best.name}, would have been {us(move.new.worse_us)} better still"
+    """Whether a move paid; nothing of a first packet."""
+    if move.old is None:
+        return ""
     again = f"; {packets(move.sent_again)} sent again before the next move" if move.sent_again else ""
+    if move.gain_us is None:
+        if move.escaped:
+            said = "it paid: nothing got through on the old path any more"
+        elif move.old.open:
+            said = "it cost: nothing got through on the new path"
+        else:
+            said = "it made no difference: nothing got through on either path"
+    else:
+        said = (
+            f"it paid: {us(move.gain_us)} sooner than on the old path"
+            if move.gain_us > 0.0
+            else f"it cost {us(-move.gain_us)} against the old path"
+            if move.gain_us < 0.0
+            else "it made no difference"
+        )
+    if move.new.open and move.new.worse_us == 0.0:
+        said += ", and no path was better"
+    elif move.new.open and (move.escaped or (move.gain_us or 0.0) > 0.0):
+        said += f"; the best, {move.best.name}, would have been {us(move.new.worse_us)} better still"
     return said + again
 
 
@@ -221,21 +278,27 @@ def closing(story: Story) -> str:
     sums, flow = story.summary, story.flow
     decisions, moved = sums["decisions"], sums["moves"]
     lines = ["In all:"]
-    lines.append(f"  {packets(sums['packets'] or 0)}; at {decisions:,} of them something was decided; {moved:,} moves")
+    where = "a hash decides where they go" if story.hashed else f"at {decisions:,} of them something was decided"
+    by_routes = f", and {sums['moves_by_routes']:,} more by switches" if sums["moves_by_routes"] else ""
+    lines.append(f"  {packets(sums['packets'] or 0)}; {where}; {moved:,} move{'s' * (moved != 1)}{by_routes}")
     if decisions:
         lines.append(
             f"  {units.percent(sums['decisions_that_were_best'] or 0.0)} of the decisions were for a path that was"
             f" best; on average the path was {us(sums['mean_regret_us'] or 0.0)} behind the best"
         )
+    if sums["packets_on_dead_paths"]:
+        lines.append(f"  {packets(sums['packets_on_dead_paths'])} left on a path on which nothing got through")
     lines.append(
         f"  {units.percent(sums['packets_on_the_best'] or 0.0)} of the packets left on a path that was best just then;"
         f" on average {us(sums['mean_regret_of_packets_us'] or 0.0)} behind it"
     )
     if moved:
-        gain = sums["mean_gain_us"] or 0.0
+        gain = sums["mean_gain_us"]
+        off = f", {sums['moves_off_dead_paths']:,} off a dead path" if sums["moves_off_dead_paths"] else ""
+        mean = "" if gain is None else f"; on average one {'gained' if gain >= 0 else 'cost'} {us(abs(gain))}"
+        others = " of the others" if off and mean else ""
         lines.append(
-            f"  {sums['moves_that_paid']:,} of {moved:,} moves paid; on average one"
-            f" {'gained' if gain >= 0 else 'cost'} {us(abs(gain))}"
+            f"  {sums['moves_that_paid']:,} of {moved:,} moves paid{off}{mean.replace(' one ', f' one{others} ')}"
         )
     if "out_of_order" in flow and flow["transport"] != "udp":
         lines.append(

@@ -22,6 +22,8 @@ MOST_LINES = 6
 """Links whose queues are drawn."""
 MOST_POINTS = 400
 """Points of such a line."""
+MOST_LOST = 4
+"""Places at which it lost packets that are told."""
 NOTABLE = 0.02
 """A share of packets that is worth a word."""
 
@@ -164,13 +166,14 @@ def seen(said: Story, choices: Choices) -> list[str]:
     lines = []
     silent = [one for one in said.again if one.timeout]
     if silent:
-        drops = sorted({name for one in silent for name in one.dropped_at})
-        at = f"; of the links of those packets these dropped some: {', '.join(drops[:4])}" if drops else ""
         whole = sum(one.silent_us for one in silent)
-        lines.append(f"It was silent for {units.duration(whole / 1e6)} before what it sent again{at}.")
-    stray = sum(choices.stray(int(row)) for row in choices.chosen)
-    if stray:
-        lines.append(f"{units.counted(stray, 'packet')} chose as no path was left: a fault had cut the way.")
+        lines.append(f"It was silent for {units.duration(whole / 1e6)} before what it sent again.")
+    lines += [f"{lost}." for lost in (said.lost or ())[:MOST_LOST]]
+    if said.faults:
+        lines.append(f"While it was under way: {'; '.join(said.faults)}.")
+    if said.summary["packets_on_dead_paths"]:
+        dead = units.counted(int(said.summary["packets_on_dead_paths"]), "packet")
+        lines.append(f"{dead} left on a path on which nothing got through.")
     waits = choices.queueing[choices.chosen]
     lines.append(
         f"As its packets chose, {units.duration(float(waits.mean()) / 1e6)} of waiting lay before them on average,"
@@ -184,8 +187,12 @@ def seen(said: Story, choices: Choices) -> list[str]:
             f" {units.duration((sums['mean_regret_of_packets_us'] or 0.0) / 1e6)} were lost against the best."
         )
     if sums["moves"]:
-        paid = f"{sums['moves_that_paid']:,} of these changes paid"
+        off = f", {sums['moves_off_dead_paths']:,} of them off a dead path" if sums["moves_off_dead_paths"] else ""
+        paid = f"{sums['moves_that_paid']:,} of these changes paid{off}"
         lines.append(f"It changed its path {units.counted(int(sums['moves']), 'time')}; {paid}.")
-    else:
+    if sums["moves_by_routes"]:
+        many = units.counted(int(sums["moves_by_routes"]), "time")
+        lines.append(f"Switches took it over another path {many}, as their routes had changed.")
+    if not said.moves_in_all:
         lines.append("It never changed its path.")
     return lines

@@ -32,6 +32,7 @@ COLLECTIVE_COLUMNS = (
 )  # fmt: skip
 SERIES_COLUMNS = ("time_ps", "series", "entity", "value")
 TRACE_COLUMNS = ("choice", "time_ps", "flow", "device", "scheme", "way", "chosen")
+LOSS_COLUMNS = ("time_ps", "flow", "kind", "seq", "fate", "device", "link", "rerouted_ps")
 
 # What the report of every version holds, and of which type.
 REPORT = {"counters": dict, "links": list, "series_names": list, "entity_names": list, "flows": int}

@@ -34,6 +34,7 @@ FLOWS_FILE = "flows.parquet"
 SERIES_FILE = "series.parquet"
 COLLECTIVES_FILE = "collectives.parquet"
 TRACE_FILE = "trace.parquet"
+LOSSES_FILE = "losses.parquet"
 PACKETS_FILE = "packets.parquet"
 
 Numbers = npt.NDArray[np.float64]
@@ -55,6 +56,8 @@ class Result:
         collectives: `pyarrow.Table`, one row per round and step of collective operations, requests and other rounds
             (see docs/results.md, and `rounds`); None in results of older versions.
         packets: `pyarrow.Table` of captured packets (see docs/results.md); None if none were to be captured.
+        losses: `pyarrow.Table` of packets of traced flows that were lost or trimmed (see docs/results.md); None if no
+            flow was traced, and in results of older versions.
     """
 
     spec: Spec
@@ -64,6 +67,7 @@ class Result:
     trace: pa.Table | None = None
     collectives: pa.Table | None = None
     packets: pa.Table | None = None
+    losses: pa.Table | None = None
 
     @classmethod
     def from_outcome(cls, spec: Spec, outcome: RawOutcome) -> Result:
@@ -81,6 +85,7 @@ class Result:
             trace=trace.table(outcome["trace"], described) if "trace" in outcome else None,
             collectives=tables.table(outcome["collectives"], described["collectives"]),
             packets=packets.table(outcome["packets"], described) if "packets" in outcome else None,
+            losses=trace.losses(outcome["trace"], described) if "trace" in outcome else None,
         )
 
     @cached_property
@@ -172,6 +177,8 @@ class Result:
             tables.write(self.collectives, target / COLLECTIVES_FILE)
         if self.trace is not None:
             tables.write(self.trace, target / TRACE_FILE)
+        if self.losses is not None:
+            tables.write(self.losses, target / LOSSES_FILE)
         if self.packets is not None:
             tables.write(self.packets, target / PACKETS_FILE)
         write_json(target / formats.RUN.record, self.run_record())
@@ -189,13 +196,15 @@ class Result:
         series = kept.read_table(folder / SERIES_FILE, kept.SERIES_COLUMNS)
         traced = folder / TRACE_FILE
         choices = kept.read_table(traced, kept.TRACE_COLUMNS) if traced.exists() else None
+        lost = folder / LOSSES_FILE
+        losses = kept.read_table(lost, kept.LOSS_COLUMNS) if lost.exists() else None
         rounds = folder / COLLECTIVES_FILE
         collectives = kept.read_table(rounds, kept.COLLECTIVE_COLUMNS) if rounds.exists() else None
         captured = folder / PACKETS_FILE
         caught = kept.read_table(captured, packets.COLUMNS) if captured.exists() else None
         head = {key: value for key, value in record.items() if key in HEADLINE}
         report = cast(Report, {**record["report"], **head})
-        read = cls(record["spec"], flows, series, report, choices, collectives, caught)
+        read = cls(record["spec"], flows, series, report, choices, collectives, caught, losses)
         with kept.complete(folder):
             read.summary()
         return read

@@ -1,4 +1,4 @@
-"""The choice trace as an Arrow table: a row for each candidate of each choice of the traced flows."""
+"""The choice trace as Arrow tables: a row for each candidate of each choice of the traced flows, and for each loss."""
 
 from __future__ import annotations
 
@@ -45,6 +45,16 @@ def table(raw: RawTrace, described: Mapping[str, Sequence[Column]]) -> pa.Table:
         seen = np.frombuffer(raw["saw"][about["name"]], dtype="<f8")
         arrays.append(pa.array(seen, mask=np.isnan(seen)))
         fields.append(field(about, pa.float64()))
+    return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+
+
+def losses(raw: RawTrace, described: Mapping[str, Sequence[Column]]) -> pa.Table:
+    """A `pyarrow.Table` of what became of packets of the traced flows that never arrived, or not whole."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    words = json.loads(raw["loss_words"])
+    arrays = [decoded(raw["losses"][about["name"]], words.get(about["name"], ())) for about in described["losses"]]
+    fields = [field(about, values.type) for about, values in zip(described["losses"], arrays, strict=True)]
     return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
 

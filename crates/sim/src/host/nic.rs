@@ -2,6 +2,7 @@
 
 use super::Host;
 use super::pull::Pull;
+use crate::choices::Fate;
 use crate::packet::{InHand, Packet};
 use crate::port::Fifo;
 use crate::shell::Shell;
@@ -72,6 +73,8 @@ fn hand_over(queue: &mut Fifo, w: &mut World<'_>, hand: &mut InHand) {
             if packet.of_flow() {
                 w.flows.left(packet.subflow());
             }
+            let link = queue.line().link;
+            w.note_loss((w.net.topology.links[link].from.0, Some(link)), packet, Fate::NoRoom);
         }
     }
 }

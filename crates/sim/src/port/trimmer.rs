@@ -7,6 +7,7 @@
 
 use super::trimming::{Instant, Trims};
 use super::{Counters, Lane, Rare};
+use crate::ids::LinkId;
 use crate::line::Line;
 use crate::link::Wires;
 use crate::packet::InHand;
@@ -348,6 +349,10 @@ impl Trimmer {
 }
 
 impl Trims for Trimmer {
+    fn link(&self) -> LinkId {
+        self.line().link
+    }
+
     fn rules(&self) -> Option<&TrimRules> {
         Some(&self.rules)
     }

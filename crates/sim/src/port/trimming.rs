@@ -7,6 +7,7 @@
 //! been sent, by the data that waits then.
 
 use super::{Found, Freed, Kept, Lane, Rare};
+use crate::ids::LinkId;
 use crate::link::Wires;
 use crate::packet::{BARE, ECT, InHand, LAST_HOP, Packet};
 use crate::trimming::{Cut, TrimRules};
@@ -50,6 +51,9 @@ pub(crate) enum Trimmed {
 
 /// What a port does for which a coin decides who is trimmed.
 pub(crate) trait Trims {
+    /// The link that it feeds.
+    fn link(&self) -> LinkId;
+
     /// By what rules, if it trims.
     fn rules(&self) -> Option<&TrimRules>;
 
@@ -271,6 +275,10 @@ impl Kept {
 }
 
 impl Trims for Kept {
+    fn link(&self) -> LinkId {
+        self.line().link
+    }
+
     fn rules(&self) -> Option<&TrimRules> {
         self.lanes.trimming.as_ref().map(|trimming| &trimming.rules)
     }

@@ -3,6 +3,7 @@
 use super::buffer::{Came, SharedBuffer};
 use super::{MADE_HERE, Switch, count_lost, drop_packet};
 use crate::address::Address;
+use crate::choices::Fate;
 use crate::net::Net;
 use crate::packet::{InHand, Packet};
 use crate::port::{Drained, Found, Freed, Kept, Lane, Lanes, Lost, Mark, Next, Port, Released};
@@ -78,7 +79,7 @@ impl Switch {
     pub(super) fn queue_up(&mut self, w: &mut World<'_>, (in_port, out): (u16, u16), hand: &mut InHand) {
         match self.admit_kept(w, (in_port, out), None, hand) {
             Some(admitted) => self.keep(w, out, hand, admitted),
-            None => drop_packet(w, &hand.packet),
+            None => drop_packet(w, &hand.packet, (self.node, out), Fate::NoRoom),
         }
     }
 
@@ -137,7 +138,7 @@ impl Switch {
         let came = came(in_port, lane);
         let port = &mut self.ports[usize::from(out)];
         port.refuse(u32::from(packet.wire));
-        drop_packet(w, packet);
+        drop_packet(w, packet, (self.node, out), Fate::Discarded);
         if let (Some(buffer), Some(lanes), Lane::Data(_)) = (self.buffer.as_deref_mut(), port.lanes(), lane)
             && buffer.leave(came, lanes.bytes(lane), u64::from(packet.wire), w.now)
             && let Some(came) = came
@@ -159,7 +160,7 @@ impl Switch {
         }
         let admitted = self.admit_kept(w, (in_port, out), Some(queue), hand);
         let Some(admitted @ Admitted { lane, found, .. }) = admitted else {
-            drop_packet(w, &hand.packet);
+            drop_packet(w, &hand.packet, (self.node, out), Fate::NoRoom);
             return;
         };
         if lane == Lane::Control {
@@ -292,7 +293,8 @@ impl Switch {
                 self.ports[usize::from(out)].kept_mut().and_then(Kept::lose)
             {
                 w.log.lost_in_switches += 1;
-                count_lost(w, &packet);
+                let link = w.net.topology.out_number(self.node, out);
+                count_lost(w, &packet, (self.node, Some(link)), Fate::Died);
                 if let (Some(buffer), Lane::Data(_)) = (self.buffer.as_deref_mut(), lane) {
                     buffer.leave(came(packet.came_by(), lane), left, u64::from(packet.wire), w.now);
                 }

@@ -1,7 +1,9 @@
 //! What finds no room at ports that trim, and marks that are decided when a packet is on the link already.
 
 use super::kept::Admitted;
-use super::{Switch, drop_packet};
+use super::{Switch, count_dropped, drop_packet};
+use crate::choices::Fate;
+use crate::ids::NodeId;
 use crate::link::Wires;
 use crate::packet::InHand;
 use crate::port::{AllRules, Found, Instant, Lane, Port, Room, Trimmed, Trims};
@@ -9,10 +11,13 @@ use crate::world::World;
 use spinewise_policy::{Span, Time};
 
 /// Trims a packet and notes it. Is its header to be queued?
-fn trim(w: &mut World<'_>, port: &mut impl Trims, at: Instant, hand: &mut InHand) -> bool {
+fn trim(w: &mut World<'_>, port: &mut impl Trims, (node, at): (NodeId, Instant), hand: &mut InHand) -> bool {
     match port.trim(at, hand, &w.wires) {
         Trimmed::By(cut) => {
             w.log.trimmed.add(cut);
+            if w.log.recorder.is_some() {
+                w.note_loss((node, Some(port.link())), &hand.packet, Fate::Trimmed);
+            }
             true
         }
         Trimmed::HeaderLost | Trimmed::Never => {
@@ -27,7 +32,7 @@ fn trim(w: &mut World<'_>, port: &mut impl Trims, at: Instant, hand: &mut InHand
 fn admit_or_trim(
     w: &mut World<'_>,
     port: &mut impl Trims,
-    at: Instant,
+    (node, at): (NodeId, Instant),
     (lane, hand): (Lane, &mut InHand),
     roll: impl FnOnce() -> f64,
 ) -> Option<Lane> {
@@ -41,15 +46,15 @@ fn admit_or_trim(
     }
     let last = if roll() < 0.5 { port.take_last(&mut w.wires) } else { None };
     if let Some((mut last, came_by)) = last {
-        if trim(w, port, at, &mut last) {
+        if trim(w, port, (node, at), &mut last) {
             port.queue_control(w.now, &mut last, came_by, &mut w.wires);
         } else {
-            drop_packet(w, &last.packet);
+            count_dropped(w, &last.packet, (node, Some(port.link())), Fate::NoRoom);
         }
         // It has made place, even if it was shorter: the room is exceeded then.
         return Some(lane);
     }
-    trim(w, port, at, hand).then_some(Lane::Control)
+    trim(w, port, (node, at), hand).then_some(Lane::Control)
 }
 
 impl Switch {
@@ -58,7 +63,7 @@ impl Switch {
     pub(super) fn queue_or_trim(&mut self, w: &mut World<'_>, (in_port, out): (u16, u16), hand: &mut InHand) {
         match self.admit_or_trim(w, (in_port, out), hand) {
             Some(admitted) => self.keep(w, out, hand, admitted),
-            None => drop_packet(w, &hand.packet),
+            None => drop_packet(w, &hand.packet, (self.node, out), Fate::NoRoom),
         }
     }
 
@@ -79,12 +84,12 @@ impl Switch {
                     Lane::Data(_) => port.lanes().bytes(lane),
                     Lane::Pause | Lane::Control => port.control_waiting(at, &w.wires),
                 });
-                admit_or_trim(w, port, at, (lane, hand), roll)?
+                admit_or_trim(w, port, (self.node, at), (lane, hand), roll)?
             }
             Port::Trims(port) => {
                 let lane = if hand.packet.is_control() { Lane::Control } else { Lane::Data(0) };
                 port.note_found(w.now, lane, &w.wires);
-                admit_or_trim(w, port, at, (lane, hand), roll)?
+                admit_or_trim(w, port, (self.node, at), (lane, hand), roll)?
             }
         };
         Some(Admitted { lane, in_port, found: Found::default() })

@@ -23,7 +23,9 @@ impl Switch {
         let ports = OwnPorts { owner: self, wires: &w.wires, now: w.now, net: w.net };
         let call = self.call(w.net, w.now, hand.packet.dst, &ports, candidates, &w.free_queues);
         let seen = (&w.net.hashing, in_port);
-        let place = (self.node, candidates.len(), candidates.len());
+        let leaf = hand.packet.dst.as_host().map(|dst| w.net.topology.leaf(dst));
+        let wired = leaf.map_or(0, |leaf| w.net.topology.uplinks(self.id, leaf).len());
+        let place = (self.node, candidates.len(), candidates.len().max(wired));
         let picked = match &mut w.log.recorder {
             Some(recorder) => recorder.pick(&mut w.fabric, call, &mut hand.packet, seen, place),
             None => w.fabric.pick_any(call, &mut hand.packet, seen),

@@ -25,8 +25,9 @@ pub(super) struct Candidate<'a> {
     sim: &'a Sim<'a>,
     /// When the choice was made: routes and links may change during a run.
     at: Time,
-    /// The switch at which the path begins, and its first port if that is what was chosen.
-    from: (SwitchId, Option<u16>),
+    /// The switch at which the path begins, and its first port if that is what was chosen. It may be none of the candidates:
+    /// where the packet before went.
+    from: (SwitchId, Option<[u16; 1]>),
     /// The destination's leaf, and the link from there to the destination.
     leaf: SwitchId,
     last: &'a LinkSpec,
@@ -47,7 +48,7 @@ pub(super) struct Path {
     pub travel: Span,
     /// Bits per second of its slowest link between switches.
     pub slowest: u64,
-    /// How many paths the candidate stands for.
+    /// How many paths the candidate stands for; none where a switch on the way knew none further. Its links end there.
     pub paths: u32,
     /// A switch on the way knew none further.
     cut: bool,
@@ -77,13 +78,12 @@ impl<'a> Candidate<'a> {
         let leaf = topology.home(dst).leaf;
         let (last, wire) = (topology.last_link(dst), u64::from(packet.wire));
         let candidate = |from, beyond, access| Candidate { sim, at, from, leaf, last, beyond, wire, access };
+        let hashes = sim.world.fabric.sheet().sees.decides == Decides::HashesEvenly;
         let Some(host) = topology.as_host(node) else {
-            let switch = topology.switch_number(node);
-            let choices = topology.choices(sim.net.faults.row(topology, switch, at), leaf);
-            return candidate((switch, Some(choices[way.index()])), Beyond::Any, Span::ZERO);
+            let beyond = if hashes { Beyond::Hashed(*packet) } else { Beyond::Any };
+            return candidate((topology.switch_number(node), Some([way.0])), beyond, Span::ZERO);
         };
         let first = topology.leaf(host);
-        let hashes = sim.world.fabric.sheet().sees.decides == Decides::HashesEvenly;
         let beyond = match sim.net.hashing.tags {
             Tags::Explicit => Beyond::Tagged(first, Packet { way, ..*packet }),
             Tags::Outer | Tags::Inner if hashes => Beyond::Hashed(Packet { way, ..*packet }),
@@ -93,7 +93,7 @@ impl<'a> Candidate<'a> {
     }
 
     /// The ports of `switch` that a packet may take.
-    fn ports(&self, switch: SwitchId) -> &'a [u16] {
+    fn ports(&self, switch: SwitchId) -> &[u16] {
         let (net, topology) = (&self.sim.net, &self.sim.net.topology);
         let row = net.faults.row(topology, switch, self.at);
         let all = topology.choices(row, self.leaf);
@@ -102,11 +102,13 @@ impl<'a> Candidate<'a> {
             let view = packet.view(&net.hashing, 0, 0);
             one(view.spread(net.switch_salt(switch), all.len() as u32) as usize)
         };
-        match (self.from, self.beyond) {
+        if let (true, Some(port)) = (switch == self.from.0, &self.from.1) {
+            return port;
+        }
+        match self.beyond {
             _ if all.is_empty() => all,
-            ((first, Some(port)), _) if switch == first => all.iter().position(|&other| other == port).map_or(all, one),
-            (_, Beyond::Any) => all,
-            (_, Beyond::Tagged(from, packet)) => {
+            Beyond::Any => all,
+            Beyond::Tagged(from, packet) => {
                 let (first, second) = topology.split(from, self.leaf, packet.way.0);
                 let named = usize::from(if topology.tier(switch) == Tier::Leaf { first } else { second });
                 // As `Switch::tagged` does.
@@ -114,7 +116,7 @@ impl<'a> Candidate<'a> {
                 let still = before.get(named % before.len().max(1)).and_then(|port| all.iter().position(|p| p == port));
                 still.map_or_else(|| hashed(&packet), one)
             }
-            (_, Beyond::Hashed(packet)) => hashed(&packet),
+            Beyond::Hashed(packet) => hashed(&packet),
         }
     }
 
@@ -154,8 +156,10 @@ impl<'a> Candidate<'a> {
                 }
             }
         }
-        let nowhere = Path { slowest: u64::MAX, travel: self.access, cut: true, ..Path::default() };
-        let there = reached.remove(&self.leaf).unwrap_or(nowhere);
+        let Some(there) = reached.remove(&self.leaf) else {
+            let farthest = reached.into_values().max_by_key(|path| path.hops.len()).unwrap_or_default();
+            return Path { cut: true, ..farthest };
+        };
         let slowest = there.slowest;
         Path { slowest, paths: self.count(self.from.0, &mut BTreeMap::new()), ..self.extended(&there, self.last, seen) }
     }
@@ -185,6 +189,8 @@ impl<'a> Candidate<'a> {
         if let Some(&count) = known.get(&switch) {
             return count;
         }
+        // Where the packet before went may lead back here by now.
+        known.insert(switch, 0);
         let topology = &self.sim.net.topology;
         let behind = |&port: &u16| topology.behind(switch, port);
         let count =

@@ -3,15 +3,20 @@
 use super::paths::{Candidate, Path, seen};
 use super::{Saw, Trace};
 use crate::bank::Bank;
-use crate::choices::{Choice, Choices};
+use crate::choices::{Choice, Choices, Fate, Loss};
 use crate::columns::{Word8, Word32, columns};
 use crate::engine::Sim;
+use crate::faults::Step;
 use crate::ids::{FlowId, LinkId, NodeId};
+use crate::outcome::Values;
 use crate::packet::RETRANSMIT;
 use crate::switch::{Seen, State};
 use serde_json::{Value, json};
-use spinewise_policy::{Kind, Rule, Sees, Sheet, Way};
+use spinewise_policy::{Decides, Kind, Rule, Sees, Sheet, Way};
 use std::collections::BTreeMap;
+
+/// Kinds of packets, by number.
+const KINDS: [&str; 2] = ["data", "ack"];
 
 /// A candidate of a choice.
 struct Row<'a> {
@@ -26,6 +31,7 @@ struct Row<'a> {
     acts: Word8,
     way: Way,
     chosen: bool,
+    offered: bool,
     path: &'a Path,
     /// The time on the best candidate.
     least: u64,
@@ -48,20 +54,23 @@ columns! {
         rule: Word8, "", "the rule that the scheme acted by; null if it does not tell"
             => row.choice.rule.map_or(Word8::NONE, |rule| Word8(row.first_rule + rule));
         acts: Word8, "",
-            "by that rule: keeps (nothing is chosen), chooses, or follows (what was chosen as the packet before passed)"
+            "by that rule: keeps (nothing is chosen), chooses, or follows (what was chosen as the packet before passed); without one, hashes, where a hash of the header decides"
             => row.acts;
-        way: u16, "", "candidate: a path tag at a host, an uplink by its place at a switch" => row.way.0;
+        way: u16, "", "candidate: a path tag at a host, an uplink by its port at a switch" => row.way.0;
+        offered: bool, "", "it was a candidate; false of the one that the packet before took, where that is none any more"
+            => row.offered;
         chosen: bool, "", "it was chosen" => row.chosen;
         previous: bool, "", "the packet before, of this flow and kind at this device, took it"
             => row.choice.previous == Some(row.way);
-        paths: u32, "", "paths it stands for; of several, what follows is of the one best at that instant"
+        paths: u32, "",
+            "paths it stands for; of several, what follows is of the one best at that instant; 0: a switch on the way knew none further"
             => row.path.paths;
         queueing_ps: u64, "ps",
             "true: how long the packet would wait on that path if it set out and nothing else came: at each port, up to that to the host, what was queued and not gone by then"
             => row.path.queueing.0;
         travel_ps: u64, "ps", "true: transmission and propagation of this packet on that path, from device on"
             => row.path.travel.0;
-        worse_ps: u64, "ps", "true: how much longer than on the best candidate, both counted"
+        worse_ps: u64, "ps", "true: how much longer than on the best candidate whose links worked, waiting and travel counted"
             => row.path.time().saturating_sub(row.least);
         open: bool, "", "true: all links of that path worked" => row.path.is_open();
         slowest_bps: u64, "bit/s", "rate of its slowest link between switches" => row.path.slowest;
@@ -70,11 +79,41 @@ columns! {
 
 columns! {
     /// Columns of the trace that have a list a row: one value for each link of the path, from the device to the
-    /// destination.
+    /// destination, or to where none is known further.
     HOP_COLUMNS: HopTable, |hop: &(LinkId, Seen)| {
         links: Word32, "", "the links" => Word32(hop.0.number());
         queue_bytes: u64, "bytes", "true: queued at the port that feeds the link, by switch.queue_counts" => hop.1.queue;
         state: Word8, "", "true: up, paused (by flow control) or down" => Word8(hop.1.state as u8);
+    }
+}
+
+/// A packet that never arrived, or not whole.
+struct Lost<'a> {
+    loss: &'a Loss,
+    flow: FlowId,
+    rerouted: u64,
+}
+
+columns! {
+    /// Columns of what became of packets of traced flows that never arrived, or not whole; [`Trace::loss_words`] has the
+    /// words.
+    LOSS_COLUMNS: LossTable, |row: &Lost<'_>| {
+        time_ps: u64, "ps", "when that was found: of a packet lost on a link, when it would have arrived" => row.loss.at.0;
+        flow: u32, "", "number of the flow" => row.flow.number();
+        kind: Word8, "", "data or ack" => Word8(u8::from(row.loss.packet.kind == Kind::Ack));
+        seq: u64, "bytes", "first payload byte of data; next byte expected of an acknowledgement" => row.loss.packet.seq;
+        retransmit: bool, "", "data: these bytes had been sent before; ack: those it answers had"
+            => row.loss.packet.is(RETRANSMIT);
+        wire_bytes: u32, "bytes", "the packet on the wire" => u32::from(row.loss.packet.wire);
+        fate: Word8, "",
+            "no room (at a port), trimmed (its header went on), discarded (by the scheme), lost on the link, no way on (the switch knew none), or died (with the switch)"
+            => Word8(row.loss.fate as u8);
+        device: Word32, "", "where" => Word32(row.loss.node.number());
+        link: Word32, "", "the link it should have left by; lost on the link or without a way on, the one it came by"
+            => row.loss.link.map_or(Word32::NONE, |link| Word32(link.number()));
+        rerouted_ps: u64, "ps",
+            "lost on the link or without a way on: when the switch that had sent it there used other routes next; 0: never, or not known"
+            => row.rerouted;
     }
 }
 
@@ -84,7 +123,37 @@ pub(super) fn table(sim: &Sim<'_>, choices: &Choices) -> Trace {
     for (number, choice) in choices.all.iter().enumerate() {
         rows.add(sim, choices, number as u32, choice);
     }
-    rows.close(sim)
+    rows.close(sim, losses(sim, choices))
+}
+
+/// What was lost, and the words of that.
+fn losses(sim: &Sim<'_>, choices: &Choices) -> (Vec<Values>, Value) {
+    let topology = &sim.net.topology;
+    let mut table = LossTable::with_capacity(choices.losses.len());
+    for loss in &choices.losses {
+        let flow = sim.world.flows.flow_of(loss.packet.subflow());
+        table.push(&Lost { loss, flow, rerouted: rerouted(sim, loss) });
+    }
+    let devices = worded(&mut table.device, |node| topology.node_name(NodeId::new(node)));
+    let links = worded(&mut table.link, |link| topology.link_name(LinkId::new(link)));
+    let words = json!({"kind": KINDS, "fate": Fate::NAMES, "device": devices, "link": links});
+    (table.close(), words)
+}
+
+/// When the switch that had sent a packet where it was lost used other routes next; 0 for never.
+fn rerouted(sim: &Sim<'_>, loss: &Loss) -> u64 {
+    let topology = &sim.net.topology;
+    let (Fate::OnLink | Fate::NoWay, Some(number)) = (loss.fate, loss.link) else { return 0 };
+    let link = &topology.links[number];
+    let sender = link.from.0;
+    if topology.is_host(sender) {
+        return 0;
+    }
+    let steps = sim.net.faults.steps(topology.switch_number(sender));
+    let (rate, delay) = sim.net.faults.line(number, link, loss.at);
+    let left = loss.at.0.saturating_sub(sim.net.clock.tx_time(u64::from(loss.packet.wire), rate) + delay.0);
+    let next = steps.iter().find(|&&(at, step)| at.0 > left && matches!(step, Step::Routes(_)));
+    next.map_or(0, |&(at, _)| at.0)
 }
 
 /// A scheme that chooses: its name, what it tells, and where its rules begin among all.
@@ -141,7 +210,8 @@ impl Rows {
         let ways = choices.ways(choice);
         let best = |&way| Candidate::new(sim, choice.at, choice.node, &choice.packet, way).best(&look);
         let found: Vec<Path> = ways.iter().map(best).collect();
-        let least = found.iter().filter(|path| path.is_open()).map(Path::time).min().unwrap_or(0);
+        let offered = usize::from(choice.offered);
+        let least = found[..offered].iter().filter(|path| path.is_open()).map(Path::time).min().unwrap_or(0);
         let at_host = sim.net.topology.is_host(choice.node);
         // The scheme at the hosts stands first.
         let chooser = if at_host || sim.world.edge.is_none() { 0 } else { self.choosers.len() - 1 };
@@ -150,12 +220,15 @@ impl Rows {
             Some(Rule::Keeps(_)) => Word8(0),
             Some(Rule::Chooses(_)) => Word8(1),
             Some(Rule::Follows(_)) => Word8(2),
+            None if self.choosers[chooser].sees.decides != Decides::Chooses => Word8(3),
             None => Word8::NONE,
         };
         let (flow, scheme) = (sim.world.flows.flow_of(choice.packet.subflow()), chooser as u8);
         for (candidate, (path, &way)) in found.iter().zip(ways).enumerate() {
             let chosen = candidate == usize::from(choice.chosen);
-            self.table.push(&Row { number, choice, flow, scheme, first_rule, acts, way, chosen, path, least });
+            let offered = candidate < offered;
+            let row = Row { number, choice, flow, scheme, first_rule, acts, way, chosen, offered, path, least };
+            self.table.push(&row);
             path.hops.iter().for_each(|hop| self.hops.push(hop));
             self.offsets.push(self.hops.links.len() as u32);
             self.see(chooser, choices.of_flow(choice), choices.of_way(choice, candidate));
@@ -172,7 +245,7 @@ impl Rows {
         }
     }
 
-    fn close(mut self, sim: &Sim<'_>) -> Trace {
+    fn close(mut self, sim: &Sim<'_>, (losses, loss_words): (Vec<Values>, Value)) -> Trace {
         let topology = &sim.net.topology;
         let devices = worded(&mut self.table.device, |node| topology.node_name(NodeId::new(node)));
         let link_names = worded(&mut self.hops.links, |link| topology.link_name(LinkId::new(link)));
@@ -180,21 +253,31 @@ impl Rows {
         let words: Value = json!({
             "device": devices,
             "scheme": self.choosers.iter().map(|chooser| chooser.name).collect::<Vec<_>>(),
-            "kind": ["data", "ack"],
-            "acts": ["keeps", "chooses", "follows"],
+            "kind": KINDS,
+            "acts": ["keeps", "chooses", "follows", "hashes"],
             "rule": rules,
             "links": link_names,
             "state": State::NAMES,
         });
-        Trace { rows: self.table.close(), offsets: self.offsets, hops: self.hops.close(), saw: self.saw, words }
+        Trace {
+            rows: self.table.close(),
+            offsets: self.offsets,
+            hops: self.hops.close(),
+            saw: self.saw,
+            words,
+            losses,
+            loss_words,
+        }
     }
 }
 
 /// Puts the places of words for these numbers; the words, in the order of the numbers.
 fn worded(numbers: &mut [Word32], word: impl Fn(u32) -> String) -> Vec<String> {
+    let some = |number: &&mut Word32| number.0 != Word32::NONE.0;
     let mut known: BTreeMap<u32, u32> = numbers.iter().map(|number| (number.0, 0)).collect();
+    known.remove(&Word32::NONE.0);
     (0u32..).zip(known.values_mut()).for_each(|(at, place)| *place = at);
-    numbers.iter_mut().for_each(|number| number.0 = known[&number.0]);
+    numbers.iter_mut().filter(some).for_each(|number| number.0 = known[&number.0]);
     known.into_keys().map(word).collect()
 }
 

@@ -10,7 +10,7 @@ use spinewise_sim::outcome::{Column, Outcome, Values};
 use spinewise_sim::setup::{Tuning, simulate};
 use spinewise_sim::spec::{EngineKind, Spec, resolve};
 use spinewise_sim::topology::Topology;
-use spinewise_sim::trace::{CHOICE_COLUMNS, HOP_COLUMNS, Trace};
+use spinewise_sim::trace::{CHOICE_COLUMNS, HOP_COLUMNS, LOSS_COLUMNS, Trace};
 use std::sync::LazyLock;
 
 /// `spec`, in the world of most papers unless it names its preset: what tests work out by hand was worked out there.
@@ -197,12 +197,23 @@ pub(crate) fn trace_column(trace: &Trace, name: &str) -> Vec<u64> {
         (_, Some(at)) => &trace.hops[at],
         _ => panic!("no column {name}"),
     };
+    whole(values)
+}
+
+/// The same of what was lost of traced flows.
+pub(crate) fn loss_column(trace: &Trace, name: &str) -> Vec<u64> {
+    let place = LOSS_COLUMNS.iter().position(|column| column.name == name);
+    whole(&trace.losses[place.unwrap_or_else(|| panic!("no column {name}"))])
+}
+
+/// Whole numbers.
+fn whole(values: &Values) -> Vec<u64> {
     match values {
         Values::U8(v) => v.iter().map(|&x| x.into()).collect(),
         Values::U16(v) => v.iter().map(|&x| x.into()).collect(),
         Values::U32(v) => v.iter().map(|&x| x.into()).collect(),
         Values::U64(v) => v.clone(),
-        Values::F64(_) => panic!("{name} is no whole number"),
+        Values::F64(_) => panic!("no whole numbers"),
     }
 }
 

@@ -1,0 +1,155 @@
+"""Which packets of a flow never arrived, acknowledgements too: what became of them, where, and by which fault."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from spinewise.explanation.breaks import Break, breaks, listed
+from spinewise.measures import units
+from spinewise.measures.tables import Values as Array
+from spinewise.measures.tables import numbers
+from spinewise.runs.result import Result
+
+PS_PER_US = 1e6
+
+# What became of packets, as the engine calls it.
+NO_ROOM, TRIMMED, DISCARDED, ON_LINK, NO_WAY, DIED = (
+    "no room", "trimmed", "discarded", "lost on the link", "no way on", "died",
+)  # fmt: skip
+BY_FAULTS = {ON_LINK, NO_WAY, DIED}
+
+
+@dataclass(frozen=True)
+class Lost:
+    """Packets of a flow that met one fate at one place.
+
+    Attributes:
+        kind: "data" or "ack".
+        fate: as in losses.parquet.
+        device: where.
+        link: the link it should have left by; lost on a link or without a way on, the one it came by.
+        packets: how many; first_us, last_us: when.
+        rerouted_us: when the switch that had sent the last of them there used other routes; None: never, or not known.
+        faults: the faults that explain it, in words.
+    """
+
+    kind: str
+    fate: str
+    device: str
+    link: str | None
+    packets: int
+    first_us: float
+    last_us: float
+    rerouted_us: float | None
+    faults: tuple[str, ...]
+
+    def __str__(self) -> str:
+        noun = "acknowledgement" if self.kind == "ack" else "packet"
+        return f"{units.counted(self.packets, noun)} {self.did()}{self.when()}{self.cause()}"
+
+    def did(self) -> str:
+        """What became of them, and where."""
+        several = self.packets != 1
+        were = "were" if several else "was"
+        match self.fate:
+            case "no room":
+                return f"found no room at {self.link}"
+            case "trimmed":
+                return f"lost {'their' if several else 'its'} payload at {self.link}"
+            case "discarded":
+                return f"{were} dropped by the scheme at {self.link}"
+            case "lost on the link":
+                return f"{were} lost on {self.link}"
+            case "no way on":
+                came = (
+                    f", where {self.link.partition('->')[0]} had sent {'them' if several else 'it'}"
+                    if self.link
+                    else ""
+                )
+                return f"had no way on at {self.device}{came}"
+        return f"waited at {self.device} when it died"
+
+    def when(self) -> str:
+        """When it happened."""
+        first, last = (units.duration(us / 1e6) for us in (self.first_us, self.last_us))
+        return f" (at {first})" if first == last else f" (from {first} to {last})"
+
+    def cause(self) -> str:
+        """By which fault, and when its sender went round it."""
+        told = [*self.faults]
+        if self.rerouted_us is not None and self.link and self.fate in BY_FAULTS:
+            sender = self.link.partition("->")[0]
+            told.append(f"{sender} used other routes from {units.duration(self.rerouted_us / 1e6)} on")
+        return f": {'; '.join(told)}" if told else ""
+
+
+class Losses:
+    """What a flow lost, in the order of time; nothing where the run tells of no losses."""
+
+    def __init__(self, result: Result, flow: int) -> None:
+        import pyarrow.compute as pc  # noqa: PLC0415 - slow to import
+
+        self.breaks = breaks(result)
+        table = result.losses
+        self.known = table is not None
+        mine = None if table is None else table.filter(pc.equal(table.column("flow"), flow))
+
+        def words(name: str) -> list[str | None]:
+            return [] if mine is None else mine.column(name).combine_chunks().dictionary_decode().to_pylist()
+
+        def times(name: str) -> Array:
+            return np.zeros(0) if mine is None else numbers(mine, name) / PS_PER_US
+
+        self.kind, self.fate, self.device, self.link = (words(name) for name in ("kind", "fate", "device", "link"))
+        self.time, self.rerouted = times("time_ps"), times("rerouted_ps")
+        self.seq = np.zeros(0, dtype=np.uint64) if mine is None else numbers(mine, "seq")
+
+    def of_packet(self, seq: int, begin_us: float, end_us: float) -> Lost | None:
+        """What became of a data packet with these bytes that was under way then; None if it was not lost."""
+        inside = self.within("data", begin_us, end_us)
+        found = self.groups([at for at in inside if self.seq[at] == seq][:1])
+        return found[0] if found else None
+
+    def acks(self, begin_us: float, end_us: float) -> list[Lost]:
+        """The acknowledgements lost between two instants."""
+        return self.groups(self.within("ack", begin_us, end_us))
+
+    def all(self) -> list[Lost]:
+        """All that was lost, data first."""
+        return self.groups(range(len(self.time)))
+
+    def within(self, kind: str, begin_us: float, end_us: float) -> list[int]:
+        """The losses of one kind between two instants."""
+        between = (self.time >= begin_us) & (self.time <= end_us)
+        return [int(at) for at in np.flatnonzero(between) if self.kind[at] == kind]
+
+    def groups(self, chosen: Sequence[int]) -> list[Lost]:
+        """These losses by kind, fate and place, data first and then by how many."""
+        together: dict[tuple[str, str, str, str | None], list[int]] = {}
+        for at in chosen:
+            place = (str(self.kind[at]), str(self.fate[at]), str(self.device[at]), self.link[at])
+            together.setdefault(place, []).append(at)
+        found = []
+        for (kind, fate, device, link), ats in together.items():
+            first, last = float(self.time[ats[0]]), float(self.time[ats[-1]])
+            rerouted = float(self.rerouted[ats[-1]]) or None
+            by = self.causes(fate, device, link, first, last)
+            found.append(Lost(kind, fate, device, link, len(ats), first, last, rerouted, tuple(listed(by))))
+        return sorted(found, key=lambda one: (one.kind != "data", -one.packets))
+
+    def causes(self, fate: str, device: str, link: str | None, first_us: float, last_us: float) -> list[Break]:
+        """The faults behind what was lost: those of its link, or of links at the device, that held or had held last."""
+        if fate not in BY_FAULTS:
+            return []
+        begun = [one for one in self.breaks if one.begin_us <= last_us]
+        if fate == ON_LINK:
+            near = [one for one in begun if link in one.links]
+        elif fate == DIED:
+            near = [one for one in begun if one.switch == device]
+        else:
+            cut = [one for one in begun if one.cuts]
+            near = [one for one in cut if one.touches(device)] or cut
+        return [one for one in near if one.holds(first_us, last_us)] or near[-1:]
