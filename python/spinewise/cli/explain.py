@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
 
 from spinewise.cli.output import print_json
 from spinewise.errors import SpecError
-from spinewise.explanation import explain, story
+from spinewise.explanation import explain, story, worst
+from spinewise.explanation.breaks import breaks, listed
 from spinewise.own.load import load_scheme
-from spinewise.runs.result import Result
+from spinewise.runs import api
+from spinewise.runs.result import Result, refuse_linux
 from spinewise.show.progress import RunProgress, bars
+from spinewise.specs.faults import without_faults
 
 
 def command(args: argparse.Namespace) -> int:
-    """Tell why a flow moved."""
+    """Tell why a flow moved; without a flow, which to ask about."""
     begin, end = args.begin_us or 0.0, float("inf") if args.end_us is None else args.end_us
     if end < begin:
         raise SpecError("--to", args.end_us, f"no less than --from, {begin:g}")
     for text in args.scheme_file:
         load_scheme(text)
     result = Result.read(args.run)
+    if args.hurt:
+        return hurt(args, result)
+    if args.flow is None:
+        return which(args, result)
     measured = explain.on_linux(result, args.flow)
     with bars() as bar:
         result = explain.traced(result, args.flow, args.run, RunProgress(bar, f"flow {args.flow}"))
@@ -30,4 +38,36 @@ def command(args: argparse.Namespace) -> int:
         if measured is not None:
             print(measured, end="\n\n")
         print(story.tell(told, everything=args.all))
+    return 0
+
+
+def which(args: argparse.Namespace, result: Result) -> int:
+    """The flows worth asking about."""
+    slow, waited = worst.slowest(result)
+    if args.json:
+        print_json({"slowest": [asdict(one) for one in slow], "timed_out": [asdict(one) for one in waited]})
+    else:
+        print(worst.told(slow, waited, args.run, faulty=bool(result.spec.get("fault"))))
+    return 0
+
+
+def hurt(args: argparse.Namespace, result: Result) -> int:
+    """The flows that the faults of a run hurt most."""
+    if args.flow is not None:
+        raise SpecError("--hurt", f"with --flow {args.flow}", "one of them: --hurt lists flows, --flow tells of one")
+    broken = breaks(result)
+    if not broken:
+        raise SpecError(
+            "--hurt", args.run, "a run with faults", "without them, `spinewise explain RUN` lists the slowest flows"
+        )
+    refuse_linux(result, "--hurt", args.run)
+    with bars() as bar:
+        whole = api.run(without_faults(result.spec), progress=RunProgress(bar, "without the faults"))
+        found = worst.victims(
+            result, whole, lambda flows: api.run(result.spec, trace=flows, progress=RunProgress(bar, "with the faults"))
+        )
+    if args.json:
+        print_json(asdict(found))
+    else:
+        print(worst.told_victims(found, args.run, listed(broken)))
     return 0

@@ -168,7 +168,12 @@ def add_explain(commands: Commands) -> None:
         "Tell why a flow moved: its choices of paths, what the scheme saw, and what was true.",
     )
     parser.add_argument("run", metavar="RUN", help="the folder of a run; run again if the flow was not traced")
-    parser.add_argument("--flow", type=whole(0, 2**32 - 1), required=True, metavar="N", help="number of the flow")
+    parser.add_argument(
+        "--flow", type=whole(0, 2**32 - 1), metavar="N", help="number of the flow [without: list the slowest flows]"
+    )
+    parser.add_argument(
+        "--hurt", action="store_true", help="list the flows that faults hurt most, by the same run without its faults"
+    )
     parser.add_argument("--all", action="store_true", help="every move, however many")
     add_code(parser)
     parser.add_argument(

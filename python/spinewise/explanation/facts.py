@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Required, TypedDict, cast
 
+import numpy as np
+
+from spinewise import core
 from spinewise.measures.entries import names
 from spinewise.measures.units import duration
 from spinewise.runs.result import Result
+from spinewise.shapes import Spec
 
 PS_PER_US = 1e6
 FACTS = ("size_bytes", "src", "dst", "finished", "packets", "retransmits", "timeouts", "fast_retransmits",
@@ -59,3 +63,10 @@ def in_short(facts: FlowFacts) -> str:
         for count, one, rest in ((facts["timeouts"], "timeout", ""), (facts["retransmits"], "packet", " sent again"))
     )
     return f"flow {facts['flow']} {took}{times if facts['finished'] else ''}, with {' and '.join(many)}"
+
+
+def leaves_of(spec: Spec) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """The leaf of each host, by number."""
+    nodes = [node for node in core.topology(spec)["nodes"] if node["tier"] == "host"]
+    number = {leaf: place for place, leaf in enumerate(dict.fromkeys(node["leaf"] for node in nodes))}
+    return np.array([number[node["leaf"]] for node in sorted(nodes, key=lambda node: node["position"])], dtype=np.int64)

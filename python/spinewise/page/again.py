@@ -14,12 +14,12 @@ import numpy as np
 from spinewise import core
 from spinewise.core import ProgressHook
 from spinewise.errors import SpecError
+from spinewise.explanation.facts import leaves_of
 from spinewise.measures.classes import members
 from spinewise.measures.entries import entries_of
 from spinewise.measures.tables import numbers
 from spinewise.runs import api
 from spinewise.runs.result import Result, refuse_linux
-from spinewise.shapes import Spec
 
 FRAMES = 240
 """Frames of a replay, about."""
@@ -148,10 +148,3 @@ def slowest(result: Result) -> list[int]:
             found.append(worst[:FLOWS_A_CLASS].tolist())
     turns = [flows[turn] for turn in range(FLOWS_A_CLASS) for flows in found if turn < len(flows)]
     return turns[:MOST_FLOWS]
-
-
-def leaves_of(spec: Spec) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """The leaf of each host, by number."""
-    nodes = [node for node in core.topology(spec)["nodes"] if node["tier"] == "host"]
-    number = {leaf: place for place, leaf in enumerate(dict.fromkeys(node["leaf"] for node in nodes))}
-    return np.array([number[node["leaf"]] for node in sorted(nodes, key=lambda node: node["position"])], dtype=np.int64)

@@ -1,0 +1,200 @@
+"""Which flows to ask about: the slowest of a run, those that waited for timers, and those that its faults hurt most."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from spinewise.errors import SpecError
+from spinewise.explanation.explain import traced_again
+from spinewise.explanation.facts import leaves_of
+from spinewise.explanation.losses import Losses
+from spinewise.explanation.story import size, us
+from spinewise.measures import units
+from spinewise.measures.entries import names
+from spinewise.measures.tables import Values as Array
+from spinewise.measures.tables import numbers
+from spinewise.runs.result import Result
+
+PS_PER_US = 1e6
+MOST = 8
+"""Flows of a list."""
+LATER = 1.1
+"""A flow is hurt that takes this many times as long as without the faults."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A flow worth asking about.
+
+    Attributes:
+        flow: its number.
+        traffic: the traffic entry.
+        src, dst: hosts.
+        size_bytes: its size; 0 where it has none.
+        start_us: when it started.
+        took_us: until it had arrived, or the run ended.
+        finished: whether it had arrived by then.
+        slowdown: that against its ideal.
+        timeouts: retransmission timeouts.
+    """
+
+    flow: int
+    traffic: str
+    src: int
+    dst: int
+    size_bytes: int
+    start_us: float
+    took_us: float
+    finished: bool
+    slowdown: float
+    timeouts: int
+
+
+@dataclass(frozen=True)
+class Hurt:
+    """A flow that took longer with faults than without.
+
+    Attributes:
+        flow: the flow.
+        without_us: what it took without the faults.
+        why: what became of it, in words.
+    """
+
+    flow: Asked
+    without_us: float
+    why: str
+
+
+@dataclass(frozen=True)
+class Victims:
+    """What the faults of a run did to its flows.
+
+    Attributes:
+        flows: flows between racks that had arrived without the faults.
+        later: so many took more than a tenth longer with the faults.
+        worst: those that lost most, against their ideal.
+    """
+
+    flows: int
+    later: int
+    worst: list[Hurt]
+
+
+class Table:
+    """The flows of a run as arrays; those that can be explained are between two racks, and have sent something."""
+
+    def __init__(self, result: Result) -> None:
+        if not result.flows.num_rows:
+            raise SpecError(
+                "RUN", "a run that kept no flows", "one with a table of flows", "raise metrics.keep_flows_up_to"
+            )
+        self.result = result
+        leaves = leaves_of(result.spec)
+        src, dst = (leaves[numbers(result.flows, name)] for name in ("src", "dst"))
+        self.finished = numbers(result.flows, "finished").astype(bool)
+        start = numbers(result.flows, "start_ps").astype(float)
+        self.took = (
+            np.where(self.finished, numbers(result.flows, "fct_ps"), result.report["stop_ps"] - start) / PS_PER_US
+        )
+        ideal = np.maximum(numbers(result.flows, "ideal_fct_ps"), 1) / PS_PER_US
+        self.slowdown = self.took / ideal
+        self.timeouts = numbers(result.flows, "timeouts")
+        endless = numbers(result.flows, "size_bytes") == 0
+        self.can = (src != dst) & (numbers(result.flows, "packets") > 0) & ~endless
+
+    def worst(self, badness: Array, least: float) -> list[int]:
+        """The flows that are worst by some measure, of those above the least of it."""
+        order = np.argsort(-badness, kind="stable")
+        return [int(flow) for flow in order if self.can[flow] and badness[flow] > least][:MOST]
+
+    def asked(self, flow: int) -> Asked:
+        """What is told of a flow."""
+        row = self.result.flows.slice(flow, 1).to_pylist()[0]
+        return Asked(
+            flow=flow,
+            traffic=names(self.result.spec["traffic"])[row["entry"]],
+            src=row["src"],
+            dst=row["dst"],
+            size_bytes=row["size_bytes"],
+            start_us=row["start_ps"] / PS_PER_US,
+            took_us=float(self.took[flow]),
+            finished=bool(self.finished[flow]),
+            slowdown=float(self.slowdown[flow]),
+            timeouts=int(row["timeouts"]),
+        )
+
+
+def slowest(result: Result) -> tuple[list[Asked], list[Asked]]:
+    """The slowest flows against their ideals, and others that waited for retransmission timeouts most often."""
+    table = Table(result)
+    slow = table.worst(table.slowdown, 0.0)
+    waited = [flow for flow in table.worst(table.timeouts.astype(float), 0.0) if flow not in slow]
+    return [table.asked(flow) for flow in slow], [table.asked(flow) for flow in waited]
+
+
+def victims(result: Result, without: Result, again: Callable[[list[int]], Result]) -> Victims:
+    """The flows of `result` that took longer than in the same run `without` its faults; `again` traces some of them.
+
+    Raises:
+        SpecError: the two have other flows.
+    """
+    table, whole = Table(result), Table(without)
+    if result.report["traffic_hash"] != without.report["traffic_hash"]:
+        allowed = "a run whose traffic does not depend on its faults"
+        raise SpecError("--hurt", str(result.spec.get("name", "this run")), allowed)
+    known = table.can & whole.can & whole.finished
+    table.can = known & (table.took > LATER * whole.took)
+    worst = table.worst(table.slowdown - whole.slowdown, 0.0)
+    told = traced_again(result, again(worst)) if worst else result
+    hurt = [Hurt(table.asked(flow), float(whole.took[flow]), why(told, flow)) for flow in worst]
+    return Victims(int(known.sum()), int(table.can.sum()), hurt)
+
+
+def why(result: Result, flow: int) -> str:
+    """What the faults did to a traced flow, in words: what it lost, by place."""
+    by_faults = [lost for lost in Losses(result, flow).all() if lost.faults]
+    if not by_faults:
+        return "the faults took none of its packets: it met longer queues, or fewer paths"
+    more = f"; {units.counted(len(by_faults) - 2, 'place')} more" if len(by_faults) > 2 else ""
+    return "; ".join(str(lost) for lost in by_faults[:2]) + more
+
+
+def line(one: Asked) -> str:
+    """A flow in a line."""
+    took = us(one.took_us) if one.finished else f"not arrived after {us(one.took_us)}"
+    waited = f", {units.counted(one.timeouts, 'timeout')}" if one.timeouts else ""
+    return (
+        f"  {one.flow:>6}  {units.digits(one.slowdown, 3):>6} times its ideal: {took}{waited};"
+        f" {size(one.size_bytes)} from host {one.src} to host {one.dst}, {one.traffic}, at {us(one.start_us)}"
+    )
+
+
+def told(slow: list[Asked], waited: list[Asked], folder: str, *, faulty: bool) -> str:
+    """The flows worth asking about, and how to go on."""
+    parts = ["\n".join(["The slowest flows between racks, against their ideals:", *map(line, slow)])]
+    if waited:
+        parts.append("\n".join(["Others that waited for retransmission timeouts:", *map(line, waited)]))
+    if not slow:
+        return "No flow between two racks has sent anything: there are no paths to tell of."
+    on = [f"Why: spinewise explain {folder} --flow {slow[0].flow}"]
+    if faulty:
+        on.append(f"Whom the faults hurt, against the same run without them: spinewise explain {folder} --hurt")
+    return "\n\n".join([*parts, "\n".join(on)])
+
+
+def told_victims(found: Victims, folder: str, breaks: list[str]) -> str:
+    """Whom the faults hurt, and why."""
+    lines = [
+        f"{found.later:,} of {units.counted(found.flows, 'flow')} between racks took more than a tenth longer than in"
+        f" the same run without its faults ({'; '.join(breaks)})."
+    ]
+    if found.worst:
+        lines += ["", "Those that lost most against their ideals:"]
+    for one in found.worst:
+        lines += [f"{line(one.flow)}; {us(one.without_us)} without", f"          {one.why}"]
+    if found.worst:
+        lines += ["", f"More of one: spinewise explain {folder} --flow {found.worst[0].flow.flow}"]
+    return "\n".join(lines)

@@ -1,0 +1,64 @@
+"""Which flows `explain` offers to tell of: the slowest, those with timeouts, those that faults hurt most."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import spinewise
+from samples import LOST_ACKS
+from spinewise.cli import main
+
+
+def run(capsys: pytest.CaptureFixture[str], *args: object) -> tuple[int, str, str]:
+    code = main([str(arg) for arg in args])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_without_a_flow_the_slowest_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "run"
+    result = spinewise.run(LOST_ACKS)
+    result.write(folder)
+    code, out, _ = run(capsys, "explain", folder)
+    assert code == 0
+    rows = result.flows.to_pylist()
+    worst = max(rows, key=lambda row: row["slowdown"])
+    assert f"{worst['flow']:>6}  " in out.splitlines()[1]
+    assert "1 timeout;" in out.splitlines()[1]
+    assert f"spinewise explain {folder} --flow {worst['flow']}" in out
+    assert "--hurt" in out
+    code, out, _ = run(capsys, "explain", folder, "--json")
+    told = json.loads(out)
+    assert [one["slowdown"] for one in told["slowest"]] == sorted(
+        (one["slowdown"] for one in told["slowest"]), reverse=True
+    )
+    assert told["slowest"][0]["flow"] == worst["flow"]
+
+
+def test_whom_the_faults_hurt_is_listed_with_the_cause(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "run"
+    result = spinewise.run(LOST_ACKS)
+    result.write(folder)
+    code, out, _ = run(capsys, "explain", folder, "--hurt")
+    assert code == 0
+    hurt = {row["flow"] for row in result.flows.to_pylist() if row["timeouts"]}
+    assert f"{len(hurt)} of 12 flows between racks took more than a tenth longer" in out
+    assert out.count("had no way on at spine1") == min(len(hurt), 8)
+    code, out, _ = run(capsys, "explain", folder, "--hurt", "--json")
+    told = json.loads(out)
+    assert {one["flow"]["flow"] for one in told["worst"]} <= hurt
+    assert all(one["flow"]["took_us"] > 5000 > 10 * one["without_us"] for one in told["worst"])
+    for args in (["--hurt", "--flow", "1"], ["--flow", "99"]):
+        assert run(capsys, "explain", folder, *args)[0] == 2
+    spinewise.run({key: value for key, value in LOST_ACKS.items() if key not in ("fault", "detection")}).write(
+        tmp_path / "whole"
+    )
+    code, _, err = run(capsys, "explain", tmp_path / "whole", "--hurt")
+    assert code == 2
+    assert "a run with faults" in err
+    code, out, _ = run(capsys, "explain", tmp_path / "whole")
+    assert code == 0
+    assert "--hurt" not in out
