@@ -31,7 +31,7 @@ WRONG = {
     "a value too many": (["run", "x.toml", "--force=yes"], "--force", "yes", "stands alone"),
     "a word too many": (["run", "x.toml", "y.toml"], "(arguments)", "y.toml", "SPEC.toml"),
     "a word too few": (["run"], "SPEC.toml", "(nothing)", "what to simulate"),
-    "an option too few": (["explain", "x"], "--flow", "(nothing)", "number of the flow"),
+    "an option too few": (["report", "x"], "--out", "(nothing)", "write the page into this file"),
     "none of several": (["export", "x"], "--fct, --pcapng, --perfetto, --graphml", "(nothing)", "each with a FILE"),
     "two that exclude": (["reproduce", "x", "--quick", "--whole"], "--whole", "--quick", "one of the two"),
     "an option twice": (["run", "x.toml", "--seed", "1", "--seed=2"], "--seed", "1 and then 2", "given once"),

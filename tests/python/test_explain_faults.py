@@ -92,7 +92,7 @@ def test_moves_of_schemes_at_switches_are_those_of_the_capture(scheme: str) -> N
     assert off or scheme == "luopan", "the flows over spine0 must leave it"
 
 
-@pytest.mark.parametrize("scheme", ["presto", "flowbender", "reps", "mrc"])
+@pytest.mark.parametrize("scheme", ["presto", "clove", "flowbender", "reps", "uno"])
 def test_paths_of_schemes_at_hosts_are_those_of_the_capture(scheme: str) -> None:
     """As a host chooses, routes may change before its leaf has the packet: a few differ."""
     result = spinewise.run(spec(scheme), trace=FLOWS)
@@ -101,6 +101,10 @@ def test_paths_of_schemes_at_hosts_are_those_of_the_capture(scheme: str) -> None
         assert went
         up = Counter((seq, link) for seq, link in went)
         assert sum(((up - wire) + (wire - up)).values()) <= 0.02 * len(went) + 8
+        moves = explain.story(result, flow).moves
+        ways = [name for name, _ in groupby(link for _, link in went)]
+        assert [move.new.links[0] for move in moves] == ways[1:]
+        assert [move.old.links[0] for move in moves if move.old] == ways[:-1]
 
 
 def test_a_way_that_is_kept_while_switches_go_round_a_fault_is_told_as_such() -> None:

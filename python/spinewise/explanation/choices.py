@@ -53,9 +53,10 @@ class Candidate:
 class Choices:
     """The choices of a flow's data packets, in the order of time: arrays by choice, candidates by row."""
 
-    def __init__(self, trace: pa.Table, flow: int) -> None:
+    def __init__(self, trace: pa.Table, flow: int, *, subflows: bool = False) -> None:
         import pyarrow.compute as pc  # noqa: PLC0415 - slow to import
 
+        self.subflows = subflows
         self.acks = int(pc.sum(pc.and_(mine(trace, flow, "ack"), trace.column("chosen"))).as_py() or 0)
         self.rows = trace.filter(mine(trace, flow, "data"))
         self.saw = [name for name in self.rows.column_names if "." in name]
@@ -112,8 +113,12 @@ class Choices:
     def moves(self) -> Array:
         """The choices at which the flow moved: another value that is hashed to the same path moves nothing."""
         changed = np.flatnonzero((self.previous >= 0) & (self.previous != self.chosen))
-        kept = [at for at in changed if self.paths[self.previous[at]] != self.paths[self.chosen[at]]]
-        return np.array(kept, dtype=int)
+        return np.array([at for at in changed if self.left(int(at)) != self.paths[self.chosen[at]]], dtype=int)
+
+    def left(self, at: int) -> tuple[tuple[str, ...], int]:
+        """The path of the packet before."""
+        then = self.stale(at)
+        return self.paths[int(self.previous[at] if then is None else self.chosen[then])]
 
     def before(self, at: int) -> int | None:
         """The choice before one at the same device."""
@@ -124,23 +129,27 @@ class Choices:
         rows = range(self.starts[at], self.ends[at])
         return list(dict.fromkeys(self.links[row][0] for row in rows if self.offered[row] and self.links[row]))
 
-    def carried(self) -> list[tuple[int, int]]:
-        """The choices whose way, chosen at a host, was that of a choice before and led over another path by now.
+    def stale(self, at: int) -> int | None:
+        """The choice before one at the same host, if its way leads over another path by now; None where it does not.
 
-        Each with that choice. Paths of which only the first links are known do not count.
+        Paths of which only the first links are known do not count.
         """
-        last: dict[tuple[str | None, int], int] = {}
-        found = []
-        for at, row in enumerate(self.chosen):
-            here = (self.device[at], int(self.way[row]))
-            then = last.get(here)
-            last[here] = at
-            kept = self.previous[at] == row and then is not None and then == self.before(at)
-            if kept and self.stands_for[row] == 1 and str(self.device[at]).startswith("host"):
-                old = int(self.chosen[then or 0])
-                if self.stands_for[old] == 1 and self.paths[old] != self.paths[row]:
-                    found.append((at, then or 0))
-        return found
+        before = self.before(at) if str(self.device[at]).startswith("host") else None
+        # Subflows share the number of their flow, and each has a header of its own.
+        if before is None or self.previous[at] < 0 or self.subflows:
+            return None
+        then, now = int(self.chosen[before]), int(self.previous[at])
+        known = max(self.stands_for[then], self.stands_for[now]) <= 1
+        return before if known and self.way[then] == self.way[now] and self.paths[then] != self.paths[now] else None
+
+    def carried(self) -> list[tuple[int, int]]:
+        """The choices of hosts that moved nothing, and whose packet went another way all the same: routes had changed.
+
+        Each with the choice before.
+        """
+        moved = set(self.moves().tolist())
+        stale = ((at, self.stale(at)) for at in range(len(self)) if at not in moved)
+        return [(at, then) for at, then in stale if then is not None and self.left(at) != self.paths[self.chosen[at]]]
 
     def decisions(self) -> Array:
         """The choices at which something was decided, as far as the scheme tells."""

@@ -172,7 +172,8 @@ def story(result: Result, flow: int, wanted: Callable[[Move], bool] = lambda _: 
     Raises:
         SpecError: the flow has sent nothing.
     """
-    choices = None if result.trace is None else Choices(result.trace, flow)
+    subflows = result.spec["transport"]["kind"] == "mptcp"
+    choices = None if result.trace is None else Choices(result.trace, flow, subflows=subflows)
     if not choices:
         raise SpecError("--flow", flow, "a flow that has sent a packet between two racks in this run")
     facts = flow_facts(result, flow)
@@ -181,8 +182,7 @@ def story(result: Result, flow: int, wanted: Callable[[Move], bool] = lambda _: 
     known = {entry["name"]: entry for entry in core.registry()["schemes"]}
     told = describe(choices.rows, choices.saw)
     moves, losses = choices.moves(), Losses(result, flow)
-    # Subflows share the number of their flow, and each has a header of its own.
-    carried = [] if result.spec["transport"]["kind"] == "mptcp" else choices.carried()
+    carried = choices.carried()
     told_moves = [*all_moves(choices, moves, start, losses), *by_routes(choices, carried, start, losses)]
     end = start + facts["fct_us"] if facts.get("finished") else result.report["stop_ps"] / PS_PER_US
     return Story(
@@ -212,16 +212,23 @@ def all_moves(choices: Choices, moves: Array, start: float, losses: Losses) -> I
     """Every move that a choice made."""
     for place, at in enumerate(moves):
         following = int(moves[place + 1]) if place + 1 < len(moves) else len(choices)
-        yield move_at(choices, int(at), start, following, losses)
+        made, then = move_at(choices, int(at), start, following, losses), choices.stale(int(at))
+        yield made if then is None else off(choices, then, made, losses, by_routes=False)
 
 
 def by_routes(choices: Choices, carried: list[tuple[int, int]], start: float, losses: Losses) -> Iterator[Move]:
     """The moves of packets whose way was kept, by switches whose routes had changed."""
     for at, then in carried:
-        old = without(choices.candidate(int(choices.chosen[then])), choices.of_flow)
-        made = move_at(choices, at, start, at, losses)
-        faults = faults_of(losses, old, made.time_us)
-        yield replace(made, old=old, gain_us=None, faults=faults, by_routes=True)
+        yield off(choices, then, move_at(choices, at, start, at, losses), losses, by_routes=True)
+
+
+def off(choices: Choices, then: int, move: Move, losses: Losses, *, by_routes: bool) -> Move:
+    """A move off the path that the packet of choice `then` took; what was queued there meanwhile is not known."""
+    old = without(choices.candidate(int(choices.chosen[then])), choices.of_flow)
+    links = set(old.links)
+    cut = any(one.cuts and one.holds(move.time_us, move.time_us) and links & one.links for one in losses.breaks)
+    faults = faults_of(losses, old, move.time_us)
+    return replace(move, old=replace(old, open=old.open and not cut), gain_us=None, faults=faults, by_routes=by_routes)
 
 
 def move_at(choices: Choices, at: int, start: float, following: int, losses: Losses) -> Move:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from spinewise.explanation.choices import Candidate
+from spinewise.explanation.choices import NO_WAY_ON, Candidate
 from spinewise.explanation.explain import Move, Share, Story
 from spinewise.explanation.resent import Again
 from spinewise.measures import units
@@ -196,7 +196,8 @@ def reasons(move: Move, told: Quantities, *, hashed: bool) -> list[str]:
     seen = [quantities(move.saw, told)] if move.saw else []
     seen += [f"{one.name}: {quantities(one.saw, told)}" for one in different(move) if one.saw]
     lines += ["  saw:  " + seen[0], *("        " + line for line in seen[1:])] if seen else []
-    shown = [truth(one, is_best=one is move.best or one.worse_us == 0.0) for one in different(move)]
+    ways = [one for one in different(move) if one is not move.old or not one.open or move.gain_us is not None]
+    shown = [truth(one, is_best=one is move.best or one.worse_us == 0.0) for one in ways]
     lines += ["  true: " + shown[0], *("        " + line for line in shown[1:])]
     return lines
 
@@ -219,8 +220,14 @@ def truth(way: Candidate, *, is_best: bool) -> str:
     ]
     if not way.open:
         down = [link for link, state in zip(way.links, way.state, strict=True) if state == "down"]
-        why = f"{', '.join(down)} was down" if down else "a switch on it knew no way on"
-        return f"{way.name}: nothing got through, for {why}"
+        why = (
+            f", for {', '.join(down)} was down"
+            if down
+            else ", for a switch knew no way on"
+            if NO_WAY_ON in way.name
+            else ""
+        )
+        return f"{way.name}: nothing got through{why}"
     where = f" ({', '.join(found)} queued)" if found else " (nothing queued)"
     rank = "the best" if is_best and way.offered else f"{us(way.worse_us)} behind the best"
     if not way.offered:
@@ -237,6 +244,9 @@ def verdict(move: Move) -> str:
     if move.gain_us is None:
         if move.escaped:
             said = "it paid: nothing got through on the old path any more"
+        elif move.old.open and move.new.open:
+            # Switches lead the old way over another path by now: what it would have cost is not known.
+            return again.removeprefix("; ")
         elif move.old.open:
             said = "it cost: nothing got through on the new path"
         else:

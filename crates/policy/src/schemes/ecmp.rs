@@ -20,7 +20,7 @@ pub struct Ecmp;
 impl Policy for Ecmp {
     const SHEET: Sheet = Sheet {
         name: "ecmp",
-        summary: "hashes the header of each packet, with a salt per switch: a flow stays on one path",
+        summary: "hashes the header of each packet, with a salt per switch: a flow stays on its path while uplinks stay",
         source: "RFC 2992",
         unit: "flow",
         compared: Some(Compared {
