@@ -200,3 +200,19 @@ def test_losses_are_kept_with_the_run(tmp_path: Path) -> None:
     again = explain.traced(older, 0, "run")
     assert again.losses is not None, "a trace of an older version is made again"
     assert losses.Losses(older, 0).all() == []
+
+
+def test_a_move_into_a_dead_path_cost_and_both_paths_are_told() -> None:
+    """Until a leaf has found that its uplink is down, a scheme may move a flow there."""
+    late = spec("rps", detection={"carrier_us": 400, "control_plane_us": 100})
+    result = spinewise.run(late, trace=FLOWS)
+    moves = [move for flow in FLOWS for move in explain.story(result, flow).moves if move.device == "leaf0"]
+    into = [move for move in moves if move.old and move.old.open and not move.new.open]
+    assert into
+    for move in into:
+        assert move.new.links == ["leaf0->spine0", *move.new.links[1:]]
+        assert move.gain_us is None
+        text = "\n".join(story.one_move(move, {}, hashed=False))
+        assert "so:   it cost: nothing got through on the new path" in text
+        assert f"{move.old.name if move.old else ''}: " in text.split("true:")[1]
+        assert "via spine0: nothing got through, for leaf0->spine0 was down" in text

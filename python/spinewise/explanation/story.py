@@ -196,7 +196,9 @@ def reasons(move: Move, told: Quantities, *, hashed: bool) -> list[str]:
     seen = [quantities(move.saw, told)] if move.saw else []
     seen += [f"{one.name}: {quantities(one.saw, told)}" for one in different(move) if one.saw]
     lines += ["  saw:  " + seen[0], *("        " + line for line in seen[1:])] if seen else []
-    ways = [one for one in different(move) if one is not move.old or not one.open or move.gain_us is not None]
+    # What was so on the old path is not known where switches lead its way elsewhere by now.
+    unknown = move.old if move.gain_us is None and move.old and move.old.open and move.new.open else None
+    ways = [one for one in different(move) if one is not unknown]
     shown = [truth(one, is_best=one is move.best or one.worse_us == 0.0) for one in ways]
     lines += ["  true: " + shown[0], *("        " + line for line in shown[1:])]
     return lines
