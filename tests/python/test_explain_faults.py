@@ -214,5 +214,6 @@ def test_a_move_into_a_dead_path_cost_and_both_paths_are_told() -> None:
         assert move.gain_us is None
         text = "\n".join(story.one_move(move, {}, hashed=False))
         assert "so:   it cost: nothing got through on the new path" in text
+        assert "then: leaf0–spine0 was down from 120.0 µs to 2.500 ms" in text
         assert f"{move.old.name if move.old else ''}: " in text.split("true:")[1]
         assert "via spine0: nothing got through, for leaf0->spine0 was down" in text

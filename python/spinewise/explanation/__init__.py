@@ -9,4 +9,5 @@
 | `losses` | which of its packets never arrived: what became of them, where, by which fault |
 | `resent` | what it sent again, and why |
 | `story` | the facts in words |
+| `worst` | which flows to ask about: the slowest, and those that faults hurt most |
 """

@@ -42,7 +42,7 @@ class Move:
         old, new, best: where from, where to, and what would have been best; old is None at the first packet.
         gain_us: how much sooner through than on the old way; None where either led nowhere, or is not known.
         gone, come: uplinks that have left its candidates since the packet before, and those that have joined them.
-        faults: the faults of the old way that held then, in words.
+        faults: the faults of the old way and of the new one that held then, in words.
         by_routes: the device kept its choice, and switches behind it took that over another path.
         sent_again: packets sent again before the next move.
     """
@@ -258,7 +258,9 @@ def move_at(choices: Choices, at: int, start: float, following: int, losses: Los
         sent_again=int(choices.again[at:following].sum()),
         gone=tuple(link for link in earlier if link not in now),
         come=tuple(link for link in now if link not in earlier) if before is not None else (),
-        faults=faults_of(losses, old, float(choices.time[at])),
+        faults=tuple(
+            dict.fromkeys(one for way in (old, new) for one in faults_of(losses, way, float(choices.time[at])))
+        ),
     )
 
 

@@ -172,8 +172,6 @@ def one_move(move: Move, told: Quantities, *, hashed: bool) -> list[str]:
 
 def by_faults(move: Move) -> list[str]:
     """What a move has to do with faults: what broke, and which uplinks were candidates."""
-    if move.old is None:
-        return []
     told = [*move.faults]
     if move.gone:
         told.append(f"{', '.join(move.gone)} {'is' if len(move.gone) == 1 else 'are'} no candidate any more")
