@@ -37,8 +37,7 @@ fn hops(topology: &Topology, spec: &Value) -> BTreeMap<u64, (u64, Vec<String>)> 
     for row in (0..times.len()).filter(|&row| chosen[row] == 1 && kinds[row] == 0) {
         let name = names[devices[row] as usize].as_str().expect("a name");
         let node = topology.node_ids().find(|&node| topology.node_name(node) == name).expect("a switch");
-        let port = topology.uplinks(topology.switch_number(node), topology.leaf(HostId::new(15)))[ways[row] as usize];
-        let link = topology.link_name(topology.out_number(node, port));
+        let link = topology.link_name(topology.out_number(node, ways[row] as u16));
         hops.entry(seqs[row]).or_insert((times[row], vec![])).1.push(link);
     }
     hops
