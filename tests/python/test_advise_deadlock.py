@@ -45,9 +45,9 @@ def under_hula() -> Advice:
 def test_a_scheme_that_stops_the_fabric_is_not_advised(under_hula: Advice) -> None:
     """Flows that ended before the deadlock are the quickest of all: ECMP and HULA were told as better than DRILL."""
     assert under_hula.advised == "drill"
-    assert {one.label: one.status for one in under_hula.entrants} == {
-        "drill": "advised", "hula": "deadlocked", "ecmp": "deadlocked",
-    }  # fmt: skip
+    # A quick machine has time to try other parameters of the best, too.
+    statuses = [under_hula.entrant(label).status for label in ("drill", "hula", "ecmp")]
+    assert statuses == ["advised", "deadlocked", "deadlocked"]
     assert all("hula" not in level.tied and level.advised == "drill" for level in under_hula.levels)
     (sample,) = under_hula.entrant("hula").samples
     assert len(sample.deadlock) == 4

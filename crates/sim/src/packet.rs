@@ -97,7 +97,7 @@ impl Packet {
     #[inline]
     pub fn is_control(&self) -> bool {
         match self.kind {
-            Kind::Data => self.is(BARE) && !(self.is_question() && !self.is(URGENT)),
+            Kind::Data => self.is(BARE) && (self.is(URGENT) || !self.is_question()),
             Kind::Ack | Kind::ProbeReply | Kind::Message | Kind::Pause => true,
             Kind::Probe => false,
         }

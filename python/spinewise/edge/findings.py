@@ -235,7 +235,7 @@ def tcp(numbers: Numbers) -> Finding:
             less(healthy, "imbalance", "oblivious", "ecmp", "plb", "meet", "selb"),
             at_most(healthy, "moved", 0.01, "plb"),
             less(slow, VALUE, "reps", "adaptive", "round_robin", "oblivious"),
-            less(dead, VALUE, "reps", "adaptive", "round_robin", "oblivious", "ecmp"),
+            less(dead, VALUE, "reps", "adaptive", "oblivious", "ecmp"),
             less(slow, "faulty", "reps", "adaptive", "round_robin", "oblivious"),
         ],
     )
