@@ -216,7 +216,12 @@ def percent(value: float | None) -> str:
 
 
 def interval(low: float | None, high: float | None) -> str:
-    """An interval of shares. The far end of one that includes zero tells of few seeds alone, and is rounded down."""
+    """An interval of shares. The far end of one that includes zero tells of few seeds alone, and is rounded down.
+
+    One seed has no interval, and that is said.
+    """
+    if all(end is None or math.isnan(end) for end in (low, high)):
+        return "on one seed"
     if low is not None and high is not None and low < 0.0 and high > FAR:
         return f"[{percent(low)}, above {percent(FAR)}]"
     return f"[{percent(low)}, {percent(high)}]"
