@@ -45,6 +45,7 @@ def test_whom_the_faults_hurt_is_listed_with_the_cause(tmp_path: Path, capsys: p
     code, out, _ = run(capsys, "explain", folder, "--hurt")
     assert code == 0
     hurt = {row["flow"] for row in result.flows.to_pylist() if row["timeouts"]}
+    assert hurt
     assert f"{len(hurt)} of 12 flows between racks took more than a tenth longer" in out
     assert out.count("had no way on at spine1") == min(len(hurt), 8)
     code, out, _ = run(capsys, "explain", folder, "--hurt", "--json")

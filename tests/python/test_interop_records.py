@@ -174,6 +174,13 @@ def test_a_list_that_import_could_mend_points_to_it(tmp_path: Path, text: str, t
     assert told in (caught.value.hint or "")
 
 
+def test_a_start_that_is_no_number_is_refused_as_such(tmp_path: Path) -> None:
+    text = "src,dst,size_bytes,start_ns\n0,1,9,1.2.3\n"
+    with pytest.raises(sw.SpecError) as caught:
+        sw.resolve({"traffic": [{"kind": "flows", "file": str(write(tmp_path, text))}]})
+    assert "1.2.3" in (caught.value.hint or "")
+
+
 def test_the_latest_start_is_what_is_told(tmp_path: Path) -> None:
     for start, fits in ((hints.LATEST_START_NS, True), (hints.LATEST_START_NS + 1, False)):
         entry = {"kind": "flows", "file": str(write(tmp_path, f"src,dst,size_bytes,start_ns\n0,1,9,{start}\n"))}

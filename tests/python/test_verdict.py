@@ -223,15 +223,6 @@ def test_no_flow_finished_is_no_best() -> None:
     assert "no flow has finished" in said
 
 
-def test_holm_rejects_step_by_step() -> None:
-    # By hand: 0.01 ≤ 0.05/3, 0.02 ≤ 0.05/2, 0.04 ≤ 0.05.
-    assert stats.holm([0.04, 0.01, 0.02]) == [True, True, True]
-    # 0.03 > 0.05/2 stops it, though 0.04 ≤ 0.05.
-    assert stats.holm([0.04, 0.01, 0.03]) == [False, True, False]
-    assert stats.holm([math.nan, 0.001]) == [False, True]
-    assert stats.holm([]) == []
-
-
 def test_the_paired_p_is_students() -> None:
     # Differences 1, 2, 3: mean 2, s/√n = 0.57735, t = 3.4641, two degrees: p = 1 - t/√(2 + t²) = 0.0741799.
     assert stats.paired_p([1, 2, 3], [0, 0, 0]) == pytest.approx(0.0741799, abs=1e-6)

@@ -224,6 +224,9 @@ def chosen_from(advice: Advice) -> list[str]:
     last, band = advice.levels[-1], units.percent(advice.aims[0].band)
     if len(last.tied) < 2:
         return ["all others are surely worse, or dearer and not better"]
+    if not last.near:
+        # An advice that was written before this was kept.
+        return [f"not told apart from the best: {few(last.tied)}"]
     pick = last.look_at or last.advised
     near = sorted(last.near, key=lambda label: label != pick)
     cost = {label: LEVELS.index(advice.entrant(label).level) for label in near}
@@ -231,7 +234,10 @@ def chosen_from(advice: Advice) -> list[str]:
     far = [label for label in last.tied if label not in near]
     lines = [f"the best by its mean: {near[0]}"] if len(near) == 1 else []
     if len(near) > 1:
-        least = f"of these {', '.join(cheaper)} costs less to deploy, and is not surely better than {advice.today}"
+        cost_less = "costs" if len(cheaper) == 1 else "cost"
+        least = (
+            f"of these {', '.join(cheaper)} {cost_less} less to deploy, without being surely better than {advice.today}"
+        )
         chosen = least if cheaper else f"none of these costs less to deploy than {pick}"
         lines.append(f"within {band} of the best by their means: {few(near)}; {chosen}")
     if far:

@@ -47,7 +47,9 @@ def which(args: argparse.Namespace, result: Result) -> int:
     if args.json:
         print_json({"slowest": [asdict(one) for one in slow], "timed_out": [asdict(one) for one in waited]})
     else:
-        print(worst.told(slow, waited, args.run, faulty=bool(result.spec.get("fault"))))
+        print(
+            worst.told(slow, waited, args.run, faulty=bool(result.spec.get("fault")) and "linux" not in result.report)
+        )
     return 0
 
 
@@ -63,9 +65,17 @@ def hurt(args: argparse.Namespace, result: Result) -> int:
     refuse_linux(result, "--hurt", args.run)
     with bars() as bar:
         whole = api.run(without_faults(result.spec), progress=RunProgress(bar, "without the faults"))
-        found = worst.victims(
-            result, whole, lambda flows: api.run(result.spec, trace=flows, progress=RunProgress(bar, "with the faults"))
-        )
+        try:
+            found = worst.victims(
+                result,
+                whole,
+                lambda flows: api.run(result.spec, trace=flows, progress=RunProgress(bar, "with the faults")),
+            )
+        except SpecError as error:
+            if error.key != "trace":
+                raise
+            hint = "the list without --hurt, and then --flow N, traces one at a time"
+            raise SpecError("--hurt", error.value, error.allowed, hint) from None
     if args.json:
         print_json(asdict(found))
     else:

@@ -55,7 +55,7 @@ NOTES = """\
 - A value is the mean over seeds ± half its 95 % Student-t interval. All schemes see the same flows on the same seed.
 - **Bold** are the best mean and those that may be the best as well: no other is surely better, by a one-sided paired t
   test of logarithms over seeds, at 5 % over the number of the others. With {small} seeds at 128 hosts and {large} at
-  1,024, a scheme whose seeds differ widely is easily not told apart.
+  1,024, a scheme whose seeds differ widely is often not told apart.
 - A percentile is taken in each run, of all its flows. {unfinished}
 - Switches hash the values of *entropy* schemes, and ELAB's ports. PDLB and MEET name whole paths by tags that switches
   obey; over hashed values a host would first have to learn which of them lead over different paths.

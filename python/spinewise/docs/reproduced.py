@@ -135,8 +135,8 @@ Each statement of five papers is a check that is computed from paired runs: same
 is half a 95 % Student-t interval over seeds. An effect is *reproduced* when it is certain and at least half of what the
 paper gives (of a range: of its lower end), *in part* when it is certain but less, or at some points only, *not
 reproduced* when its sign is the other one or the claimed size is excluded, *not distinguishable* when the runs cannot
-tell, *not testable* when it could not fail, or not hold; *depends on our X* names a model that the paper does not
-describe.
+tell, *not testable* when it could not have failed, or could not have held; *depends on our X* names a model that the
+paper does not describe.
 
 Many statements are about several schemes, loads or metrics. One that must hold at all of them ("always", "highest", an
 order) is as good as the worst. One that gives a number or a direction for each is *in part* where some hold and some do

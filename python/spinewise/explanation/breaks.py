@@ -105,4 +105,4 @@ def listed(found: Iterable[Break]) -> list[str]:
     """Faults in words, each once; of many, how many there are besides."""
     told = list(dict.fromkeys(str(one) for one in found))
     more = len(told) - MOST_TOLD
-    return told if more <= 0 else [*told[:MOST_TOLD], f"{units.counted(more, 'fault')} more"]
+    return told if more <= 0 else [*told[:MOST_TOLD], units.counted(more, "more fault")]

@@ -13,8 +13,10 @@ from spinewise.measures import units
 MOST_TOLD = 12
 KILO = 1000
 # Why packets go where a hash puts them.
-HASHED = "a hash of the header picks one of the candidates: all packets of a flow the same, as long as they are these"
-HASHED_ANEW = "the hash of its header picks another one among other candidates"
+HASHED = (
+    "a hash of the header picks one of the candidates, the same for all packets of the flow while these stay the same"
+)
+HASHED_ANEW = "the candidates have changed, and the hash of its header picks another one"
 EXTREMES = 3
 # At most this many packets sent again are told one by one.
 MOST_AGAIN = 5
@@ -110,10 +112,10 @@ def losses(story: Story) -> list[str]:
     """What it lost, and which faults held while it was under way."""
     parts = []
     if story.faults:
-        parts.append(f"While it was under way {'; '.join(story.faults)}.")
+        parts.append(f"While it was under way: {'; '.join(story.faults)}.")
     if story.lost:
         many = len(story.lost) - MOST_LOST
-        more = [f"  … and {many} places more"] if many > 0 else []
+        more = [f"  … and {units.counted(many, 'more place')}"] if many > 0 else []
         parts.append("\n".join(["What it lost:", *(f"  {lost}" for lost in story.lost[:MOST_LOST]), *more]))
     return parts
 

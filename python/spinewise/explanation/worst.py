@@ -157,8 +157,11 @@ def why(result: Result, flow: int) -> str:
     """What the faults did to a traced flow, in words: what it lost, by place."""
     by_faults = [lost for lost in Losses(result, flow).all() if lost.faults]
     if not by_faults:
-        return "the faults took none of its packets: it met longer queues, or fewer paths"
-    more = f"; {units.counted(len(by_faults) - 2, 'place')} more" if len(by_faults) > 2 else ""
+        return (
+            "the faults took none of its packets: a link on its way was slower or longer, queues were longer, or paths"
+            " were fewer"
+        )
+    more = f"; {units.counted(len(by_faults) - 2, 'more place')}" if len(by_faults) > 2 else ""
     return "; ".join(str(lost) for lost in by_faults[:2]) + more
 
 

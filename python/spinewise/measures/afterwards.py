@@ -22,8 +22,8 @@ MANY = 10_000
 """Data packets below which nobody wonders that something never happened."""
 PERCENTILES = ("p95", "p99")
 WITHIN_RACKS = (
-    "No packet crossed a link between switches: all flows stay within their racks, and no scheme has a choice."
-    " Hosts are numbered rack by rack."
+    "No packet crossed a link between switches: no flow leaves its rack, or no link there was up, and no scheme had a"
+    " choice. Hosts are numbered rack by rack."
 )
 STAY = ("ecmp", "wcmp", "hedera", "lbsp")
 """Schemes that keep the packets of a flow on its path, or that nobody expects to move a flow."""

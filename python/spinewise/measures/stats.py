@@ -181,21 +181,6 @@ def ratio_p(values: Floats, baseline: Floats) -> float:
     return paired_p(a, b)
 
 
-def holm(ps: Sequence[float], alpha: float = 1.0 - CONFIDENCE) -> list[bool]:
-    """Which hypotheses are rejected, with a chance of at most `alpha` of rejecting any that is true.
-
-    Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6(2), 1979,
-    section 3: the smallest p against alpha / n, the next against alpha / (n - 1), …, until one is above.
-    """
-    rejected = [False] * len(ps)
-    order = sorted(range(len(ps)), key=lambda k: ps[k] if math.isfinite(ps[k]) else math.inf)
-    for place, k in enumerate(order):
-        if not ps[k] <= alpha / (len(ps) - place):
-            break
-        rejected[k] = True
-    return rejected
-
-
 def told_from_best(rows: Sequence[Sequence[float]], alpha: float = 1.0 - CONFIDENCE) -> list[bool]:
     """Which rows are surely not the best, that of the least mean; never the one whose mean is the least here.
 

@@ -199,8 +199,8 @@ class Chance:
         return (
             f"{self.comparisons:,} differences are told from zero, each by an interval of 95 %. If nothing differed at"
             f" all, about {about} of them would still come out certain, half of those in the direction that is stated."
-            " They are no statements: one statement rests on one or on many of them. What is held against a bound"
-            " (alike, below a limit) is not among them."
+            " These are differences, not statements: a statement rests on one or many of them. What is held against a"
+            " bound (alike, below a limit) is not among them."
         )
 
 

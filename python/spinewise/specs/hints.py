@@ -9,6 +9,7 @@ from spinewise.errors import SAME, SpecError, nearest
 from spinewise.reading import printable
 from spinewise.runs import formats
 
+_NUMBER = re.compile(r"\d+(\.\d+)?", re.ASCII)
 _CELL = re.compile(r"line \d+, column (\w+): `([^`]*)`; allowed is ")
 NAMES = ("scheme.name", "scheme.fabric", "transport.kind")
 LATEST_START_NS = 18_446_744_073_709_551
@@ -41,7 +42,7 @@ def of_list(error: SpecError) -> str | None:
     if value == "missing":
         options = "--columns size=NAME,start=NAME --start-unit s --out FILE"
         more = f"`spinewise import flows {file} {options}` reads columns of other names and units"
-    elif column == "start_ns" and value.partition(".")[0].isdecimal() and float(value) > LATEST_START_NS:
+    elif column == "start_ns" and _NUMBER.fullmatch(value) and float(value) > LATEST_START_NS:
         more = (
             f"a start is at most {LATEST_START_NS} ns: `spinewise import flows {file} --from-first --out FILE` lets the"
             " first flow start at 0"

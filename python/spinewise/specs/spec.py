@@ -56,7 +56,8 @@ def load(path: str | Path, overrides: Iterable[str] = ()) -> Spec:
             text = read_text(path, "SPEC.toml", most=SPEC_BYTES, allowed="a spec file")
         spec = as_tables(parse_toml(text))
         if isinstance(spec.get("study"), dict):
-            raise SpecError("SPEC.toml", file, "a spec file", f"this is a study: `spinewise sweep {file}` runs it")
+            study = "STUDY.toml" if path == STANDARD_INPUT else file
+            raise SpecError("SPEC.toml", file, "a spec file", f"this is a study: `spinewise sweep {study}` runs it")
         anchor_files(spec, Path(path).parent)
     except tomllib.TOMLDecodeError as error:
         raise not_toml(error, file) from None
