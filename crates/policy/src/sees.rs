@@ -220,11 +220,6 @@ impl<'a> Sight<'a> {
         }
     }
 
-    /// Are the candidates those that were [offered](Sight::offer)?
-    pub fn offers(&self) -> bool {
-        self.offered
-    }
-
     /// What was filled in: the rule, and how many candidates there are.
     pub fn told(&self) -> (Option<u8>, usize) {
         (self.rule, self.many)

@@ -28,7 +28,7 @@ pub(crate) const SYN: u8 = NACK;
 /// On an acknowledgement in hand: the host's scheme hides the echo of marks from the transport.
 pub(crate) const MASKED: u8 = 128;
 
-/// On data of Ultra Ethernet: its receiver is to answer at once. Without payload it is a request for credit then, and else a
+/// On data of Ultra Ethernet: its receiver is to answer at once. On a question: it is a request, and without this a
 /// probe.
 pub(crate) const URGENT: u8 = CNP;
 /// On data: it has no payload, because a switch has trimmed it or because it is a question.

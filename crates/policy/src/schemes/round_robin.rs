@@ -203,6 +203,9 @@ impl Policy for RoundRobin {
         }
         if let Some(place) = place {
             let list = &cx.ports[..usize::from(cx.node.len)];
+            if list.len() == candidates.len() {
+                return Way(cx.view.way_of(list[usize::from(place)].port).unwrap_or(0) as u16);
+            }
             let mut ways = list.iter().filter_map(|place| cx.view.way_of(place.port));
             return Way(ways.nth(usize::from(place)).unwrap_or(0) as u16);
         }

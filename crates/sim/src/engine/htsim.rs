@@ -183,7 +183,8 @@ impl Run {
         let sent = sim.world.wires.ring(link).len();
         if sent > std::mem::replace(&mut self.known[host], sent) {
             sim.hosts[host].is_freed = false;
-            if !sim.world.wires.ring(link).get(sent - 1).is_control() {
+            let last = sim.world.wires.ring(link).get(sent - 1);
+            if !(last.is_control() || last.is_question()) {
                 self.begin(sim, link);
             }
             self.plans.plan(sim.line(link).free_at(), Event::Free(host));

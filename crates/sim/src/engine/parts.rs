@@ -159,9 +159,6 @@ pub fn run(
         let due = part.nodes.iter().map(|&node| sim.world.wires.due[node]);
         let sent = part.outlets.iter().flatten().map(|&(link, _)| sim.world.wires.heads[link.index()]);
         let next = due.chain(sent).chain(news).min().unwrap_or(Time::NEVER);
-        if own == 0 {
-            meeting.look()?;
-        }
         meeting.tell(own, Told::of(sim, next, busy));
         meeting.wait(own)?;
         let start = meeting.next();
@@ -175,6 +172,10 @@ pub fn run(
         let are_busy = meeting.busy() * BUSY >= sim.net.topology.nodes() as usize;
         part.hand_over(sim, meeting, &mut mail, [end; 2]);
         meeting.wait(own)?;
+        // By the first look all have been set up, and have waited for those whose setup took longer.
+        if own == 0 {
+            meeting.look()?;
+        }
         meeting.take_over(own, &mut mail, |carried| sim.world.wires.bring(carried));
         spread(sim, meeting.news_for(own));
         if alternate && are_busy && end < barrier {

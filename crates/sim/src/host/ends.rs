@@ -27,7 +27,7 @@ impl Host {
         }
         let flow = w.flows.flow_of(subflow);
         let record = &mut w.flows.records[flow];
-        // What has no payload is a header or a request, and no data.
+        // What has no payload is a header or a question, and no data.
         record.arrived += u32::from(!packet.is(BARE));
         record.marks += u32::from(packet.is(CE) && !packet.is(BARE));
         if !w.flows.goes_by_tcp(subflow) {

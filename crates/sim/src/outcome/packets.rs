@@ -66,7 +66,7 @@ columns! {
             => row.packet.is(SYN) && row.is_tcp() && row.is_greeting();
         retransmit: bool, "", "data: these bytes were sent before; ack: those it answers were"
             => row.packet.is(RETRANSMIT);
-        trimmed: bool, "", "data: a switch has cut its payload off" => row.is_data() && row.packet.is(BARE);
+        trimmed: bool, "", "data: a switch has cut its payload off" => row.is_data() && row.packet.is(BARE) && row.packet.payload > 0;
         ect: bool, "", "ECN-capable" => row.packet.is(ECT);
         ce: bool, "", "congestion experienced" => row.packet.is(CE);
         ece: bool, "", "ack, probe_reply: what it answers was marked" => row.packet.is(ECE);

@@ -103,8 +103,8 @@ impl TrimRules {
     /// Trims a packet, whose header is lost if it finds no `room`.
     pub(super) fn trim(&self, packet: &mut Packet, room: impl FnOnce(u32) -> Room) -> Trimmed {
         let Cut::To(bytes) = self.cut else { return Trimmed::Never };
-        // UDP flows beside a transport do not say that they may be trimmed.
-        if packet.kind != Kind::Data || !packet.is(ECT) {
+        // UDP flows beside a transport do not say that they may be trimmed, and a probe has nothing to lose.
+        if packet.kind != Kind::Data || !packet.is(ECT) || packet.is_question() {
             return Trimmed::Never;
         }
         // A scheme's header goes with the payload.
@@ -498,5 +498,17 @@ mod tests {
         start(&mut port, 4000, &mut wires);
         assert!(port.drained(Lane::Data(0)).is_some(), "what waits now came later");
         assert_eq!(port.lanes.free_queues(), 1);
+    }
+
+    /// It has no payload that could be cut off, and would find no queue where there is one.
+    #[test]
+    fn a_probe_is_not_trimmed() {
+        let rules = TrimRules { room: 0, control_room: 1000, ramp: None, cut: Cut::To(64), last_hop: false };
+        let trimmed = |flags: u8, payload: u16| {
+            let mut packet = Packet { kind: Kind::Data, wire: 64, payload, flags, ..Packet::default() };
+            (rules.trim(&mut packet, |_| Room::Fits), packet.is_control())
+        };
+        assert_eq!(trimmed(ECT | BARE, 0), (Trimmed::Never, false));
+        assert_eq!(trimmed(ECT, 1), (Trimmed::By(0), true));
     }
 }

@@ -195,6 +195,9 @@ impl UetSender {
             (Some(sack), ..) => self.on_sack(config, now, answer, &sack),
             (None, Some(granted), Some(credit)) => {
                 credit.take(granted);
+                if credit.may_send() {
+                    self.ask_at = None;
+                }
                 Answered::Opened
             }
             (None, ..) => Answered::Ignored,
