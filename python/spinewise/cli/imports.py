@@ -84,7 +84,7 @@ def take_flows(parser: argparse.ArgumentParser) -> None:
         "--rack-of",
         type=prefix,
         metavar="/BITS",
-        help="for CSV and Parquet: addresses that share so many bits are hosts of one rack, such as /24",
+        help="for CSV and Parquet: addresses whose first BITS bits are the same are hosts of one rack, such as /24",
     )
     parser.add_argument(
         "--hosts-per-leaf", type=whole(1, 4096), metavar="N", help="with --rack-of: hosts of a rack of the spec"

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from math import inf
 
 from spinewise import core
+from spinewise.magnitudes import PS_PER_US
 from spinewise.measures import units
 from spinewise.replies import FabricFault
 from spinewise.runs.result import Result
 
-PS_PER_US = 1e6
 MOST_TOLD = 3
 """Faults named one by one; of more, how many there are besides."""
 

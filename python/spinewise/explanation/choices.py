@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from spinewise.magnitudes import PS_PER_US
 from spinewise.measures.tables import Values as Array
 from spinewise.measures.tables import numbers
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-PS_PER_US = 1e6
 DEAD_END = "into a dead end"
 """What a way is called that leads nowhere at all."""
 NO_WAY_ON = "(no way on)"

@@ -17,14 +17,13 @@ from spinewise.explanation.choices import Candidate, Choices
 from spinewise.explanation.facts import FlowFacts, flow_facts, in_short
 from spinewise.explanation.losses import Losses, Lost
 from spinewise.explanation.resent import Again, sent_again
+from spinewise.magnitudes import PS_PER_US
 from spinewise.measures.tables import Values as Array
 from spinewise.runs import api, formats
 from spinewise.runs.result import Result
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-PS_PER_US = 1e6
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ from typing import Required, TypedDict, cast
 import numpy as np
 
 from spinewise import core
+from spinewise.magnitudes import PS_PER_US
 from spinewise.measures.entries import names
 from spinewise.measures.units import duration
 from spinewise.runs.result import Result
 from spinewise.shapes import Spec
 
-PS_PER_US = 1e6
 FACTS = ("size_bytes", "src", "dst", "finished", "packets", "retransmits", "timeouts", "fast_retransmits",
          "dupack3_events", "out_of_order", "spurious_retransmits", "marks")  # fmt: skip
 

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from spinewise.explanation.breaks import Break, breaks, listed
+from spinewise.magnitudes import PS_PER_US
 from spinewise.measures import units
 from spinewise.measures.tables import Values as Array
 from spinewise.measures.tables import numbers
 from spinewise.runs.result import Result
-
-PS_PER_US = 1e6
 
 # What became of packets, as the engine calls it.
 NO_ROOM, TRIMMED, DISCARDED, ON_LINK, NO_WAY, DIED = (

@@ -12,13 +12,13 @@ from spinewise.explanation.explain import traced_again
 from spinewise.explanation.facts import leaves_of
 from spinewise.explanation.losses import Losses
 from spinewise.explanation.story import size, us
+from spinewise.magnitudes import PS_PER_US
 from spinewise.measures import units
 from spinewise.measures.entries import names
 from spinewise.measures.tables import Values as Array
 from spinewise.measures.tables import numbers
 from spinewise.runs.result import Result
 
-PS_PER_US = 1e6
 MOST = 8
 """Flows of a list."""
 LATER = 1.1

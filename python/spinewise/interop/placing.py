@@ -102,7 +102,7 @@ class Placing:
 
 
 def network(name: str, prefix: int, file: str) -> IPv4Network | IPv6Network:
-    """The addresses that share so many bits with this one."""
+    """The addresses whose first bits are those of this one."""
     try:
         return ip_network(f"{name}/{prefix}", strict=False)
     except ValueError:

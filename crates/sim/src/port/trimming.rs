@@ -334,7 +334,7 @@ mod tests {
         port_with(ahead, 0)
     }
 
-    /// The same with so many queues for packets that are held.
+    /// The same with this many queues for held packets.
     fn port_with(ahead: bool, held: u16) -> (Kept, Wires) {
         let line = Line::new(Clock::Exact, (8_000_000_000, Span::from_ns(100_000)), LinkId::new(0), None);
         let ramp = Ramp { min: 3000, max: 3000, probability: 1.0 };

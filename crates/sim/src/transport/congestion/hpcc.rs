@@ -48,7 +48,7 @@ keys! {
     }
 }
 
-/// [`BYTE_PS`], for what is worked out in floating point.
+/// [`BYTE_PS`] in floating point.
 const BYTE: f64 = BYTE_PS as f64;
 
 /// The window and the rate of one queue pair.
