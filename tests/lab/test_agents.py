@@ -78,6 +78,13 @@ def study(*words: str) -> list[str]:
     return [sys.executable, "-m", "spinewise", "lab", "study", "lab_black_hole", *more]
 
 
+def met(runs: Path, label: str) -> str:
+    """What the agents of a run on Linux have met, for whoever reads that it was not as it should be."""
+    (run,) = runs.glob(label.replace(" (Linux)", "-Linux-*"))
+    agents = json.loads((run / "run.json").read_text())["report"]["linux"]["agents"]
+    return "\n".join(f"{host}: {event}" for host, told in agents.items() for event in told.get("met", []))
+
+
 def test_a_black_hole_is_found_and_nothing_else_is_blamed(tmp_path: Path) -> None:
     subprocess.run(study("--out", str(tmp_path / "study")), check=True, capture_output=True, timeout=180)
     record = json.loads((tmp_path / "study/lab.json").read_text())
@@ -86,7 +93,7 @@ def test_a_black_hole_is_found_and_nothing_else_is_blamed(tmp_path: Path) -> Non
         assert one["alarms"] == 0
         assert one["ended"] == []
         # Four agents, two peers each, one path of four: each is given up once, after the hole has opened.
-        assert len(one["dead_at_s"]) == 8
+        assert len(one["dead_at_s"]) == 8, met(tmp_path / "study/runs", label)
         assert all(4.0 < at < 8.0 for at in one["dead_at_s"])
     assert (tmp_path / "study/goodput.png").stat().st_size > 10_000
     assert set(json.loads((tmp_path / "study/goodput.json").read_text())) == set(record["fabrics"])

@@ -4,6 +4,9 @@
 //! first hop is the same for all, as a host has one way out. A search ends when one path more would have been missed
 //! with a probability of [`MISSED`] only, all being as likely (the stopping rule of Multipath Detection, Augustin et
 //! al., 2007), or when as many ports have been traced as are allowed.
+//!
+//! A switch that was silent may have been late, or its answer lost. A port whose path differs from another only by hops
+//! that were silent is therefore traced again, [`AGAIN`] times at most; what is silent even then is a path of its own.
 
 use spinewise_policy::Rng;
 use std::collections::BTreeMap;
@@ -18,6 +21,9 @@ const AT_ONCE: usize = 8;
 /// A hop that does not answer is asked again so many times.
 const TRIES: u8 = 3;
 
+/// A port is traced again so many times, if silent hops alone make its path another.
+const AGAIN: u8 = 2;
+
 /// Ports are drawn from here up (RFC 6335: the dynamic range), except the last, which stands for none in ELAB.
 const FIRST_PORT: u16 = 0xc000;
 
@@ -28,6 +34,17 @@ pub struct Path {
     pub hops: Vec<Ipv4Addr>,
     /// A source port that takes it.
     pub port: u16,
+}
+
+impl Path {
+    /// May it be that other one, with switches that did not answer? A peer that did not answer at once looks like one switch
+    /// more that is silent.
+    fn may_be(&self, other: &Path) -> bool {
+        let silent = Ipv4Addr::is_unspecified;
+        let beyond = self.hops.iter().skip(other.hops.len()).all(silent);
+        let fits = self.hops.iter().zip(&other.hops).all(|(own, its)| silent(own) || own == its);
+        self.hops != other.hops && self.hops.len() >= other.hops.len() && beyond && fits
+    }
 }
 
 /// A port on its way.
@@ -47,6 +64,8 @@ pub struct Search {
     under_way: BTreeMap<u16, Trace>,
     waiting: Vec<u16>,
     found: Vec<Path>,
+    /// Ports that have been traced again, and how many times.
+    again: BTreeMap<u16, u8>,
     traced: u32,
     most_ports: u32,
     most_hops: u8,
@@ -63,6 +82,7 @@ impl Search {
             under_way: BTreeMap::new(),
             waiting: known.to_vec(),
             found: Vec::new(),
+            again: BTreeMap::new(),
             traced: 0,
             most_ports,
             most_hops,
@@ -81,7 +101,20 @@ impl Search {
             }
             self.traced += 1;
         }
+        while self.under_way.len() < AT_ONCE && self.is_enough() {
+            let Some(at) = self.doubtful() else { break };
+            let port = self.found.swap_remove(at).port;
+            *self.again.entry(port).or_default() += 1;
+            self.under_way.insert(port, Trace::default());
+            wanted.push((port, 2));
+        }
         wanted
+    }
+
+    /// A port that is to be traced again, by its place among those found.
+    fn doubtful(&self) -> Option<usize> {
+        let is_due = |path: &Path| self.again.get(&path.port).is_none_or(|times| *times < AGAIN);
+        self.found.iter().position(|path| is_due(path) && self.found.iter().any(|other| path.may_be(other)))
     }
 
     fn is_enough(&self) -> bool {
@@ -91,7 +124,7 @@ impl Search {
 
     /// Is it over?
     pub fn is_over(&self) -> bool {
-        self.under_way.is_empty() && self.is_enough()
+        self.under_way.is_empty() && self.is_enough() && self.doubtful().is_none()
     }
 
     /// A switch has answered. What is to be probed next?
@@ -211,6 +244,74 @@ mod tests {
         known[3].port = 7;
         let paths = search.paths_beside(&known);
         assert_eq!((&paths[..3], &paths[3]), (&known[..3], &search.paths()[3]));
+    }
+
+    /// A search of four spines; what each probe, by its port, its TTL and how often it was sent, is answered by.
+    fn search(answer: impl Fn(u16, u8, u32) -> Option<Ipv4Addr>) -> Search {
+        let mut search = Search::new(&[], 4096, 8, 7);
+        let mut sent = BTreeMap::<Wanted, u32>::new();
+        for _ in 0..10_000 {
+            let mut wanted = search.begin();
+            while let Some((port, ttl)) = wanted.pop() {
+                let times = sent.entry((port, ttl)).or_default();
+                *times += 1;
+                let next = match answer(port, ttl, *times) {
+                    Some(hop) if hop == Ipv4Addr::BROADCAST => search.through(port),
+                    Some(hop) => search.hop(port, hop),
+                    None => search.silent(port),
+                };
+                wanted.extend(next);
+            }
+            if search.is_over() {
+                return search;
+            }
+        }
+        panic!("the search does not end");
+    }
+
+    /// Who answers when all do: a spine, the far leaf by the port that leads to that spine, the peer.
+    fn all_answer(port: u16, ttl: u8) -> Option<Ipv4Addr> {
+        let spine = (port % 4) as u8;
+        Some(match ttl {
+            2 => Ipv4Addr::new(10, 0, 0, spine),
+            3 => Ipv4Addr::new(10, 1, 0, spine),
+            _ => Ipv4Addr::BROADCAST,
+        })
+    }
+
+    #[test]
+    fn switches_that_answer_late_make_no_further_paths() {
+        let clean = search(|port, ttl, _| all_answer(port, ttl)).paths();
+        for silent in [2, 3] {
+            let found = search(|port, ttl, times| {
+                let late = ttl == silent && port % 8 < 4 && times <= u32::from(TRIES);
+                if late { None } else { all_answer(port, ttl) }
+            });
+            let hops = |paths: &[Path]| paths.iter().map(|path| path.hops.clone()).collect::<Vec<_>>();
+            assert_eq!(hops(&found.paths()), hops(&clean));
+        }
+    }
+
+    #[test]
+    fn a_peer_that_answers_late_is_no_switch() {
+        let found = search(|port, ttl, times| {
+            let late = ttl == 4 && port % 8 < 4 && times <= u32::from(TRIES);
+            if late { None } else { all_answer(port, ttl) }
+        });
+        assert!(found.paths().iter().all(|path| path.hops.len() == 2), "{:?}", found.paths());
+        assert_eq!(found.paths().len(), 4);
+    }
+
+    #[test]
+    fn a_spine_that_never_answers_is_a_path_of_its_own() {
+        // The far leaf answers by one address, as it does where icmp_errors_use_inbound_ifaddr is off.
+        let found = search(|port, ttl, _| match (ttl, port % 4) {
+            (2, 3) => None,
+            (3, _) => Some(Ipv4Addr::new(10, 1, 0, 1)),
+            _ => all_answer(port, ttl),
+        });
+        let silent = found.paths().iter().filter(|path| path.hops[0].is_unspecified()).count();
+        assert_eq!((found.paths().len(), silent), (4, 1));
     }
 
     #[test]
