@@ -185,12 +185,15 @@ fn packet_size<P: Copy + Default>(rounds: u32, share: f64) -> Value {
             (0..12).for_each(|_| *ring.push() = P::default());
         }
         hops = 0;
+        let mut packet = P::default();
         let began = Instant::now();
         for _ in 0..turns {
             for link in 0..LINKS as usize {
                 for _ in 0..3 {
-                    let Some(&packet) = rings[link].front() else { break };
-                    rings[link].pop();
+                    if rings[link].is_empty() {
+                        break;
+                    }
+                    rings[link].pop_into(&mut packet);
                     *rings[rng.below(LINKS) as usize].push() = packet;
                     hops += 1;
                 }

@@ -209,38 +209,61 @@ impl Host {
     /// data of others.
     pub(crate) fn pull(&mut self, w: &mut World<'_>) {
         self.wake = Time::NEVER;
-        let Nic::Pulls(pull) = &mut self.nic else { return };
-        let mut probe_from = Time::NEVER;
-        if !pull.parked.is_empty() {
-            match pull.next_probe(w.now) {
-                Ok(Some(probe)) => return self.send_probe(w, probe),
-                Ok(None) => {}
-                Err(until) => probe_from = until,
+        let Nic::Pulls(pull) = &self.nic else { return };
+        let mut probes_from = Time::NEVER;
+        if pull.has_others() {
+            match self.pull_before_data(w) {
+                Some(from) => probes_from = from,
+                None => return,
             }
-        }
-        if pull.control_goes() {
-            return self.send_control(w);
         }
         self.pull_data(w);
         if let Nic::Pulls(pull) = &self.nic
-            && pull.control.as_ref().is_some_and(|control| control.waits())
+            && pull.has_others()
         {
-            return self.pull_control(w);
+            self.plan_others(w, probes_from);
         }
-        if let Nic::Pulls(pull) = &self.nic
-            && !pull.parked.is_empty()
-        {
+    }
+
+    /// Sends the probe or the control whose turn it is. None if there was one, else when a probe that waits may be sent.
+    fn pull_before_data(&mut self, w: &mut World<'_>) -> Option<Time> {
+        let Nic::Pulls(pull) = &mut self.nic else { return None };
+        let mut probes_from = Time::NEVER;
+        match pull.next_probe(w.now) {
+            Ok(Some(probe)) => {
+                self.send_probe(w, probe);
+                return None;
+            }
+            Ok(None) => {}
+            Err(until) => probes_from = until,
+        }
+        if pull.control_goes() {
+            self.send_control(w);
+            return None;
+        }
+        Some(probes_from)
+    }
+
+    /// Data has had its turn: control goes now, if there was none, or next, and probes from when they may.
+    fn plan_others(&mut self, w: &mut World<'_>, probes_from: Time) {
+        let Nic::Pulls(pull) = &self.nic else { return };
+        if pull.control.as_ref().is_some_and(|control| control.waits()) {
+            match pull.line.free_at() {
+                sending if sending > w.now => self.wake = sending,
+                _ => self.send_control(w),
+            }
+        } else if !pull.parked.is_empty() {
             let sending = pull.pulled_until;
-            self.wake = if sending > w.now { sending } else { self.wake.min(probe_from) };
+            self.wake = if sending > w.now { sending } else { self.wake.min(probes_from) };
         }
     }
 
     /// Sends a packet of whoever is next.
     #[inline]
     fn pull_data(&mut self, w: &mut World<'_>) {
-        let started = self.places(&w.flows);
+        let started = w.flows.facts.looks_change.then(|| self.places(&w.flows));
         let Nic::Pulls(pull) = &mut self.nic else { return };
-        let next = if w.flows.facts.looks_change { pull.look(w, started) } else { pull.next(w) };
+        let next = if let Some(started) = started { pull.look(w, started) } else { pull.next(w) };
         match next {
             Err(wake) => self.wake = wake,
             Ok(flow) => {
@@ -254,15 +277,6 @@ impl Host {
                     self.wake = wake;
                 }
             }
-        }
-    }
-
-    /// Data has had its turn: control goes now, if there was none, or next.
-    fn pull_control(&mut self, w: &mut World<'_>) {
-        let Nic::Pulls(pull) = &self.nic else { return };
-        match pull.line.free_at() {
-            sending if sending > w.now => self.wake = sending,
-            _ => self.send_control(w),
         }
     }
 

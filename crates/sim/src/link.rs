@@ -87,22 +87,54 @@ impl Bodies {
     }
 }
 
-/// All links. A link's number is its receiver's: the in-links of a node are contiguous, in the order of its ports.
+/// When something is due.
 #[derive(Debug, Default)]
-pub struct Wires {
-    flights: Vec<Flight>,
-    /// Bodies, by link; empty before the first one.
-    bodies: Vec<Bodies>,
+pub struct Agenda {
     /// Arrival of the first packet of each link, [`Time::NEVER`] when empty: one scan tells a node what is due.
     pub heads: Vec<Time>,
     /// Receiving node of each link.
     pub to: Table<LinkId, NodeId>,
     /// Earliest thing each node has to do.
     pub due: Table<NodeId, Time>,
-    /// When packets in flight left, of links whose receivers ask.
-    starts: BTreeMap<LinkId, VecDeque<Time>>,
     /// Links that were empty and are not any more; the event-queue engine reads it.
     pub fresh: Option<Vec<LinkId>>,
+}
+
+impl Agenda {
+    /// The first packet of a track of a link arrives at `at`.
+    #[inline]
+    fn announce(&mut self, link: LinkId, at: Time) {
+        let head = &mut self.heads[link.index()];
+        if at < *head {
+            if let (Time::NEVER, Some(fresh)) = (*head, &mut self.fresh) {
+                fresh.push(link);
+            }
+            *head = at;
+            let due = &mut self.due[self.to[link]];
+            *due = (*due).min(at);
+        }
+    }
+}
+
+/// Puts the packet in hand into its slot on a link, to arrive at `at`. Has it a body to be put beside?
+#[inline(always)]
+fn join(slot: &mut Packet, hand: &InHand, at: Time) -> bool {
+    // The instant goes into the slot, not into the packet in hand: a vector load behind a narrow store stalls.
+    *slot = hand.packet;
+    slot.at = at;
+    hand.packet.is(BODY)
+}
+
+/// All links. A link's number is its receiver's: the in-links of a node are contiguous, in the order of its ports.
+#[derive(Debug, Default)]
+pub struct Wires {
+    flights: Vec<Flight>,
+    /// Bodies, by link; empty before the first one.
+    bodies: Vec<Bodies>,
+    /// What is due, by link and by node.
+    pub agenda: Agenda,
+    /// When packets in flight left, of links whose receivers ask.
+    starts: BTreeMap<LinkId, VecDeque<Time>>,
     /// Transmissions so far.
     pub hops: u64,
 }
@@ -114,11 +146,8 @@ impl Wires {
         Wires {
             flights: (0..links).map(|_| Flight::default()).collect(),
             bodies: Vec::new(),
-            heads: vec![Time::NEVER; links],
-            to,
-            due: Table::filled(Time::NEVER, nodes),
+            agenda: Agenda { heads: vec![Time::NEVER; links], to, due: Table::filled(Time::NEVER, nodes), fresh: None },
             starts: BTreeMap::new(),
-            fresh: None,
             hops: 0,
         }
     }
@@ -172,67 +201,48 @@ impl Wires {
     /// Puts the packet in hand on a link, to arrive at `at`.
     #[inline(always)]
     pub fn push(&mut self, link: LinkId, hand: &mut InHand, at: Time) {
-        self.note_arrival(link, Track::Main, at);
-        self.join(link, Track::Main, hand, at);
+        let slot = self.room(link, Track::Main, at);
+        if join(slot, hand, at) {
+            self.add_body(link, Track::Main, hand.body.take());
+        }
     }
 
     /// The same ahead of what [waits](Self::push_waiting).
     #[inline(always)]
     pub fn push_ahead(&mut self, link: LinkId, hand: &mut InHand, at: Time) {
-        self.note_arrival(link, Track::Ahead, at);
-        self.join(link, Track::Ahead, hand, at);
+        let slot = self.room(link, Track::Ahead, at);
+        if join(slot, hand, at) {
+            self.add_body(link, Track::Ahead, hand.body.take());
+        }
     }
 
     /// Puts the packet in hand on a link, to [start](Self::start) later.
     #[inline(always)]
     pub fn push_waiting(&mut self, link: LinkId, hand: &mut InHand) {
         self.hops += 1;
-        self.join(link, Track::Main, hand, Time::NEVER);
+        let slot = self.flights[link.index()].main.push();
+        if join(slot, hand, Time::NEVER) {
+            self.add_body(link, Track::Main, hand.body.take());
+        }
     }
 
     /// Room on a link for one more packet that arrives at `at`, which must be written into it whole, with that instant.
     /// A body goes [beside it](Self::push_body).
     #[inline(always)]
     pub fn slot(&mut self, link: LinkId, at: Time) -> &mut Packet {
-        self.note_arrival(link, Track::Main, at);
-        self.flights[link.index()].main.push()
+        self.room(link, Track::Main, at)
     }
 
-    /// A packet joins a track that arrives at `at`.
+    /// The same on either track.
     #[inline(always)]
-    fn note_arrival(&mut self, link: LinkId, track: Track, at: Time) {
+    fn room(&mut self, link: LinkId, track: Track, at: Time) -> &mut Packet {
         self.hops += 1;
         let ring = self.flights[link.index()].on(track);
         debug_assert!(ring.is_empty() || ring.nth_back_mut(0).at <= at, "no overtaking on a link");
         if ring.is_empty() {
-            self.announce(link, at);
+            self.agenda.announce(link, at);
         }
-    }
-
-    /// The first packet of a track arrives at `at`.
-    #[inline]
-    fn announce(&mut self, link: LinkId, at: Time) {
-        let head = &mut self.heads[link.index()];
-        if at < *head {
-            if let (Time::NEVER, Some(fresh)) = (*head, &mut self.fresh) {
-                fresh.push(link);
-            }
-            *head = at;
-            let due = &mut self.due[self.to[link]];
-            *due = (*due).min(at);
-        }
-    }
-
-    #[inline(always)]
-    fn join(&mut self, link: LinkId, track: Track, hand: &mut InHand, at: Time) {
-        let slot = self.flights[link.index()].on(track).push();
-        // The instant goes into the slot, not into the packet in hand: a vector load behind a narrow store stalls.
-        *slot = hand.packet;
-        slot.at = at;
-        if hand.packet.is(BODY) {
-            let body = hand.body.take();
-            self.add_body(link, track, body);
-        }
+        ring.push()
     }
 
     /// The packet before the last `behind` starts, which waited, and arrives at `at`.
@@ -241,7 +251,7 @@ impl Wires {
         let main = &mut self.flights[link.index()].main;
         main.nth_back_mut(behind).at = at;
         if main.len() == behind + 1 {
-            self.announce(link, at);
+            self.agenda.announce(link, at);
         }
     }
 
@@ -312,15 +322,14 @@ impl Wires {
             let (track, _) = flight.first();
             self.take(link, track, hand);
         }
-        self.heads[link.index()] = self.flights[link.index()].first().1;
+        self.agenda.heads[link.index()] = self.flights[link.index()].first().1;
     }
 
     /// Takes the first packet off a track of a link and leaves the link's head as it is: see [`Wires::each`].
     #[inline(always)]
     pub fn take(&mut self, link: LinkId, track: Track, hand: &mut InHand) {
         let ring = self.flights[link.index()].on(track);
-        hand.packet = *ring.get(0);
-        ring.pop();
+        ring.pop_into(&mut hand.packet);
         if hand.packet.is(BODY) {
             hand.body = self.bodies[link.index()].on(track).pop_front();
         }
@@ -331,7 +340,7 @@ impl Wires {
     pub fn each(&mut self, links: Range<LinkId>) -> impl Iterator<Item = (&mut Time, [&Ring<Packet>; 2])> {
         let range = links.start.index()..links.end.index();
         let flights = &self.flights[range.clone()];
-        self.heads[range].iter_mut().zip(flights.iter().map(|flight| [&flight.main, &flight.ahead]))
+        self.agenda.heads[range].iter_mut().zip(flights.iter().map(|flight| [&flight.main, &flight.ahead]))
     }
 
     /// Takes off a link what arrives before `end`, to be [brought](Self::bring) to where its receiver is worked at.
@@ -339,7 +348,7 @@ impl Wires {
         loop {
             let (track, at) = self.flights[link.index()].first();
             if at >= end {
-                self.heads[link.index()] = at;
+                self.agenda.heads[link.index()] = at;
                 return;
             }
             let mut hand = InHand::default();
@@ -366,7 +375,7 @@ impl Wires {
         if !(self.bodies.is_empty() && other.bodies.is_empty()) {
             std::mem::swap(self.bodies(link), other.bodies(link));
         }
-        self.heads[link.index()] = other.heads[link.index()];
+        self.agenda.heads[link.index()] = other.agenda.heads[link.index()];
         self.starts.remove(&link);
         self.starts.extend(other.starts.remove_entry(&link));
     }

@@ -9,13 +9,14 @@ pub struct Ring<T> {
     slots: Box<[T]>,
     head: u32,
     len: u32,
-    /// Longest since the head last came round.
-    peak: u32,
+    /// Where [`Ring::reach`] is called: with all slots taken, or with a quarter while it has not held more since the head last
+    /// came round. One number, so that a packet is compared with it once.
+    limit: u32,
 }
 
 impl<T> Default for Ring<T> {
     fn default() -> Self {
-        Ring { slots: Box::default(), head: 0, len: 0, peak: 0 }
+        Ring { slots: Box::default(), head: 0, len: 0, limit: 0 }
     }
 }
 
@@ -96,30 +97,45 @@ impl<T: Copy + Default> Ring<T> {
     /// Makes room for one more at the back, to be written.
     #[inline(always)]
     pub fn push(&mut self) -> &mut T {
-        if self.len() == self.slots.len() {
-            self.grow();
+        if self.len >= self.limit {
+            self.reach();
         }
         let at = self.slot(self.len());
         self.len += 1;
-        self.peak = self.peak.max(self.len);
         &mut self.slots[at]
     }
 
-    /// Drops the first, which must be there; [`Ring::front`] has read it. A ring that is empty begins anew: those slots are in
-    /// the cache.
-    #[inline]
-    pub fn pop(&mut self) {
+    /// Takes the first, which must be there. A ring that is empty begins anew: those slots are in the cache.
+    #[inline(always)]
+    pub fn pop_into(&mut self, into: &mut T) {
         debug_assert!(self.len > 0, "nothing to pop");
+        *into = self.slots[self.head as usize];
         self.head = self.slot(1) as u32;
         self.len -= 1;
         if self.len == 0 {
             self.head = 0;
         } else if self.head == 0 {
-            if self.peak as usize * 4 <= self.slots.len() && self.slots.len() > Self::FIRST {
-                self.resize(self.slots.len() / 2);
-            }
-            self.peak = self.len;
+            self.come_round();
         }
+    }
+
+    /// The head has come round.
+    #[inline(never)]
+    fn come_round(&mut self) {
+        if (self.limit as usize) < self.slots.len() {
+            self.resize(self.slots.len() / 2);
+        }
+        let (all, quarter) = (self.slots.len() as u32, self.slots.len() as u32 / 4);
+        self.limit = if all as usize > Self::FIRST && self.len <= quarter { quarter } else { all };
+    }
+
+    /// More are held than a quarter, for the first time in this round, or all slots are taken.
+    #[cold]
+    fn reach(&mut self) {
+        if self.len() == self.slots.len() {
+            self.resize((self.slots.len() * 2).max(Self::FIRST));
+        }
+        self.limit = self.slots.len() as u32;
     }
 
     /// Takes the last.
@@ -133,11 +149,6 @@ impl<T: Copy + Default> Ring<T> {
     pub fn clear(&mut self) {
         self.head = 0;
         self.len = 0;
-    }
-
-    #[cold]
-    fn grow(&mut self) {
-        self.resize((self.slots.len() * 2).max(Self::FIRST));
     }
 
     #[cold]
@@ -168,8 +179,9 @@ mod tests {
                 queue.push_back(n);
             } else if !queue.is_empty() {
                 assert_eq!(ring.front(), queue.front());
-                ring.pop();
-                queue.pop_front();
+                let mut first = 0;
+                ring.pop_into(&mut first);
+                assert_eq!(Some(first), queue.pop_front());
             }
             assert_eq!(ring.len(), queue.len());
             if n.is_multiple_of(997) {

@@ -151,10 +151,6 @@ impl Switch {
         if hand.packet.ttl > 0 && self.ends_here(w, in_port, &mut hand.packet) {
             return;
         }
-        if hand.packet.dst == Address::switch(self.id) {
-            self.deliver(w, in_port, hand);
-            return;
-        }
         self.forward(w, in_port, hand);
     }
 
@@ -188,7 +184,7 @@ impl Switch {
     #[inline(always)]
     fn forward(&mut self, w: &mut World<'_>, in_port: u16, hand: &mut InHand) {
         let Some(dst) = hand.packet.dst.as_host() else {
-            self.towards_switch(w, in_port, hand);
+            self.for_switch(w, in_port, hand);
             return;
         };
         let home = w.net.topology.home(dst);
@@ -205,10 +201,11 @@ impl Switch {
         }
     }
 
-    /// Sends a packet for a switch on: only leaves can be reached.
+    /// Takes a packet for this switch, or sends one for another on: only leaves can be reached.
     #[cold]
-    fn towards_switch(&mut self, w: &mut World<'_>, in_port: u16, hand: &mut InHand) {
+    fn for_switch(&mut self, w: &mut World<'_>, in_port: u16, hand: &mut InHand) {
         match hand.packet.dst.as_switch() {
+            Some(switch) if switch == self.id => self.deliver(w, in_port, hand),
             Some(leaf) if leaf.number() < w.net.topology.leaves => self.inner_hop(w, in_port, leaf, hand),
             _ => self.lose(w, in_port, &hand.packet),
         }

@@ -192,14 +192,20 @@ impl Timers {
     /// Plans `what` at `at`.
     #[inline]
     pub fn plan(&mut self, at: Time, what: What) {
+        if let What::TransmitDone(_) | What::LateTransmitDone(_) = what {
+            return self.plan_line(at, what);
+        }
         let entry = Entry::new(at, what);
         self.next_at = self.next_at.min(at);
-        if let What::TransmitDone(_) | What::LateTransmitDone(_) = what {
-            self.lines.push(entry);
-        } else {
-            self.first = self.first.min(entry);
-            self.heap.push(Reverse(entry));
-        }
+        self.first = self.first.min(entry);
+        self.heap.push(Reverse(entry));
+    }
+
+    /// The same of a line that becomes free: most plans are of this kind.
+    #[inline(always)]
+    pub fn plan_line(&mut self, at: Time, what: What) {
+        self.next_at = self.next_at.min(at);
+        self.lines.push(Entry::new(at, what));
     }
 
     #[inline]

@@ -20,7 +20,7 @@ type Event = Reverse<(Time, Class, u64, u32)>;
 /// # Errors
 /// [`Interrupted`] if `watch` says so.
 pub fn run(sim: &mut Sim<'_>, mut watch: Watch<'_>) -> Result<Time, Interrupted> {
-    sim.world.wires.fresh = Some(Vec::new());
+    sim.world.wires.agenda.fresh = Some(Vec::new());
     let mut heap: BinaryHeap<Event> = BinaryHeap::new();
     // What stands in the heap for each node: an entry that says something else is stale.
     let mut listed = Table::filled((Time::NEVER, Class::Sample), sim.net.topology.nodes() as usize);
@@ -53,11 +53,11 @@ pub fn run(sim: &mut Sim<'_>, mut watch: Watch<'_>) -> Result<Time, Interrupted>
             sim.do_planned(node, now);
             node
         };
-        let mut fresh = sim.world.wires.fresh.take().unwrap_or_default();
+        let mut fresh = sim.world.wires.agenda.fresh.take().unwrap_or_default();
         for link in fresh.drain(..) {
             heap.push(arrival(sim, link));
         }
-        sim.world.wires.fresh = Some(fresh);
+        sim.world.wires.agenda.fresh = Some(fresh);
         if !sim.world.flows.operations.news.is_empty() {
             let news = std::mem::take(&mut sim.world.flows.operations.news);
             for (host, _) in sim.spread(news) {
@@ -74,7 +74,7 @@ pub fn run(sim: &mut Sim<'_>, mut watch: Watch<'_>) -> Result<Time, Interrupted>
 
 /// The next arrival on a link that is not empty.
 fn arrival(sim: &Sim<'_>, link: LinkId) -> Event {
-    let at = sim.world.wires.heads[link.index()];
+    let at = sim.world.wires.agenda.heads[link.index()];
     Reverse((at, Class::Arrival, sim.net.ties(at).place(link), link.number()))
 }
 
@@ -82,13 +82,13 @@ fn arrival(sim: &Sim<'_>, link: LinkId) -> Event {
 fn arrive(sim: &mut Sim<'_>, link: LinkId, mut top: PeekMut<'_, Event>) -> NodeId {
     let now = top.0.0;
     let mut hand = sim.take_off(link, now);
-    if sim.world.wires.heads[link.index()] == Time::NEVER {
+    if sim.world.wires.agenda.heads[link.index()] == Time::NEVER {
         PeekMut::pop(top);
     } else {
         *top = arrival(sim, link);
         drop(top);
     }
-    let node = sim.world.wires.to[link];
+    let node = sim.world.wires.agenda.to[link];
     sim.arrive(node, link, now, &mut hand);
     node
 }

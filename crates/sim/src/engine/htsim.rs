@@ -112,7 +112,7 @@ impl Run {
         if let Some(host) = sim.net.topology.as_host(from) {
             self.known[host] -= 1;
         }
-        let node = sim.world.wires.to[link];
+        let node = sim.world.wires.agenda.to[link];
         if sim.net.topology.is_host(node) {
             sim.arrive(node, link, now, &mut hand);
             self.list(sim, node, now);

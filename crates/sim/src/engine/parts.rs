@@ -142,7 +142,7 @@ pub fn run(
     windows::check(window);
     let part = Part::new(&sim.net.topology, parts, own);
     for &node in &part.nodes {
-        sim.world.wires.due[node] = sim.planned(node).0;
+        sim.world.wires.agenda.due[node] = sim.planned(node).0;
     }
     let began = Told::of(sim, Time::ZERO, 0);
     let mut watch = |progress: Progress| {
@@ -156,8 +156,8 @@ pub fn run(
     let (mut todo, mut busy, mut mail) = (Vec::new(), 0, Mail::new(parts.count()));
     loop {
         let news = part.share_news(sim, parts, meeting);
-        let due = part.nodes.iter().map(|&node| sim.world.wires.due[node]);
-        let sent = part.outlets.iter().flatten().map(|&(link, _)| sim.world.wires.heads[link.index()]);
+        let due = part.nodes.iter().map(|&node| sim.world.wires.agenda.due[node]);
+        let sent = part.outlets.iter().flatten().map(|&(link, _)| sim.world.wires.agenda.heads[link.index()]);
         let next = due.chain(sent).chain(news).min().unwrap_or(Time::NEVER);
         meeting.tell(own, Told::of(sim, next, busy));
         meeting.wait(own)?;
@@ -283,14 +283,14 @@ impl Part {
 
     /// The nodes that have something to do before `end`.
     fn due(&self, sim: &Sim<'_>, end: Time) -> impl Iterator<Item = NodeId> {
-        self.nodes.iter().copied().filter(move |&node| sim.world.wires.due[node] < end)
+        self.nodes.iter().copied().filter(move |&node| sim.world.wires.agenda.due[node] < end)
     }
 
     /// Hands over what arrives in other parts before this instant, by the set that it comes from.
     fn hand_over(&self, sim: &mut Sim<'_>, meeting: &Meeting, mail: &mut Mail, ends: [Time; 2]) {
         for (outlets, end) in self.outlets.iter().zip(ends) {
             for &(link, to) in outlets {
-                if sim.world.wires.heads[link.index()] < end {
+                if sim.world.wires.agenda.heads[link.index()] < end {
                     sim.world.wires.carry_off(link, end, &mut mail.out[to]);
                 }
             }

@@ -167,7 +167,7 @@ impl Run {
     fn arrive(&mut self, sim: &mut Sim<'_>, link: LinkId, now: Time) -> (NodeId, bool) {
         let mut hand = sim.take_off(link, now);
         self.sent[link].known -= 1;
-        let node = sim.world.wires.to[link];
+        let node = sim.world.wires.agenda.to[link];
         let kind = hand.packet.kind;
         let under_way = kind == Kind::Ack && {
             let flows = &sim.world.flows;

@@ -42,7 +42,7 @@ pub fn run(sim: &mut Sim<'_>, window: Span, watch: Watch<'_>) -> Result<Time, In
     check(window);
     let nodes = sim.net.topology.nodes();
     for node in sim.net.topology.node_ids() {
-        sim.world.wires.due[node] = sim.planned(node).0;
+        sim.world.wires.agenda.due[node] = sim.planned(node).0;
     }
     let mut grid = Grid::new(sim);
     let mut todo = Vec::new();
@@ -50,7 +50,7 @@ pub fn run(sim: &mut Sim<'_>, window: Span, watch: Watch<'_>) -> Result<Time, In
     // What hosts say to each other without the network goes past the neighbours of a block.
     let mut blocks = sim.world.flows.operations.is_empty().then(|| Blocks::of(&sim.net.topology));
     loop {
-        let start = sim.world.wires.due.iter().copied().min().unwrap_or(Time::NEVER);
+        let start = sim.world.wires.agenda.due.iter().copied().min().unwrap_or(Time::NEVER);
         if grid.is_due(start) {
             sim.publish();
         }
@@ -62,7 +62,7 @@ pub fn run(sim: &mut Sim<'_>, window: Span, watch: Watch<'_>) -> Result<Time, In
         let barrier = grid.barrier().min(sim.next_sample());
         let end = (start + window).min(barrier);
         todo.clear();
-        todo.extend(sim.net.topology.node_ids().filter(|&node| sim.world.wires.due[node] < end));
+        todo.extend(sim.net.topology.node_ids().filter(|&node| sim.world.wires.agenda.due[node] < end));
         match &mut blocks {
             Some(blocks) if end < barrier && todo.len() * BUSY >= nodes as usize => {
                 let stretch = Stretch { start, window, end: barrier.min(start + window * MOST_WINDOWS) };
@@ -82,7 +82,7 @@ pub(super) fn check(window: Span) {
 
 /// Is prefetching worth it where `due` of `nodes` nodes have something to do?
 pub(super) fn fetches(sim: &Sim<'_>, due: usize, nodes: usize) -> bool {
-    sim.world.wires.heads.len() >= LARGE && due * DENSE >= nodes
+    sim.world.wires.agenda.heads.len() >= LARGE && due * DENSE >= nodes
 }
 
 /// Runs all nodes through a stretch of time, block by block.
@@ -122,7 +122,7 @@ pub(super) struct Worker<'w> {
 /// Brings to hosts what others have sent without the network.
 pub(super) fn spread(sim: &mut Sim<'_>, news: Vec<News>) {
     for (host, at) in sim.spread(news) {
-        let due = &mut sim.world.wires.due[sim.net.topology.host_node(host)];
+        let due = &mut sim.world.wires.agenda.due[sim.net.topology.host_node(host)];
         *due = at.min(*due);
     }
 }
@@ -172,7 +172,7 @@ impl<'w> Worker<'w> {
         let mut todo = std::mem::take(&mut self.todo);
         for n in windows {
             let (start, end) = stretch.window(n);
-            let is_due = |&node: &NodeId| sim.world.wires.due[node] < end;
+            let is_due = |&node: &NodeId| sim.world.wires.agenda.due[node] < end;
             todo.clear();
             todo.extend(block.iter().filter(|node| is_due(node)));
             let due = todo.len();
@@ -230,10 +230,10 @@ fn work_host(sim: &mut Sim<'_>, (node, host): (NodeId, HostId), end: Time, hand:
     let host = &mut hosts[host];
     let mut events = 0;
     loop {
-        let (arrival, timer) = (world.wires.heads[link.index()], host.timers.next_at());
+        let (arrival, timer) = (world.wires.agenda.heads[link.index()], host.timers.next_at());
         let next = arrival.min(timer).min(host.wake);
         if next >= end {
-            world.wires.due[node] = next;
+            world.wires.agenda.due[node] = next;
             break;
         }
         events += 1;
@@ -294,7 +294,7 @@ fn work_switch<const TRACKS: usize>(
         // the switch is visited, even if nothing happens there.
         due = due.min(switch.settle(end, &net.rules, &mut world.wires));
     }
-    world.wires.due[node] = due.min(next);
+    world.wires.agenda.due[node] = due.min(next);
 }
 
 /// Room to sort in, used again and again.

@@ -117,6 +117,12 @@ impl Pull {
         }
     }
 
+    /// Does anything go by this line that is no flow's data: control that waits its turn, probes that are pulled?
+    #[inline]
+    pub(super) fn has_others(&self) -> bool {
+        self.control.is_some() || !self.parked.is_empty()
+    }
+
     /// A flow may send: it waits for the line. Does it only from now on, so that the NIC is to be set going?
     pub(super) fn join(&mut self, w: &mut World<'_>, flow: FlowId) -> bool {
         match &mut self.waiting {
@@ -213,7 +219,6 @@ impl Pull {
     ///
     /// # Errors
     /// When its priority may send again, if it is paused.
-    #[cold]
     pub(super) fn next_probe(&mut self, now: Time) -> Result<Option<Packet>, Time> {
         let Some(probe) = self.parked.front() else { return Ok(None) };
         let pausing = self.pausing[place_of(u16::from(probe.priority()))];

@@ -22,11 +22,23 @@ pub(super) struct Turns {
     waiting: Vec<Turn>,
     /// Who sent last.
     last: FlowId,
+    /// Where the one stood whose turn came last.
+    stood: usize,
 }
 
 impl Turns {
+    #[inline]
     fn place(&self, flow: FlowId) -> Result<usize, usize> {
+        if self.stands(flow) {
+            return Ok(self.stood);
+        }
         self.waiting.binary_search_by_key(&flow, |turn| turn.flow)
+    }
+
+    /// Does it stand where the one stood whose turn came last?
+    #[inline]
+    fn stands(&self, flow: FlowId) -> bool {
+        self.waiting.get(self.stood).is_some_and(|turn| turn.flow == flow)
     }
 
     /// `flow` has something to send from `at` on.
@@ -68,13 +80,18 @@ impl Turns {
     ///
     /// # Errors
     /// When there may be one, if there is none now.
-    pub(super) fn next(&self, w: &World<'_>, held: impl Fn(&World<'_>, FlowId) -> Time) -> Result<FlowId, Time> {
-        let first = self.waiting.partition_point(|turn| turn.flow <= self.last);
-        let (before, behind) = self.waiting.split_at(first);
+    #[inline]
+    pub(super) fn next(&mut self, w: &World<'_>, held: impl Fn(&World<'_>, FlowId) -> Time) -> Result<FlowId, Time> {
+        let first = match self.stands(self.last) {
+            true => self.stood + 1,
+            false => self.waiting.partition_point(|turn| turn.flow <= self.last),
+        };
         let mut wake = Time::NEVER;
-        for turn in behind.iter().chain(before) {
+        for place in (first..self.waiting.len()).chain(0..first) {
+            let turn = self.waiting[place];
             let at = turn.at.max(held(w, turn.flow));
             if at <= w.now {
+                self.stood = place;
                 return Ok(turn.flow);
             }
             wake = wake.min(at);

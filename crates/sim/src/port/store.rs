@@ -30,10 +30,8 @@ impl Store {
     /// Moves the first packet, which must be there, into `slot`. Returns its body, if it has one.
     #[inline(always)]
     pub(super) fn pop_into(&mut self, slot: &mut Packet) -> Option<Body> {
-        let first = self.packets.get(0);
-        self.bytes -= u64::from(first.wire);
-        *slot = *first;
-        self.packets.pop();
+        self.packets.pop_into(slot);
+        self.bytes -= u64::from(slot.wire);
         self.packets.front().into_iter().for_each(prefetch::one);
         if slot.is(BODY) { self.bodies.pop_front() } else { None }
     }

@@ -496,20 +496,28 @@ mod tests {
         for ns in 0..3 {
             comes(&mut port, ns, (Kind::Data, DATA), &mut wires);
         }
-        assert_eq!((wires.heads[0], port.due()), (at(104_000), at(4000)), "somebody must look as the second starts");
+        assert_eq!(
+            (wires.agenda.heads[0], port.due()),
+            (at(104_000), at(4000)),
+            "somebody must look as the second starts"
+        );
         let mut hand = InHand::default();
         wires.pop(link, &mut hand);
-        assert_eq!((hand.packet.at, wires.heads[0]), (at(104_000), Time::NEVER), "when the others arrive nobody knows");
+        assert_eq!(
+            (hand.packet.at, wires.agenda.heads[0]),
+            (at(104_000), Time::NEVER),
+            "when the others arrive nobody knows"
+        );
         port.commit(at(3), &mut Packet { kind: Kind::Ack, wire: 64, ..Packet::default() }.into(), &mut wires);
-        assert_eq!((wires.heads[0], port.due()), (at(104_064), at(4064)));
+        assert_eq!((wires.agenda.heads[0], port.due()), (at(104_064), at(4064)));
         port.settle(at(4064), &mut wires, || 0.5);
-        assert_eq!((wires.heads[0], port.due()), (at(104_064), at(8064)), "control arrives before it");
+        assert_eq!((wires.agenda.heads[0], port.due()), (at(104_064), at(8064)), "control arrives before it");
         wires.pop(link, &mut hand);
-        assert_eq!((hand.packet.kind, wires.heads[0]), (Kind::Ack, at(108_064)));
+        assert_eq!((hand.packet.kind, wires.agenda.heads[0]), (Kind::Ack, at(108_064)));
         port.settle(at(8064), &mut wires, || 0.5);
         assert_eq!(port.due(), Time::NEVER, "nothing waits");
         wires.pop(link, &mut hand);
-        assert_eq!((hand.packet.at, wires.heads[0]), (at(108_064), at(112_064)));
+        assert_eq!((hand.packet.at, wires.agenda.heads[0]), (at(108_064), at(112_064)));
     }
 
     #[test]

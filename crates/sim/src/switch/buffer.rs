@@ -111,7 +111,14 @@ impl SharedBuffer {
     #[inline]
     fn exact_share(&self, less: u64) -> f64 {
         let free = self.ingress_limit.saturating_sub(self.ingress_used).saturating_sub(less);
-        self.spec.ingress_alpha * free as f64
+        self.spec.ingress_alpha * free as i64 as f64
+    }
+
+    /// Are these more whole bytes than what an ingress may use of the shared part?
+    #[inline]
+    fn exceeds_share(&self, bytes: u64) -> bool {
+        // More than the whole bytes of the share are more than the share itself.
+        bytes as i64 as f64 > self.exact_share(0)
     }
 
     /// Are queues bounded by what is free? What senders are asked to pause for must not be dropped for a queue's length: that
@@ -159,7 +166,7 @@ impl SharedBuffer {
         let ingress = self.ingress[at];
         let full = self.ingress_used + bytes > self.ingress_limit;
         let over = self.spec.headroom_use == HeadroomUse::AboveThreshold
-            && (ingress.headroom > 0 || ingress.used + bytes > self.share(0) + self.spec.guaranteed);
+            && (ingress.headroom > 0 || self.exceeds_share(self.beyond(ingress.used + bytes)));
         if self.spec.pfc && (over || full) {
             if ingress.headroom + bytes > ingress.headroom_limit {
                 return false;
@@ -225,7 +232,7 @@ impl SharedBuffer {
     #[inline]
     fn calls_for_pause(&self, came: (u16, u8)) -> bool {
         let ingress = &self.ingress[self.at(came)];
-        let over = ingress.used > self.spec.pause_offset && ingress.used - self.spec.pause_offset > self.share(0);
+        let over = ingress.used > self.spec.pause_offset && self.exceeds_share(ingress.used - self.spec.pause_offset);
         self.spec.pfc && (ingress.headroom > 0 || over)
     }
 

@@ -251,7 +251,7 @@ impl Switch {
         if at < port.armed() {
             port.arm(at);
             let late = w.net.arrivals_first();
-            self.timers.plan(at, if late { What::LateTransmitDone(out) } else { What::TransmitDone(out) });
+            self.timers.plan_line(at, if late { What::LateTransmitDone(out) } else { What::TransmitDone(out) });
         }
     }
 

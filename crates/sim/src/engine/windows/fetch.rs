@@ -83,5 +83,5 @@ fn fetch_waiting(sim: &Sim<'_>, node: NodeId, _: Time) {
 /// The links by which something arrives.
 #[inline(always)]
 fn due_links(sim: &Sim<'_>, node: NodeId, end: Time) -> impl Iterator<Item = LinkId> {
-    LinkId::each(sim.net.topology.in_links(node)).filter(move |link| sim.world.wires.heads[link.index()] < end)
+    LinkId::each(sim.net.topology.in_links(node)).filter(move |link| sim.world.wires.agenda.heads[link.index()] < end)
 }

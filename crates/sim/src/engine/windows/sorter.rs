@@ -31,11 +31,18 @@ impl Place {
 
 /// Sorts the keys of a window: arrivals spread over it fairly evenly, so they go into buckets by time first, and hardly
 /// anything is left to be compared.
-#[derive(Default)]
 pub(super) struct Sorter {
     spare: Vec<u64>,
+    /// Where the buckets end.
+    ends: [u32; Sorter::MOST_BUCKETS],
     /// What arrives at one instant: its place, and its key.
     tied: Vec<(u64, u64)>,
+}
+
+impl Default for Sorter {
+    fn default() -> Self {
+        Sorter { spare: Vec::new(), ends: [0; Self::MOST_BUCKETS], tied: Vec::new() }
+    }
 }
 
 impl Sorter {
@@ -43,21 +50,29 @@ impl Sorter {
     const FEW: usize = 24;
 
     /// Sorts `keys`, all of which lie in a window as long as this. Do any two arrivals fall on one instant?
-    pub(super) fn sort(&mut self, keys: &mut [u64], window: Span) -> bool {
+    pub(super) fn sort(&mut self, keys: &mut Vec<u64>, window: Span) -> bool {
         if keys.len() > Self::FEW {
             self.spread(keys, window);
         }
+        let Some(&(mut last)) = keys.first() else { return false };
+        let tied = |one: u64, other: u64| (one ^ other) >> PLACE_BITS == 0;
         let mut ties = false;
         for i in 1..keys.len() {
             let key = keys[i];
+            if last <= key {
+                // As most are.
+                ties |= tied(last, key);
+                last = key;
+                continue;
+            }
             let mut at = i;
             while at > 0 && keys[at - 1] > key {
                 keys[at] = keys[at - 1];
                 at -= 1;
             }
             keys[at] = key;
-            ties |= at > 0 && (keys[at - 1] ^ key) >> PLACE_BITS == 0;
-            ties |= at < i && (keys[at + 1] ^ key) >> PLACE_BITS == 0;
+            ties |= at > 0 && tied(keys[at - 1], key);
+            ties |= tied(keys[at + 1], key);
         }
         ties
     }
@@ -96,19 +111,19 @@ impl Sorter {
     }
 
     /// Puts keys into the order of their buckets, about one bucket a key.
-    fn spread(&mut self, keys: &mut [u64], window: Span) {
+    fn spread(&mut self, keys: &mut Vec<u64>, window: Span) {
         let buckets = keys.len().next_power_of_two().min(Self::MOST_BUCKETS);
-        // The largest offset falls into the last bucket or one before it.
+        // The largest offset falls into the last bucket or one before it: no bit is masked off.
         let bits = 64 - window.0.leading_zeros();
         let shift = PLACE_BITS + bits.saturating_sub(buckets.trailing_zeros());
-        let bucket = |key: u64| ((key >> shift) as usize).min(buckets - 1);
-        let mut room = [0u32; Self::MOST_BUCKETS];
-        let ends = &mut room[..buckets];
+        let bucket = |key: u64| (key >> shift) as usize % Self::MOST_BUCKETS;
+        let ends = &mut self.ends;
+        ends[..buckets].fill(0);
         for &key in keys.iter() {
             ends[bucket(key)] += 1;
         }
         let mut sum = 0;
-        for end in ends.iter_mut() {
+        for end in &mut ends[..buckets] {
             sum += *end;
             *end = sum;
         }
@@ -118,7 +133,7 @@ impl Sorter {
             *end -= 1;
             self.spare[*end as usize] = key;
         }
-        keys.copy_from_slice(&self.spare);
+        std::mem::swap(keys, &mut self.spare);
     }
 }
 

@@ -87,15 +87,21 @@ impl RdmaReceiver {
     }
 
     /// Bytes up to `end` at or before the one expected: takes what is new, and what it joins up with.
+    #[inline]
     fn take_in_order(&mut self, end: u64) -> u64 {
         if end <= self.expected {
             return 0;
         }
+        if self.beyond.is_empty() {
+            return end - std::mem::replace(&mut self.expected, end);
+        }
+        self.join_up(end)
+    }
+
+    /// The same where something is here beyond a hole.
+    fn join_up(&mut self, end: u64) -> u64 {
         // Counted as a set, in case packets should ever overlap.
-        let new = match self.beyond.is_empty() {
-            true => end - self.expected,
-            false => self.beyond.insert(self.expected, end),
-        };
+        let new = self.beyond.insert(self.expected, end);
         self.expected = self.beyond.first().map_or(end, |first| first.1.max(end));
         self.beyond.remove_below(self.expected);
         new
