@@ -177,7 +177,7 @@ def test_parts_that_share_a_name_are_told_apart(spec: Path, tmp_path: Path) -> N
     made = source.page(found, Making(Block(), False, lambda _: lambda _: None))
     name = found[0].found.spec["name"]  # type: ignore[union-attr, index]
     wanted = [f"{name} (ecmp)", f"{name} (letflow, b)", f"{name} (letflow, c)"]
-    assert [one.title for one in made.parts] == wanted
+    assert [one.title for one in made.parts] == ["a beside b beside c", *wanted]
     alone = source.page(found[:1], Making(Block(), False, lambda _: lambda _: None))
     assert alone.title == name
 

@@ -201,7 +201,10 @@ def add_report(commands: Commands) -> None:
         "Write one HTML file that shows results: the answer, tables, charts, links over time. It needs no network.",
     )
     parser.add_argument(
-        "results", metavar="RESULTS", nargs="+", help="folders of results, or STUDY.toml; several make one page"
+        "results",
+        metavar="RESULTS",
+        nargs="+",
+        help="folders of results, or STUDY.toml; several make one page, and runs are set against the first",
     )
     parser.add_argument("--out", type=place, required=True, metavar="FILE.html", help="write the page into this file")
     parser.add_argument(

@@ -23,12 +23,21 @@ def command(args: argparse.Namespace) -> int:
     block = Block()
     with bars() as bar:
         making = Making(block, not args.no_rerun, partial(RunProgress, bar))
-        page = source.page([source.read(place, args.store, own) for place in args.results], making)
+        sources = [source.read(place, args.store, own) for place in args.results]
+        page = source.page(sources, making)
+    together = source.side_by_side(sources)
     size = write.write(write.document(page, block), args.out, force=args.force)
     if args.json:
-        print_json({"page": args.out, "bytes": size, "parts": [one.kind for one in page.parts], "notes": page.notes})
+        told = {"page": args.out, "bytes": size, "parts": [one.kind for one in page.parts], "notes": page.notes}
+        print_json(told | ({"side_by_side": together.plain()} if together else {}))
         return 0
     console = terminal.console()
+    if together:
+        if together.differing:
+            console.print(together.spec_table())
+        console.print(together.outcome_table())
+        for line in together.lines():
+            console.print(f"- {line}")
     console.print(f"page in {args.out}: {units.count(size)}B, opens in any browser, needs no network")
     for note in page.notes:
         console.print(f"  {note}")

@@ -11,9 +11,10 @@ from spinewise.advice import files as advice_files
 from spinewise.advice.answer import Advice
 from spinewise.comparison.cells import Comparison
 from spinewise.comparison.kept import read_comparison
+from spinewise.comparison.side_by_side import SideBySide, share_a_table
 from spinewise.errors import SpecError
 from spinewise.own.scheme import Scheme
-from spinewise.page import moving, of_advice, of_claims, of_comparison, of_run, of_study
+from spinewise.page import moving, of_advice, of_claims, of_comparison, of_run, of_runs, of_study
 from spinewise.page.model import Page, Part
 from spinewise.page.moving import Making
 from spinewise.page.of_claims import Shown
@@ -91,7 +92,16 @@ def page(sources: Sequence[Source], making: Making) -> Page:
     parts = told_apart([part(one, sources, making) for one in sources], sources)
     title = parts[0].title if len(parts) == 1 else " · ".join(dict.fromkeys(one.title for one in parts))
     made = f"Spinewise {core.version()}, from {', '.join(one.place for one in sources)}"
-    return Page(title, parts, made, tuple(dict.fromkeys(making.notes)))
+    together = side_by_side(sources)
+    first = (of_runs.part(together),) if together else ()
+    return Page(title, (*first, *parts), made, tuple(dict.fromkeys(making.notes)))
+
+
+def side_by_side(sources: Sequence[Source]) -> SideBySide | None:
+    """The runs among RESULTS side by side that share fabric or traffic with the first; None of fewer than two."""
+    runs = [(one.place, one.found) for one in sources if isinstance(one.found, Result)]
+    alike = [(place, run) for place, run in runs if share_a_table(run.spec, runs[0][1].spec)]
+    return SideBySide.of([place for place, _ in alike], [run for _, run in alike]) if len(alike) > 1 else None
 
 
 def told_apart(parts: Sequence[Part], sources: Sequence[Source]) -> tuple[Part, ...]:

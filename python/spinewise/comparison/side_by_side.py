@@ -1,0 +1,242 @@
+"""Kept runs side by side: in what their specs differ, what each came to, and which flows got faster.
+
+`compare` repeats schemes over seeds and tells how sure a difference is. Here every run is one: the tables show what
+happened in it, and a difference of a few percent may be chance.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from spinewise.measures import units
+from spinewise.measures.summary import ALL, Summary
+from spinewise.measures.tables import numbers
+from spinewise.runs.result import Numbers, Result
+from spinewise.shapes import Spec
+from spinewise.show.terminal import Grid, new_table
+
+UNNAMED = ("name",)
+"""Keys of a spec that change nothing in a run."""
+LONGEST = 48
+"""Characters of a value of a key."""
+TIMES: tuple[tuple[str, Callable[[Summary, str], float]], ...] = (
+    ("mean FCT", lambda summary, name: summary.of(name).fct_s.mean),
+    ("p50 of FCT", lambda summary, name: summary.of(name).fct_s.p50),
+    ("p99 of FCT", lambda summary, name: summary.of(name).fct_s.p99),
+    ("mean slowdown", lambda summary, name: summary.of(name).slowdown.mean),
+)
+COUNTS: tuple[tuple[str, Callable[[Summary], float]], ...] = (
+    ("unfinished flows", lambda summary: summary.of(ALL).unfinished),
+    ("packets sent", lambda summary: summary.packets.sent),
+    ("packets sent again", lambda summary: summary.packets.retransmits),
+    ("timeouts", lambda summary: summary.packets.timeouts),
+    ("arrivals out of order", lambda summary: summary.packets.out_of_order),
+    ("arrivals marked CE", lambda summary: summary.packets.marks),
+    ("packets dropped", lambda summary: summary.facts.drops),
+    ("packets trimmed", lambda summary: summary.facts.trims),
+)
+
+
+@dataclass(frozen=True)
+class Matched:
+    """The flows of one run beside the same flows of another.
+
+    Attributes:
+        both: flows that finished in both.
+        faster, slower: of these, those that took less time and more; the rest took the same, to the picosecond.
+        ratio: geometric mean of FCT over that in the other run; NaN of no flows.
+        only_here, only_there: flows that finished in one of the two.
+    """
+
+    both: int
+    faster: int
+    slower: int
+    ratio: float
+    only_here: int
+    only_there: int
+
+    def line(self, label: str, first: str) -> str:
+        """What a reader should know of it."""
+        if not self.both:
+            return f"{label}: no flow finished in it and in {first}."
+        change = 100.0 * (self.ratio - 1.0)
+        said = (
+            f"{label}: of {units.counted(self.both, 'flow')} that finished in both, {self.faster:,} took less time than"
+            f" in {first} and {self.slower:,} more; the geometric mean of FCT changes by {change:+.1f} %."
+        )
+        alone = [
+            f"{units.counted(count, 'flow')} finished in {which} alone"
+            for count, which in ((self.only_here, "it"), (self.only_there, first))
+            if count
+        ]
+        return f"{said} {' and '.join(alone).capitalize()}." if alone else said
+
+
+@dataclass(frozen=True)
+class SideBySide:
+    """Kept runs, the first of which the others are set against.
+
+    Attributes:
+        labels: what to call them, each once.
+        runs: as many.
+    """
+
+    labels: Sequence[str]
+    runs: Sequence[Result]
+
+    @classmethod
+    def of(cls, places: Sequence[str], runs: Sequence[Result]) -> SideBySide:
+        """Runs by the places where they are kept: called by scheme, folder or place, whichever is enough."""
+        schemes = [str(run.spec["scheme"].get("name", "")) for run in runs]
+        folders = [Path(place).resolve().name for place in places]
+        return cls(next((names for names in (schemes, folders) if len({*names}) == len(names)), places), runs)
+
+    @cached_property
+    def summaries(self) -> list[Summary]:
+        """What each came to."""
+        return [run.summary() for run in self.runs]
+
+    @cached_property
+    def differing(self) -> dict[str, list[object]]:
+        """The keys in which the resolved specs differ, with the value in each run; None where a run has no such key.
+
+        Parameters that one scheme has and another does not are left out.
+        """
+        flat = [flattened(run.spec) for run in self.runs]
+        found = {key: [one.get(key) for one in flat] for key in dict.fromkeys(key for one in flat for key in one)}
+        schemes = {one.get("scheme.name") for one in flat}
+        return {
+            key: values
+            for key, values in found.items()
+            if any(value != values[0] for value in values)
+            and key not in UNNAMED
+            and not (len(schemes) > 1 and key.startswith("scheme.params.") and None in values)
+        }
+
+    @property
+    def same_traffic(self) -> bool:
+        """Whether all carried the same flows, so that a flow has its like in every run."""
+        return len({run.report["traffic_hash"] for run in self.runs}) == 1
+
+    def matched(self, place: int) -> Matched:
+        """The flows of one run beside those of the first, which must carry the same traffic."""
+        one, first = (completion_times(run) for run in (self.runs[place], self.runs[0]))
+        done, before = one > 0, first > 0
+        both = done & before
+        ratio = float(np.exp(np.mean(np.log(one[both] / first[both])))) if both.any() else math.nan
+        return Matched(
+            both=int(both.sum()),
+            faster=int((one[both] < first[both]).sum()),
+            slower=int((one[both] > first[both]).sum()),
+            ratio=ratio,
+            only_here=int((done & ~before).sum()),
+            only_there=int((before & ~done).sum()),
+        )
+
+    def spec_table(self) -> Grid:
+        """In what the specs differ; no rows if in nothing."""
+        table = new_table("In what the specs differ", ["key"], self.labels)
+        for key, values in self.differing.items():
+            table.line(key, *(units.NOTHING if value is None else short(value) for value in values))
+        return table
+
+    def outcome_table(self) -> Grid:
+        """What each run came to, with its difference to the first in percent."""
+        table = new_table("Completion times and counts, each against the first run", ["flows", "quantity"], self.labels)
+        for name in self.classes:
+            before = name
+            for title, value in TIMES:
+                values = [value(summary, name) for summary in self.summaries]
+                shown = units.duration if "slowdown" not in title else units.digits
+                table.line(before, title, *beside(values, shown), end_section=title == TIMES[-1][0])
+                before = ""
+        for title, count in COUNTS:
+            values = [count(summary) for summary in self.summaries]
+            if any(value and math.isfinite(value) for value in values):
+                table.line("", title, *beside(values, whole))
+        return table
+
+    @property
+    def classes(self) -> list[str]:
+        """The size classes that have flows in any run, "all" last; "all" alone where there is one."""
+        names = dict.fromkeys(found.name for one in self.summaries for found in one.classes if found.flows)
+        parts = [name for name in names if name != ALL]
+        return [*(parts if len(parts) > 1 else []), ALL]
+
+    def lines(self) -> list[str]:
+        """How the tables are to be read."""
+        first = self.labels[0]
+        said = []
+        if not self.differing:
+            said.append("The specs are the same but for their names.")
+        if self.same_traffic:
+            said += [self.matched(place).line(self.labels[place], first) for place in range(1, len(self.runs))]
+        else:
+            said.append("The runs carry other traffic, or other seeds drew it, so no flow has its like in every run.")
+        if len({summary.of(ALL).unfinished for summary in self.summaries}) > 1:
+            said.append("Times are of finished flows alone, and the runs left unequal numbers unfinished.")
+        said.append("Each is one run: `spinewise compare` repeats over seeds and tells how sure a difference is.")
+        return said
+
+    def plain(self) -> dict[str, object]:
+        """The same for other programs."""
+        matched = range(1, len(self.runs)) if self.same_traffic else ()
+        return {
+            "runs": list(self.labels),
+            "differing": {key: dict(zip(self.labels, values, strict=True)) for key, values in self.differing.items()},
+            "same_traffic": self.same_traffic,
+            "against_first": {self.labels[place]: vars(self.matched(place)) for place in matched},
+        }
+
+
+def share_a_table(spec: Spec, other: Spec) -> bool:
+    """Whether two runs have so much in common that it tells something to set them side by side: fabric or traffic."""
+    return any(spec[table] == other[table] for table in ("topology", "traffic"))
+
+
+def flattened(value: object, key: str = "") -> dict[str, object]:
+    """A spec by dotted keys, such as `traffic[0].load`."""
+    if isinstance(value, dict):
+        parts = [flattened(one, f"{key}.{name}" if key else str(name)) for name, one in value.items()]
+    elif isinstance(value, list) and any(isinstance(one, dict) for one in value):
+        parts = [flattened(one, f"{key}[{place}]") for place, one in enumerate(value)]
+    else:
+        return {key: value}
+    return {name: one for part in parts for name, one in part.items()}
+
+
+def short(value: object) -> str:
+    """A value of a spec as it is written in a file, cut where it is long."""
+    text = value if isinstance(value, str) else json.dumps(value)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 2]} …"
+
+
+def beside(values: Sequence[float], shown: Callable[[float], str]) -> list[str]:
+    """Values in words: the first, and each other with its change against it."""
+    first, *others = values
+    return [shown(first), *(f"{shown(value)}{change(value, first)}" for value in others)]
+
+
+def change(value: float, first: float) -> str:
+    """By how much a value differs from the first, in percent; "" where that is nothing to speak of."""
+    if not (math.isfinite(value) and math.isfinite(first) and first) or value == first:
+        return ""
+    return f" ({100.0 * (value / first - 1.0):+.1f} %)"
+
+
+def completion_times(run: Result) -> Numbers:
+    """FCT of every flow but UDP's, in ps; 0 of one that has not finished."""
+    times = numbers(run.flows, "fct_ps")[numbers(run.flows, "tcp").astype(bool)]
+    return np.asarray(times, dtype=np.float64)
+
+
+def whole(value: float) -> str:
+    """A count."""
+    return f"{value:,.0f}" if math.isfinite(value) else units.NOTHING
