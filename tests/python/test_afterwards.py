@@ -69,6 +69,14 @@ def test_other_tails_are_their_own(fct_us: list[float], timeouts: list[int]) -> 
     assert codes(fct_us, timeouts) == []
 
 
+def test_a_tail_in_which_too_few_flows_met_a_timeout_is_no_timeout() -> None:
+    """Any timeout in the entry was enough, and a least timeout below the tick made every short tail one."""
+    ticking = TRANSPORT | {"min_rto_us": 200, "rto_tick_us": 1000}
+    tail = [50.0] * 900 + [250.0] * 100
+    assert codes(tail, [0] * 993 + [1] * 7, transport=ticking) == []
+    assert codes(tail, [0] * 990 + [1] * 10, transport=ticking) == [TAIL]
+
+
 def test_a_threshold_that_marked_nothing_is_told_of_runs_of_some_length() -> None:
     assert codes([200.0], [0], marks=0, packets=MANY) == [("no_mark_seen", "switch.ecn_threshold_bytes")]
     assert codes([200.0], [0], marks=0, packets=10) == []

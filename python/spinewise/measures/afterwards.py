@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from spinewise.measures.classes import ALL
+from spinewise.measures.classes import ALL, ClassSummary
 from spinewise.measures.entries import EntrySummary
 from spinewise.measures.facts import Facts
 from spinewise.measures.notices import Notice
@@ -20,7 +20,8 @@ FAR = 2.0
 """How many times more or less than the load asked for is far from it."""
 MANY = 10_000
 """Data packets below which nobody wonders that something never happened."""
-PERCENTILES = ("p95", "p99")
+PERCENTILES = {"p95": 20, "p99": 100}
+"""Percentiles that a timeout may be, and one in how many flows must have met one for that."""
 WITHIN_RACKS = (
     "No packet crossed a link between switches: no flow leaves its rack, or no link there was up, and no scheme had a"
     " choice. Hosts are numbered rack by rack."
@@ -66,16 +67,26 @@ def timer_tails(entry: EntrySummary, transport: Transport) -> Iterator[Notice]:
             if size_class.name == ALL or not fct.p50 < timeout / 2:
                 continue
             most = timeout * (1 + NEAR) + late + fct.p50
-            at = [name for name in PERCENTILES if timeout * (1 - NEAR) <= getattr(fct, name) <= most]
+            at = [
+                name
+                for name, flows in PERCENTILES.items()
+                if timeout * (1 - NEAR) <= getattr(fct, name) <= most
+                and hit(entry, size_class) * flows >= size_class.flows - size_class.unfinished
+            ]
             if at:
                 yield Notice(
                     "tail_is_timeout",
                     f"transport.{key}",
                     f"{' and '.join(at)} of {size_class.name} flows of {entry.name}"
                     f" ({', '.join(duration(getattr(fct, name)) for name in at)}) are this timeout of"
-                    f" {duration(timeout)} and little else ({entry.packets.timeouts:,} timeouts):"
+                    f" {duration(timeout)} and little else ({counted(entry.packets.timeouts, 'timeout')}):"
                     " a scheme that does not prevent losses cannot change them.",
                 )
+
+
+def hit(entry: EntrySummary, size_class: ClassSummary) -> int:
+    """Flows of a class that met a timeout: no more than the timeouts there were, where flows were not kept."""
+    return entry.packets.timeouts if size_class.timed_out is None else size_class.timed_out
 
 
 def other_load(report: Report, spec: Spec) -> Iterator[Notice]:

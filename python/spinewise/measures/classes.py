@@ -35,6 +35,7 @@ class ClassSummary:
         unfinished: those that had not finished when the run stopped.
         fct_s: flow completion time in seconds, of finished flows.
         slowdown: completion time over that of the same flow alone, of finished flows.
+        timed_out: finished flows that met a retransmission timeout; None where flows were not kept.
     """
 
     name: str
@@ -42,6 +43,7 @@ class ClassSummary:
     unfinished: int
     fct_s: Distribution
     slowdown: Distribution
+    timed_out: int | None = None
 
 
 def named(classes: Sequence[ClassSummary], name: str, what: str = "size class") -> ClassSummary:
@@ -63,6 +65,7 @@ def summarise_rows(flows: pa.Table, size_classes: Sequence[SizeClass], method: s
     finished = numbers(flows, "finished").astype(bool)
     fct_s = numbers(flows, "fct_ps") / PS_PER_SECOND
     slowdown = numbers(flows, "slowdown")
+    timed_out = numbers(flows, "timeouts") > 0 if "timeouts" in flows.column_names else None
     result = []
     for entry in [*size_classes, WHOLE]:
         inside = tcp & members(size, entry)
@@ -74,6 +77,7 @@ def summarise_rows(flows: pa.Table, size_classes: Sequence[SizeClass], method: s
                 unfinished=int((inside & ~finished).sum()),
                 fct_s=Distribution.of(fct_s[done], method),
                 slowdown=Distribution.of(slowdown[done], method),
+                timed_out=None if timed_out is None else int((done & timed_out).sum()),
             )
         )
     return result
