@@ -38,6 +38,31 @@ def test_without_a_flow_the_slowest_are_listed(tmp_path: Path, capsys: pytest.Ca
     assert told["slowest"][0]["flow"] == worst["flow"]
 
 
+ONE_SPINE = {
+    "topology": {"leaves": 2, "spines": 1, "hosts_per_leaf": 1},
+    "traffic": [{"kind": "flows", "list": [{"src": 0, "dst": 1, "size_bytes": 30_000, "start_ns": 0}]}],
+}
+
+
+def test_a_flow_with_one_path_is_told_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The list offered it, and the command then said that it had sent nothing between two racks."""
+    spinewise.run(ONE_SPINE).write(tmp_path / "run")
+    code, out, _ = run(capsys, "explain", tmp_path / "run")
+    assert code == 0
+    assert f"spinewise explain {tmp_path / 'run'} --flow 0" in out
+    code, _, err = run(capsys, "explain", tmp_path / "run", "--flow", "0")
+    assert code == 2
+    assert "a flow that had more than one path" in err
+    assert "this one had one all the way; flow 0 arrived after" in " ".join(err.split())
+
+
+def test_a_flow_that_has_not_arrived_is_told_so_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The ratio alone, 0.6, read as if it had been fast."""
+    spinewise.run(ONE_SPINE | {"run": {"stop": "time", "until_us": 10}}).write(tmp_path / "run")
+    _, out, _ = run(capsys, "explain", tmp_path / "run")
+    assert "  0  not arrived after 10.00 µs, 0." in out
+
+
 def test_whom_the_faults_hurt_is_listed_with_the_cause(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "run"
     result = spinewise.run(LOST_ACKS)

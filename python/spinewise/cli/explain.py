@@ -13,6 +13,7 @@ from spinewise.own.load import load_scheme
 from spinewise.runs import api
 from spinewise.runs.result import Result, refuse_linux
 from spinewise.show.progress import RunProgress, bars
+from spinewise.show.run_tables import deadlock_line
 from spinewise.specs.faults import without_faults
 
 
@@ -47,9 +48,11 @@ def which(args: argparse.Namespace, result: Result) -> int:
     if args.json:
         print_json({"slowest": [asdict(one) for one in slow], "timed_out": [asdict(one) for one in waited]})
     else:
-        print(
-            worst.told(slow, waited, args.run, faulty=bool(result.spec.get("fault")) and "linux" not in result.report)
-        )
+        faulty = bool(result.spec.get("fault")) and "linux" not in result.report
+        asked = " ".join([args.run, *(f"--scheme-file {text}" for text in args.scheme_file)])
+        print(worst.told(slow, waited, asked, faulty=faulty))
+        if result.report.get("deadlock"):
+            print(f"\n{deadlock_line(list(result.report['deadlock']))}.")
     return 0
 
 

@@ -165,6 +165,13 @@ def on_linux(result: Result, flow: int) -> str | None:
     )
 
 
+def no_choice(facts: FlowFacts) -> tuple[str, str | None]:
+    """What a flow would have to be that nothing was chosen for, and what this one was."""
+    if facts.get("packets"):
+        return "a flow that had more than one path", f"this one had one all the way; {in_short(facts)}"
+    return "a flow that has sent a packet between two racks in this run", None
+
+
 def story(result: Result, flow: int, wanted: Callable[[Move], bool] = lambda _: True) -> Story:
     """What the trace of `result` tells of a flow; of its moves those that are `wanted`.
 
@@ -173,9 +180,9 @@ def story(result: Result, flow: int, wanted: Callable[[Move], bool] = lambda _: 
     """
     subflows = result.spec["transport"]["kind"] == "mptcp"
     choices = None if result.trace is None else Choices(result.trace, flow, subflows=subflows)
-    if not choices:
-        raise SpecError("--flow", flow, "a flow that has sent a packet between two racks in this run")
     facts = flow_facts(result, flow)
+    if not choices:
+        raise SpecError("--flow", flow, *no_choice(facts))
     start = float(facts.get("start_us", choices.time[0]))
     scheme = str(choices.words("scheme")[0])
     known = {entry["name"]: entry for entry in core.registry()["schemes"]}

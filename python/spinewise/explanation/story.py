@@ -39,7 +39,7 @@ def tell(story: Story, *, everything: bool = False) -> str:
 def heading(story: Story) -> str:
     """What the flow was."""
     flow = story.flow
-    lines = [f"Flow {flow['flow']} under {story.scheme}: {story.about}"]
+    lines = [f"Flow {flow['flow']} under {story.scheme}{': ' if story.about else ''}{story.about}"]
     if "size_bytes" in flow:
         whole = size(flow["size_bytes"]) if flow["size_bytes"] else "no given size"
         of = f" (traffic {flow['traffic']})" if flow.get("traffic") else ""

@@ -167,24 +167,25 @@ def why(result: Result, flow: int) -> str:
 
 def line(one: Asked) -> str:
     """A flow in a line."""
-    took = us(one.took_us) if one.finished else f"not arrived after {us(one.took_us)}"
+    ratio = f"{units.digits(one.slowdown, 3):>6} times its ideal"
+    took = f"{ratio}: {us(one.took_us)}" if one.finished else f"not arrived after {us(one.took_us)}, {ratio.strip()}"
     waited = f", {units.counted(one.timeouts, 'timeout')}" if one.timeouts else ""
     return (
-        f"  {one.flow:>6}  {units.digits(one.slowdown, 3):>6} times its ideal: {took}{waited};"
+        f"  {one.flow:>6}  {took}{waited};"
         f" {size(one.size_bytes)} from host {one.src} to host {one.dst}, {one.traffic}, at {us(one.start_us)}"
     )
 
 
-def told(slow: list[Asked], waited: list[Asked], folder: str, *, faulty: bool) -> str:
-    """The flows worth asking about, and how to go on."""
+def told(slow: list[Asked], waited: list[Asked], asked: str, *, faulty: bool) -> str:
+    """The flows worth asking about, and how to go on: `asked` is the folder, with what else the command needs."""
     parts = ["\n".join(["The slowest flows between racks, against their ideals:", *map(line, slow)])]
     if waited:
         parts.append("\n".join(["Others that waited for retransmission timeouts:", *map(line, waited)]))
     if not slow:
         return "No flow between two racks has sent anything: there are no paths to tell of."
-    on = [f"Why: spinewise explain {folder} --flow {slow[0].flow}"]
+    on = [f"Why: spinewise explain {asked} --flow {slow[0].flow}"]
     if faulty:
-        on.append(f"Whom the faults hurt, against the same run without them: spinewise explain {folder} --hurt")
+        on.append(f"Whom the faults hurt, against the same run without them: spinewise explain {asked} --hurt")
     return "\n\n".join([*parts, "\n".join(on)])
 
 
