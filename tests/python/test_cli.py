@@ -150,9 +150,27 @@ def test_an_option_is_blamed_by_its_name(
 
 def test_the_load_asked_for_stands_beside_what_was_drawn(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", str(tiny), "--set", "traffic[0].load=0.25"]) == 0
-    assert "offered load: asked for 0.25 · payload over the nominal rate 0." in capsys.readouterr().out
+    assert "offered load: asked for 0.25 · payload over the nominal rate of uplinks 0." in capsys.readouterr().out
     assert main(["compare", str(tiny), "--schemes", "ecmp,rps", "--loads", "0.2,0.4", "--seeds", "1"]) == 0
-    assert "drawn as payload over the nominal rate: 0.2 → 0." in " ".join(capsys.readouterr().out.split())
+    assert "drawn as payload over the nominal rate of uplinks: 0.2 → 0." in " ".join(capsys.readouterr().out.split())
+
+
+def test_loads_of_host_links_are_told_apart_from_those_of_uplinks(
+    tiny: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hosts = ["--set", "traffic[0].load_of=host_links"]
+    assert main(["run", str(tiny), *hosts, "--set", "traffic[0].load=0.25"]) == 0
+    assert "asked for 0.25 of hosts' links · payload" in " ".join(capsys.readouterr().out.split())
+    assert main(["compare", str(tiny), *hosts, "--schemes", "ecmp,rps", "--loads", "0.2,0.4", "--seeds", "1"]) == 0
+    assert "load asked for of hosts' links, and drawn" in " ".join(capsys.readouterr().out.split())
+
+
+def test_udp_flows_are_told_of(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", str(tiny)]) == 0
+    assert "UDP" not in capsys.readouterr().out
+    assert main(["run", "one_udp_flow"]) == 0
+    told = "UDP, which the tables leave out: 1 flow, 1,000 packets sent; 1 arrived whole, the slowest after 1.208 ms"
+    assert told in capsys.readouterr().out
 
 
 def test_what_the_file_says_is_blamed_on_the_file(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -215,6 +215,17 @@ def test_files_have_every_entry_and_all_together(comparison: sw.Comparison, tmp_
     assert {row["flows"] for row in cells if (row["entry"], row["size_class"]) == ("incast", "all")} == {8}
 
 
+def test_files_have_all_together_where_there_is_one_entry(tmp_path: Path) -> None:
+    """A filter by entry = 'all', as documented, found nothing."""
+    from pyarrow import parquet
+
+    sw.write(sw.compare(TINY_SPEC, "ecmp,rps", seeds=1), tmp_path / "out")
+    cells = parquet.read_table(tmp_path / "out" / "cells.parquet").to_pylist()
+    assert {row["entry"] for row in cells} == {"poisson", "all"}
+    one, other = ([row | {"entry": ""} for row in cells if row["entry"] == name] for name in ("poisson", "all"))
+    assert one == other
+
+
 def test_variants_must_have_the_same_entries() -> None:
     permutation = TINY_SPEC | {"traffic": [{"kind": "permutation", "size_bytes": 9}]}
     with pytest.raises(sw.SpecError, match="traffic entries and size classes are those of ecmp"):

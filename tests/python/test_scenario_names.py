@@ -19,6 +19,8 @@ def test_the_folder_of_a_checkout_is_that_of_the_package() -> None:
 
 
 def test_they_are_listed_with_what_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["scenarios", "incast", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["text"].startswith("#")
     assert main(["scenarios", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert {"demo", "web_and_incast", "rdma_incast"} <= {one["name"] for one in told}

@@ -364,6 +364,9 @@ def test_a_dry_run_says_what_it_will_come_to_and_makes_nothing(
     assert said.out == ""
     assert "mine: 4 points, 8 runs; about " in said.err
     assert not (tmp_path / "store").exists()
+    assert main(["sweep", str(path), *words, "--dry-run", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told | {"seconds": 1.0} == {"name": "mine", "points": 4, "runs": 8, "stored": 0, "seconds": 1.0}
     assert main(["sweep", str(path), *words]) == 0
     capsys.readouterr()
     assert main(["sweep", str(path), *words, "--dry-run"]) == 0

@@ -51,8 +51,8 @@ def which(args: argparse.Namespace, result: Result) -> int:
         faulty = bool(result.spec.get("fault")) and "linux" not in result.report
         asked = " ".join([args.run, *(f"--scheme-file {text}" for text in args.scheme_file)])
         print(worst.told(slow, waited, asked, faulty=faulty))
-        if result.report.get("deadlock"):
-            print(f"\n{deadlock_line(list(result.report['deadlock']))}.")
+        if deadlock := result.report.get("deadlock"):
+            print(f"\n{deadlock_line(deadlock)}.")
     return 0
 
 

@@ -18,17 +18,26 @@ def command(args: argparse.Namespace) -> int:
     if args.name is not None:
         if args.name not in known:
             raise SpecError("NAME", args.name, ", ".join(known), nearest(args.name, known))
-        sys.stdout.write(known[args.name].path.read_text())
+        one = known[args.name]
+        if args.json:
+            print_json(told(one) | {"text": one.path.read_text()})
+        else:
+            sys.stdout.write(one.path.read_text())
         return 0
     if args.copy:
         copy(list(known.values()), args.copy)
     if args.json:
-        print_json([{"name": one.name, "about": one.about, "path": str(one.path)} for one in known.values()])
+        print_json([told(one) for one in known.values()])
     elif args.copy:
         print(f"{len(known)} scenarios in {args.copy}")
     else:
         show(list(known.values()))
     return 0
+
+
+def told(one: Scenario) -> dict[str, str]:
+    """A scenario for other programs."""
+    return {"name": one.name, "about": one.about, "path": str(one.path)}
 
 
 def copy(found: list[Scenario], folder: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from dataclasses import asdict
 from pathlib import Path
 
 from spinewise.cli.engines import chosen
@@ -32,7 +33,10 @@ def command(args: argparse.Namespace) -> int:
     if args.dry_run:
         there = (Path(args.store) / LEDGER).exists()
         with reading(args.store) if there else opened(None) as ledger:
-            announce(study, estimate(study, ledger), jobs)
+            expected = estimate(study, ledger)
+        announce(study, expected, jobs)
+        if args.json:
+            print_json({"name": study.name, **asdict(expected)})
         return 0
     with opened(args.store) as ledger, chosen(args) as engine:
         expected = estimate(study, ledger)

@@ -150,6 +150,6 @@ def cell_rows(cell: Cell, comparison: Comparison) -> list[dict[str, object]]:
             **{f"slowdown_{name}": found.slowdown.get(name) for name in ("mean", *NAMED)},
             **cell.summary.facts.flat(),
         }
-        for entry in comparison.scopes("both" if comparison.mixed else "entry")
+        for entry in comparison.scopes("both")
         for found in (cell.summary.classes if entry is None else cell.summary.entry(entry).classes)
     ]

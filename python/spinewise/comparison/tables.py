@@ -14,6 +14,7 @@ from spinewise.measures.entries import By
 from spinewise.measures.notices import Notice
 from spinewise.measures.stats import Interval
 from spinewise.measures.summary import ALL
+from spinewise.show.run_tables import of_what
 from spinewise.show.terminal import Grid, new_table
 
 SHOWN = {"fct_s.mean": "mean FCT", "fct_s.p99": "99th percentile of FCT"}
@@ -158,7 +159,9 @@ def drawn_loads(comparison: Comparison) -> list[str]:
         if "payload_of_nominal" in cell.summary.loads:
             drawn.setdefault(cell.load, []).append(cell.summary.loads["payload_of_nominal"])
     found = [f"{load_name(comparison, load)} → {sum(some) / len(some):.3g}" for load, some in drawn.items()]
-    return [f"load asked for, and drawn as payload over the nominal rate: {', '.join(found)}."] if found else []
+    of = of_what(comparison.spec.get("traffic", []))
+    said = f"load asked for{of}, and drawn as payload over the nominal rate of uplinks: {', '.join(found)}."
+    return [said] if found else []
 
 
 def notes(comparison: Comparison, by: By = "auto") -> list[str]:

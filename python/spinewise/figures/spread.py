@@ -115,14 +115,14 @@ def share(of_nines: np.ndarray) -> np.ndarray:
 def panel_of_medians(axes: Axes, title: str, curves: Mapping[str, Sequence[Curves]], looks: Mapping[str, Look]) -> None:
     """Median slowdown against size."""
     draw_sizes(axes, curves, looks, "p50")
-    axes.set_title(f"{title}: median", loc="left")
+    axes.set_title(f"{title}: median" if title else "median", loc="left")
     axes.set(xlabel="flow size", ylabel="slowdown")
 
 
 def panel_of_tails(axes: Axes, title: str, curves: Mapping[str, Sequence[Curves]], looks: Mapping[str, Look]) -> None:
     """99th percentile of the slowdown against size."""
     draw_sizes(axes, curves, looks, "p99")
-    axes.set_title(f"{title}: 99th percentile", loc="left")
+    axes.set_title(f"{title}: 99th percentile" if title else "99th percentile", loc="left")
     axes.set(xlabel="flow size", ylabel="slowdown")
 
 

@@ -8,12 +8,15 @@ from collections.abc import Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from spinewise.magnitudes import PS_PER_SECOND
 from spinewise.measures import units
 from spinewise.measures.entries import By, names
 from spinewise.measures.links import hottest
 from spinewise.measures.report import OnLinux, Operations, Report
 from spinewise.measures.summary import ALL, ClassSummary, Distribution, Packets, Summary
+from spinewise.measures.tables import numbers
 from spinewise.runs.result import Result
+from spinewise.shapes import Traffic
 from spinewise.show.terminal import Grid, new_table
 
 
@@ -126,13 +129,21 @@ def straggler_lines(result: Result) -> list[str]:
 def asked_loads(result: Result) -> list[str]:
     """The load that each traffic entry was to have, in words; what was drawn may differ."""
     traffic = result.spec.get("traffic", [])
-    found = [(name, one["load"]) for name, one in zip(names(traffic), traffic, strict=True) if one.get("load")]
-    return [f"asked for {load:g}" + (f" by {name}" if len(traffic) > 1 else "") for name, load in found]
+    found = [(name, one) for name, one in zip(names(traffic), traffic, strict=True) if one.get("load")]
+    return [
+        f"asked for {one['load']:g}{of_what([one])}" + (f" by {name}" if len(traffic) > 1 else "")
+        for name, one in found
+    ]
+
+
+def of_what(traffic: Sequence[Traffic]) -> str:
+    """Of what a load is a share, where that is not what reports count by: the leaves' uplinks."""
+    return " of hosts' links" if any(one.get("load_of") == "host_links" for one in traffic) else ""
 
 
 # The readings of offered load, in words.
 LOADS = {
-    "payload_of_nominal": "payload over the nominal rate",
+    "payload_of_nominal": "payload over the nominal rate of uplinks",
     "wire_of_nominal": "with headers and ACKs",
     "wire_of_available": "at the busiest leaf, over what failed and slow links leave",
 }
@@ -209,7 +220,7 @@ def run_lines(result: Result, summary: Summary) -> list[str]:
     report = result.report
     events, hops = int(report["events"]), int(report["packet_hops"])
     wall = float(report["wall_seconds"])
-    lines = [packet_line(summary.packets, transport_of(result))]
+    lines = [packet_line(summary.packets, transport_of(result)), *udp_lines(result)]
     lines.append("bytes that carry no data: " + overhead_line(summary))
     if summary.loads:
         words = [f"{LOADS.get(name, name.replace('_', ' '))} {units.digits(x, 3)}" for name, x in summary.loads.items()]
@@ -294,6 +305,18 @@ def packet_line(packets: Packets, transport: str) -> str:
         f"out of order {units.percent(packets.out_of_order_ratio)}"
         f" · {answers}"
     )
+
+
+def udp_lines(result: Result) -> list[str]:
+    """What became of UDP flows, which are in no table; nothing where there are none, or no flow was kept."""
+    udp = ~numbers(result.flows, "tcp").astype(bool)
+    if not udp.any():
+        return []
+    sent = f"{units.counted(int(udp.sum()), 'flow')}, {numbers(result.flows, 'packets')[udp].sum():,} packets sent"
+    finished = udp & numbers(result.flows, "finished").astype(bool)
+    took = float(numbers(result.flows, "fct_ps")[finished].max(initial=0)) / PS_PER_SECOND
+    ended = f"; {finished.sum():,} arrived whole, the slowest after {units.duration(took)}" if finished.any() else ""
+    return [f"UDP, which the tables leave out: {sent}{ended}"]
 
 
 def overhead_line(summary: Summary) -> str:
