@@ -232,6 +232,14 @@ def test_variants_must_have_the_same_entries() -> None:
         sw.compare(permutation, ["ecmp", "ecmp:traffic[0].kind=all_reduce@other"], seeds=1)
 
 
+def test_a_narrow_terminal_cuts_no_number_off(comparison: sw.Comparison) -> None:
+    text = plain_text(report.comparison_report(comparison), 40)
+    assert "…" not in text
+    wide = plain_text(report.comparison_report(comparison))
+    interval = next(word for word in wide.split() if word.startswith("±"))
+    assert interval in text
+
+
 def test_wide_tables_are_told_in_parts(comparison: sw.Comparison) -> None:
     text = plain_text(report.comparison_report(comparison), 80)
     assert max(map(len, text.splitlines())) <= 80

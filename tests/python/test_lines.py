@@ -132,6 +132,15 @@ def test_a_refused_key_is_found(tmp_path: Path, wrong: str, right: str, key: str
     assert pickle.loads(pickle.dumps(error)).line == line
 
 
+def test_an_entry_that_an_option_has_added_has_no_line(tmp_path: Path) -> None:
+    """The line of the list's first entry was named, which is not to blame."""
+    (tmp_path / "spec.toml").write_text('[[traffic]]\nkind = "permutation"\n')
+    error = located(SpecError("traffic[1].kind", None, "a kind"), tmp_path / "spec.toml")
+    assert error.line is None
+    error = located(SpecError("traffic[0].size_bytes", None, "a size"), tmp_path / "spec.toml")
+    assert error.line == 1
+
+
 def test_text_that_is_no_toml_has_the_line_where_reading_stopped(tmp_path: Path) -> None:
     path = tmp_path / "fabric.toml"
     path.write_text("[topology]\nleaves = 2\nspines = \n")

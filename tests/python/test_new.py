@@ -241,3 +241,9 @@ def test_json_says_what_was_written(tmp_path: Path, capsys: pytest.CaptureFixtur
     told = json.loads(capsys.readouterr().out)
     assert told["spec"] == str(tmp_path / "lab" / "fabric.toml")
     assert told["aim"] == "p99 slowdown of web"
+
+
+def test_one_leaf_has_traffic_within_it(tmp_path: Path) -> None:
+    """Traffic between racks was written, and then refused by a key for which there is no option."""
+    assert main(["new", str(tmp_path / "one.toml"), "--leaves", "1"]) == 0
+    assert sw.validate(tmp_path / "one.toml").spec["traffic"][0]["pairs"] == "any"

@@ -85,7 +85,7 @@ def refuse_existing(destination: Path, *, force: bool, hint: str = "--force repl
         return
     here = Path.cwd()
     if destination in (here, *here.parents):
-        raise SpecError("--out", printable(destination), "another folder than the one you are in")
+        raise SpecError("--out", printable(destination), "another folder than the one you are in, and none above it")
     if is_empty_folder(destination):
         return
     if not destination.is_dir():

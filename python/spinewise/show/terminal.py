@@ -107,6 +107,10 @@ class Grid(Table):
                 # Not the table's own title, which would be broken where the table is narrow.
                 yield Text(heading, style="bold")
             part = self if len(parts) == 1 else self.part(columns, heading)
+            if EDGES + sum(part.widths()) > options.max_width:
+                # Too narrow for a single column of numbers: better two lines than half a number.
+                for column in part.columns:
+                    column.no_wrap, column.overflow = False, "fold"
             yield from Table.__rich_console__(part, console, options)
 
 

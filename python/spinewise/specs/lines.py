@@ -56,7 +56,7 @@ def lines(path: str | Path) -> dict[str, int]:
 
 
 def line_of(known: Mapping[str, int], key: str, *within: str) -> int | None:
-    """The line of `key`, else of the nearest table or list around it."""
+    """The line of `key`, else of the nearest table around it; None of an entry that a list of the file lacks."""
     for prefix in within:
         if (line := known.get(f"{prefix}.{key}")) is not None:
             return line
@@ -66,4 +66,7 @@ def line_of(known: Mapping[str, int], key: str, *within: str) -> int | None:
         if step is None:
             return None
         key = key[: step.start()]
+        if step[0].startswith("[") and f"{key}[0]" in known:
+            # Another option has added it.
+            return None
     return known[key]

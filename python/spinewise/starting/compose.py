@@ -84,7 +84,8 @@ def workload(wishes: Wishes) -> str:
     }
     keys = {"name": wishes.entry, "kind": "poisson", "cdf": wishes.workload, "load": wishes.load}
     keys["load_of"] = wishes.load_of
-    return table("[[traffic]]", of, keys | {"pairs": "inter_rack", "duration_us": wishes.duration_us}, remarks)
+    pairs = "inter_rack" if wishes.leaves > 1 else "any"
+    return table("[[traffic]]", of, keys | {"pairs": pairs, "duration_us": wishes.duration_us}, remarks)
 
 
 def bursts(wishes: Wishes) -> list[str]:
