@@ -191,7 +191,7 @@ def test_reasons_are_told_by_their_gravity() -> None:
     why = late(row(0, 0, (2, 1), (0, 6)), row(1, 0, (3, 1), (0, 6)), slow)
     assert why.cause.reasons == (
         "1 packet sent again, 1 for nothing",
-        "its best path is 4.0 times as slow as others'",
+        "alone it would take 4.0 times as long as others of its step",
         "40% of its packets marked",
         "1 packet out of order",
         "2 path changes",
