@@ -36,6 +36,9 @@ def test_flows_after_the_end_are_counted(tmp_path: Path) -> None:
         found = warned(listed(2_000, **entry))
         assert found["flows_after_end"].text.startswith("2 of 3 flows would start at the end of the run")
         assert "nothing_sent" not in found
+    several = listed(2_000, list=LISTED)
+    found = warned(several | {"traffic": [*several["traffic"], {"kind": "permutation", "size_bytes": 9}]})
+    assert found["flows_after_end"].text.startswith("2 of 3 flows"), "beside another entry too"
     found = warned(listed(1_000, list=LISTED[1:]))
     assert found["flows_after_end"].text.startswith("2 of 2 flows would start")
     assert "NOTHING IS SENT" in found["nothing_sent"].text

@@ -311,7 +311,7 @@ fn traffic(spec: &Spec, topology: &Topology, (room, go_on): (u64, GoOn<'_>)) -> 
                 }
                 let is_cut = workload.is_cut(plan.flows.len(), &places);
                 if is_cut {
-                    warnings.push(left_out(entry, spec));
+                    warnings.push(left_out(entry, workload, spec));
                 }
                 interval = interval.max(match workload {
                     Workload::Poisson(poisson) if is_cut => Span(spec.run.until.0.saturating_sub(poisson.start.0)),
@@ -329,6 +329,10 @@ fn traffic(spec: &Spec, topology: &Topology, (room, go_on): (u64, GoOn<'_>)) -> 
     if list.is_empty() && warnings.is_empty() && !spec.traffic.is_empty() {
         let text = "No flow starts: what arrives at random has too little time for its load.";
         warnings.push(Warning::of("no_flows", "traffic", text));
+    }
+    if list.is_empty() {
+        let text = "NOTHING IS SENT: the run has no flows, and every number of it is empty.";
+        warnings.push(Warning::of("nothing_sent", "traffic", text));
     }
     let frame = spec.transport.frame();
     let pods = topology.tree.map(|tree| tree.leaves_per_pod).zip(topology.pod_rates());
@@ -363,9 +367,18 @@ fn udp_flow(udp: &UdpFlow, entry: u8, priority: u8) -> FlowSpec {
     FlowSpec { src: udp.src, dst: udp.dst, size, start, entry, priority, ..FlowSpec::default() }
 }
 
-fn left_out(entry: usize, spec: &Spec) -> Warning {
-    let until = spec.run.until.since(Time::ZERO).as_us_f64();
-    let text = format!("Flows that would start at the end of the run (run.until_us = {until}) or later are left out.");
+/// Flows of an entry start too late for the run; of a list it is known how many.
+fn left_out(entry: usize, workload: &Workload, spec: &Spec) -> Warning {
+    let end =
+        format!("at the end of the run (run.until_us = {}) or later", spec.run.until.since(Time::ZERO).as_us_f64());
+    let text = match workload {
+        Workload::List(list) if !list.is_closed_loop() => {
+            let late = list.flows().iter().filter(|flow| flow.start >= spec.run.until).count();
+            let (all, flows) = (list.flows().len(), if list.flows().len() == 1 { "flow" } else { "flows" });
+            format!("{late} of {all} {flows} would start {end}, and are left out.")
+        }
+        _ => format!("Flows that would start {end} are left out."),
+    };
     Warning::of("flows_after_end", format!("traffic[{entry}]"), text)
 }
 

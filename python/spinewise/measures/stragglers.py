@@ -159,7 +159,8 @@ def reasons(row: Mapping[str, int], usual_ps: int) -> list[str]:
         again = counted(row["retransmits"], "packet") + " sent again"
         found.append(again + (f", {row['spurious_retransmits']} for nothing" if row["spurious_retransmits"] else ""))
     if row["ideal_fct_ps"] > SLOW * usual_ps:
-        found.append(f"alone it would take {row['ideal_fct_ps'] / max(usual_ps, 1):.1f} times as long as others of its step")
+        times = row["ideal_fct_ps"] / max(usual_ps, 1)
+        found.append(f"alone it would take {times:.1f} times as long as others of its step")
     if row["marks"]:
         found.append(f"{row['marks'] / max(row['packets'], 1):.0%} of its packets marked")
     if row["cnps"] and not row["marks"]:

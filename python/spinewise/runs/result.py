@@ -20,7 +20,7 @@ from spinewise.measures.entries import entries_of
 from spinewise.measures.plain import plain
 from spinewise.measures.report import Report
 from spinewise.measures.summary import Summary, summarise
-from spinewise.runs import formats, kept, packets, trace, unsent
+from spinewise.runs import formats, kept, packets, trace
 from spinewise.runs.folder import new_results
 from spinewise.shapes import Spec
 from spinewise.specs.spec import spec_hash
@@ -74,9 +74,6 @@ class Result:
         """From what the engine returned for `spec`."""
         described = core.columns()
         report: Report = json.loads(outcome["report"])
-        flows = [entry["flows"] for entry in report.get("entries", [])]
-        sends = bool(report["flows"] or report["counters"]["created"]["packets"])
-        report["warnings"] = unsent.told(report.get("warnings", []), spec, flows, sends=sends)
         return cls(
             spec=spec,
             flows=tables.table(outcome["flows"], described["flows"]),

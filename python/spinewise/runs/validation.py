@@ -15,7 +15,6 @@ from spinewise.measures.notices import Notice, notices
 from spinewise.own.contract import with_scheme
 from spinewise.own.scheme import Scheme
 from spinewise.replies import Counted, Measured
-from spinewise.runs import unsent
 from spinewise.shapes import Spec
 from spinewise.specs.lines import located
 from spinewise.specs.spec import as_spec, file_of, resolve, spec_hash
@@ -99,9 +98,6 @@ def validate(
     except SpecError as error:
         raise located(error, file_of(spec)) from None
     counted = told["estimate"]
-    # What each of several entries has is not told.
-    flows = [counted["flows"]] if len(told["spec"]["traffic"]) == 1 else []
-    sends = bool(counted["flows"] or counted["packets"])
     return Validation(
         spec=told["spec"],
         spec_hash=spec_hash(told["spec"]),
@@ -116,7 +112,7 @@ def validate(
             series_rows=counted["series_rows"],
             flow_rows=counted["flow_rows"],
         ),
-        warnings=notices(unsent.told(told["warnings"], told["spec"], flows, sends=sends)),
+        warnings=notices(told["warnings"]),
     )
 
 

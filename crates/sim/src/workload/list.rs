@@ -108,7 +108,7 @@ impl FlowList {
     }
 
     /// Does a flow wait for the one before it?
-    pub(super) fn is_closed_loop(&self) -> bool {
+    pub fn is_closed_loop(&self) -> bool {
         self.rounds > 1
     }
 
