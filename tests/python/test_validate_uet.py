@@ -202,6 +202,11 @@ def test_receivers_are_not_told_of_slow_links(folder: Path) -> None:
     assert resolve(spec)["transport"]["pull_least"] == 1.0
 
 
+def test_more_failures_than_spines_slow_them_all(folder: Path) -> None:
+    spec = spec_with(folder, "-load_balancing_algo oblivious -paths 16 -sender_cc_only -failed 9")
+    assert [one["spine"] for one in spec["topology"]["override"]] == [0, 1, 2, 3]
+
+
 def test_grants_have_values_of_their_own_where_flows_have_one(folder: Path) -> None:
     spec = spec_with(folder, "-load_balancing_algo oblivious -paths 1 -receiver_cc_only")
     assert spec["scheme"] == {"name": "oblivious", "params": {"values": 1}}

@@ -108,7 +108,8 @@ def slower(topology: Topology, count: int) -> list[Override]:
     """The first spines at a quarter of their speed; in three tiers the first links from cores downwards."""
     rate = float(topology["host_rate_gbps"]) / SLOWER
     if topology["kind"] == "leaf_spine":
-        return [{"spine": spine, "rate_gbps": rate} for spine in range(count)]
+        # A count beyond the spines slows all of them.
+        return [{"spine": spine, "rate_gbps": rate} for spine in range(min(count, int(topology["spines"])))]
     columns, cores = int(topology["aggregations_per_pod"]), int(topology["cores_per_aggregation"])
     pairs = [(agg, link) for agg in range(columns * int(topology["pods"])) for link in range(cores)]
     # Link l of aggregation switch g is slow if l + g * (aggregation switches of a pod) is below the count.
