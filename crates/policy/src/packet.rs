@@ -79,7 +79,15 @@ impl Packet {
     /// one flow, one result.
     #[inline]
     pub fn spread(&self, salt: u64, n: u32) -> u32 {
-        match self.hashed {
+        self.hashed.spread(salt, n)
+    }
+}
+
+impl Hashed {
+    /// See [`Packet::spread`].
+    #[inline]
+    pub fn spread(&self, salt: u64, n: u32) -> u32 {
+        match *self {
             Hashed::Mixed { pair, inner, tag } => {
                 hash::spread(hash::mix(hash::mix2(hash::mix2(pair, inner), tag) ^ salt), n)
             }

@@ -33,7 +33,7 @@ use kept::{Admitted, takes_at_once};
 pub(crate) use looks::{Looks, Seen, State};
 use own_ports::OwnPorts;
 use scheme::discards;
-use spinewise_policy::{Change, Hooks, Kind, Peers, Port as PortId, Rng, Span, Tier, Time, Verdict, Way};
+use spinewise_policy::{Change, Decides, Hooks, Kind, Peers, Port as PortId, Rng, Span, Tier, Time, Verdict, Way};
 use std::collections::BTreeSet;
 
 /// "It did not come in: it was made here."
@@ -49,6 +49,8 @@ pub struct Switch {
     salt: u64,
     /// Hooks of its scheme.
     hooks: Hooks,
+    /// The scheme takes the hash of the header, and nothing else.
+    hashes: bool,
     /// Nobody looks at a packet whose way is chosen: it is queued.
     just_queues: bool,
     /// Where its routes begin: see [`Topology::choices`](crate::topology::Topology::choices).
@@ -108,6 +110,7 @@ impl Switch {
             tier,
             host_ports: topology.host_ports(id),
             hooks: fabric.hooks(),
+            hashes: fabric.sheet().sees.decides == Decides::HashesEvenly,
             just_queues: !(net.counts_reroutes || topology.as_wired || fabric.hooks().has(Hooks::EGRESS)),
             salt: net.switch_salt(id),
             row: topology.first_row(id),
@@ -244,10 +247,14 @@ impl Switch {
             }
             [_] if in_port >= self.host_ports => 0,
             _ if tagged => self.tagged(w.net, &hand.packet, leaf, candidates),
-            _ if in_port == MADE_HERE || hand.packet.kind == Kind::Message || is_unseen(w.net, &hand.packet) => {
-                // Control packets are hashed, whatever the scheme does with traffic.
-                let view = hand.packet.view(&w.net.hashing, in_port, 0);
-                view.spread(self.salt, candidates.len() as u32) as usize
+            // Control packets are hashed, whatever the scheme does with traffic; and so is all where the scheme does just that,
+            // unless its choices are to be told.
+            _ if self.hashes && w.log.recorder.is_none()
+                || in_port == MADE_HERE
+                || hand.packet.kind == Kind::Message
+                || is_unseen(w.net, &hand.packet) =>
+            {
+                hand.packet.hashed(&w.net.hashing).spread(self.salt, candidates.len() as u32) as usize
             }
             _ => {
                 self.pick(w, in_port, candidates, hand);
@@ -321,7 +328,7 @@ impl Switch {
         let before = net.topology.uplinks(self.id, leaf);
         let port = before.get(named % before.len().max(1));
         let still = port.and_then(|port| candidates.iter().position(|candidate| candidate == port));
-        still.unwrap_or_else(|| packet.view(&net.hashing, 0, 0).spread(self.salt, candidates.len() as u32) as usize)
+        still.unwrap_or_else(|| packet.hashed(&net.hashing).spread(self.salt, candidates.len() as u32) as usize)
     }
 
     /// Queues a packet at a port that leads to a switch, where the scheme may look at it.
