@@ -162,6 +162,7 @@ impl Trimmer {
         }
     }
 
+    #[inline(always)]
     fn settle_due(&mut self, now: Time, wires: &mut Wires, mut roll: impl FnMut() -> f64) {
         while let Some(step) = self.data.step(now, &self.line, wires) {
             match step {
