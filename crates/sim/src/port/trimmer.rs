@@ -228,7 +228,7 @@ impl Trimmer {
     }
 
     /// Queues an admitted packet.
-    #[inline]
+    #[inline(never)]
     pub fn commit(&mut self, now: Time, hand: &mut InHand, wires: &mut Wires) {
         if hand.packet.is_control() {
             self.commit_control(now, hand, wires)
@@ -237,7 +237,7 @@ impl Trimmer {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn commit_data(&mut self, now: Time, hand: &mut InHand, wires: &mut Wires) {
         let (free, wire) = (self.line.free_at(), u32::from(hand.packet.wire));
         let arrives = self.line.send(free.max(now), wire, wires);
@@ -256,17 +256,15 @@ impl Trimmer {
     }
 
     /// Puts control on the link, before data that waits.
-    #[inline]
+    #[inline(always)]
     fn commit_control(&mut self, now: Time, hand: &mut InHand, wires: &mut Wires) {
         let (free, wire) = (self.line.free_at(), u32::from(hand.packet.wire));
-        let arrives = self.line.send(free.max(now), wire, wires);
-        if self.data.packets == 0 {
-            wires.push_ahead(self.line.link, hand, arrives);
-            return;
+        let mut arrives = self.line.send(free.max(now), wire, wires);
+        if self.data.packets > 0 {
+            self.data.next_start += self.line.free_at().since(free);
+            arrives = self.data.next_start + self.line.delay();
         }
-        let took = self.line.free_at().since(free);
-        self.data.next_start += took;
-        wires.push_ahead(self.line.link, hand, self.data.next_start + self.line.delay());
+        wires.push_ahead(self.line.link, hand, arrives);
     }
 
     /// Control as found at `now`, where data is `data` then.
