@@ -11,6 +11,7 @@ import pytest
 import spinewise as sw
 from spinewise.advice import files, show
 from spinewise.advice.answer import Advice, CaseAnswer, LevelAnswer, Share
+from spinewise.advice.conduct import STRESS_SEEDS
 from spinewise.advice.effects import Effect
 from spinewise.advice.overload import overlapping
 from spinewise.advice.simulated import simulated
@@ -151,3 +152,12 @@ def test_rounds_that_must_overlap_are_said_with_their_link() -> None:
         " 500 µs"
     )
     assert overlapping(sw.resolve(SPEC | fabric | {"traffic": [burst | {"period_us": 1500}]})) == []
+
+
+def test_no_more_runs_are_made_than_there_are() -> None:
+    """It said "of which this is 115 %": two variants of CLOVE, which change nothing here, were run and not counted."""
+    found = sw.advise(SPEC, schemes="ecmp,clove", budget_s=3, jobs=1, band=0.3)
+    tried, cases = 4, sum(case.tried for case in found.cases)
+    seeds = {sample.seed for one in found.entrants for sample in one.samples}
+    assert found.effort.grid == tried * (len(seeds) + cases * STRESS_SEEDS)
+    assert found.effort.runs + found.effort.stored <= found.effort.grid

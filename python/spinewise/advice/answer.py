@@ -216,7 +216,8 @@ class Effort:
 
     Attributes:
         runs: made now; stored: those that were there already, in the store or of another variant.
-        grid: runs that it would take to run every scheme on every seed and in every case.
+        grid: runs that it would take to run every scheme and variant that was tried on every seed that any of them
+            had, and in every case.
         seconds: wall time.
         budget_s: what was allowed.
         pilot_s, race_s, stress_s: its parts.

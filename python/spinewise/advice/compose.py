@@ -306,9 +306,11 @@ def notes(course: Course) -> list[str]:
 
 def effort(course: Course, cases: Sequence[Case]) -> Effort:
     """What the answer cost, and what it would cost to run everything."""
-    seeds = len(course.race.seeds(course.race.alive))
+    # Variants that turned out to change nothing are no candidates any more, and they were run all the same.
+    schemes = course.candidates.keys() | {label for _, label, _ in course.trials.found}
+    seeds = {seed for case, _, seed in course.trials.found if case == PLAIN}
     apply = sum(case.spec is not None for case in cases)
-    grid = len(course.candidates) * (seeds + apply * STRESS_SEEDS)
+    grid = len(schemes) * (len(seeds) + apply * STRESS_SEEDS)
     return Effort(
         runs=course.trials.made,
         stored=len(course.trials.found) - course.trials.made,
@@ -318,5 +320,5 @@ def effort(course: Course, cases: Sequence[Case]) -> Effort:
         pilot_s=course.spent["pilot"],
         race_s=course.spent["race"],
         stress_s=course.spent["tests"],
-        seeds=seeds,
+        seeds=len(course.race.seeds(course.race.alive)),
     )

@@ -369,7 +369,8 @@ def effort(advice: Advice) -> str:
     there = f" and {spent.stored:,} that were there already" if spent.stored else ""
     share = units.percent((spent.runs + spent.stored) / max(spent.grid, 1))
     took = f"{spent.runs:,} runs{there} in {units.clock(spent.seconds)} of {units.clock(spent.budget_s)}"
-    return f"{took}; all schemes on all seeds and in all cases are {spent.grid:,} runs, of which this is {share}"
+    every = "all schemes and variants on all seeds and in all cases"
+    return f"{took}; {every} are {spent.grid:,} runs, of which this is {share}"
 
 
 def few(names: Sequence[str], most: int = FEW) -> str:
