@@ -530,6 +530,18 @@ def test_an_aim_that_few_seeds_have() -> None:
     assert refused.value.key == "--aim"
 
 
+def test_flows_that_were_not_kept() -> None:
+    """It said that no flow was of that kind, of flows of which the run kept no rows; so of rounds."""
+    for traffic in (WEB, {"name": "ring", "kind": "all_reduce", "size_bytes": 6000}):
+        unkept = small(traffic=[traffic], metrics={"keep_flows_up_to": 1})
+        with pytest.raises(sw.SpecError, match="aims are read off the row of each flow") as refused:
+            sw.advise(unkept, schemes="ecmp,rps", budget_s=10)
+        assert (refused.value.key, refused.value.value) == ("metrics.keep_flows_up_to", "1")
+        most = int(refused.value.allowed.removesuffix(" flows or more").replace(",", ""))
+        enough = small(traffic=[traffic], metrics={"keep_flows_up_to": most})
+        assert sw.advise(enough, schemes="ecmp,rps", budget_s=2).advised
+
+
 def test_may_that_leaves_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A fabric that schemes at the leaves cannot serve, when only leaves may change."""
     text = FABRIC.replace("[[traffic]]", '[scheme]\nname = "conweave"\n[[traffic]]')

@@ -19,6 +19,7 @@ from spinewise import core
 from spinewise.cli import main
 from spinewise.cli.arguments import span
 from spinewise.figures import bars, faults, heat, of_run, spread, steps, topology
+from spinewise.figures.kinds import UnfitError
 from spinewise.measures import units
 from spinewise.measures.curves import LEVELS, Curves
 from spinewise.measures.stats import Interval
@@ -476,3 +477,13 @@ def test_the_legend_shows_markers_where_any_panel_has_them() -> None:
         made = plot.figure(panels, columns=2, caption="")
         (handle,) = made.legends[0].legend_handles
         assert isinstance(handle, LineCollection), "an error bar with its marker, not a line alone"
+
+
+def test_flows_that_were_not_kept_are_no_missing_flows() -> None:
+    """It said that a run of 2,443 finished flows had none: no row of them was kept."""
+    fabric = {"leaves": 2, "spines": 2, "hosts_per_leaf": 2}
+    ring = {"name": "ring", "kind": "all_reduce", "size_bytes": 6000}
+    result = spinewise.run({"topology": fabric, "traffic": [ring], "metrics": {"keep_flows_up_to": 1}})
+    for name in ("cdf", "size", "steps"):
+        with pytest.raises(UnfitError, match=r"of \d+ flows none was kept: raise metrics.keep_flows_up_to"):
+            of_run.KINDS[name].draw(result)

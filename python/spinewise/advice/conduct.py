@@ -18,6 +18,7 @@ from spinewise.advice.stress import CHANGES, Case
 from spinewise.advice.trials import PLAIN, Trials
 from spinewise.errors import SpecError
 from spinewise.measures import units
+from spinewise.measures.classes import ALL
 from spinewise.runs.jobs import default_jobs
 from spinewise.shapes import Spec
 from spinewise.specs.variants import Variant
@@ -215,13 +216,28 @@ class Course:
         """Refuse an aim of which too few seeds of the pilot have a value.
 
         Raises:
-            SpecError: which it is, and in how many runs it has one.
+            SpecError: which it is, and in how many runs it has one; or that runs kept no rows of their flows.
         """
         for place, aim in enumerate(self.aims):
             seeds = {seed for (*_, seed), one in self.trials.found.items() if math.isfinite(one.costs[place])}
             if len(seeds) < PILOT:
+                self.check_rows()
                 hint = f"it has none on {PILOT - len(seeds)} of {PILOT} seeds: no flow or round is of that kind there"
                 raise SpecError("--aim", aim.text, "what has a value in every run; a longer workload has more", hint)
+
+    def check_rows(self) -> None:
+        """Refuse a limit above which runs keep no row per flow: aims are read off these rows.
+
+        Raises:
+            SpecError: the limit, and what would do.
+        """
+        limit = int(self.resolved["metrics"]["keep_flows_up_to"])
+        today = self.who.today
+        cells = self.trials.cells(PLAIN, today, self.trials.seeds(PLAIN, [today]))
+        most = max((cell.summary.of(ALL).flows for cell in cells), default=0)
+        if most > limit:
+            hint = f"aims are read off the row of each flow, and a run of {most:,} flows keeps none under this limit"
+            raise SpecError("metrics.keep_flows_up_to", f"{limit:,}", f"{most:,} flows or more", hint)
 
     def tell(self) -> None:
         """Tell the race of all runs that it does not know."""

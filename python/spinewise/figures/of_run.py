@@ -14,13 +14,17 @@ from spinewise.runs.api import run
 from spinewise.runs.result import Result
 from spinewise.specs.faults import without_faults
 
+ROUNDS = ("all_reduce", "all_to_all", "rpc", "incast", "permutation")
+"""Kinds of traffic in rounds."""
+
 
 def spreads(result: Result) -> dict[str, Curves]:
     """The spread of the flows of each traffic entry that has finished flows.
 
     Raises:
-        UnfitError: none has.
+        UnfitError: none has, or the run kept no row per flow.
     """
+    check_kept(result)
     known = set(numbers(result.flows, "entry").tolist())
     curves = {
         name: Curves.of(result.flows, number)
@@ -31,6 +35,17 @@ def spreads(result: Result) -> dict[str, Curves]:
     if not found:
         raise UnfitError("needs finished flows, and flows.parquet has none")
     return found
+
+
+def check_kept(result: Result) -> None:
+    """Nothing, where the run kept a row per flow.
+
+    Raises:
+        UnfitError: it had more flows than it was to keep.
+    """
+    had = result.report["flows"]
+    if had and not result.flows.num_rows:
+        raise UnfitError(f"needs a row per flow, and of {had:,} flows none was kept: raise metrics.keep_flows_up_to")
 
 
 def title_of(result: Result) -> str:
@@ -89,7 +104,9 @@ def step_chart(result: Result) -> Figure:
     """The steps of collective operations, requests and other rounds."""
     rounds = result.rounds.rounds
     if not rounds:
-        raise UnfitError("needs traffic in rounds: all_reduce, all_to_all, rpc, incast or permutation")
+        if any(entry["kind"] in ROUNDS for entry in result.spec["traffic"]):
+            check_kept(result)
+        raise UnfitError(f"needs traffic in rounds: {', '.join(ROUNDS[:-1])} or {ROUNDS[-1]}")
     return steps.steps(rounds, f"{title_of(result)}.")
 
 
