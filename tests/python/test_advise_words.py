@@ -10,14 +10,14 @@ import pytest
 
 import spinewise as sw
 from spinewise.advice import files, show
-from spinewise.advice.answer import Advice, CaseAnswer, LevelAnswer, Share
+from spinewise.advice.answer import Advice, CaseAnswer, Entrant, LevelAnswer, Sample, Share, Status
 from spinewise.advice.conduct import STRESS_SEEDS
 from spinewise.advice.effects import Effect
 from spinewise.advice.overload import overlapping
 from spinewise.advice.simulated import simulated
 from spinewise.advice.stress import Regret
 from spinewise.page import of_advice
-from spinewise.page.model import Answer, Words
+from spinewise.page.model import Answer, Answers, Words
 
 SPEC: dict[str, Any] = {
     "name": "words",
@@ -161,3 +161,52 @@ def test_no_more_runs_are_made_than_there_are() -> None:
     seeds = {sample.seed for one in found.entrants for sample in one.samples}
     assert found.effort.grid == tried * (len(seeds) + cases * STRESS_SEEDS)
     assert found.effort.runs + found.effort.stored <= found.effort.grid
+
+
+RACK = SPEC | {"traffic": [{"name": "ring", "kind": "all_reduce", "size_bytes": 20_000, "hosts": [0, 1]}]}
+SINGLE = SPEC | {"topology": {"leaves": 2, "spines": 1, "hosts_per_leaf": 2}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [(RACK, "traffic: No packet crossed a link between switches"), (SINGLE, "topology: One path only")],
+    ids=["within a rack", "one spine"],
+)
+def test_where_no_scheme_has_a_choice_that_is_said_first(spec: dict[str, Any], told: str) -> None:
+    """It settled on ECMP, compared it with an oracle, and told how to turn it on; HULA's probes cross in any case."""
+    found = sw.advise(spec, schemes="ecmp,rps,hula,proportional", budget_s=3, jobs=1, band=0.3)
+    (head, first), *rest = show.sections(found)
+    assert (head, first[0].startswith(told)) == ("Warning", True)
+    assert dict(rest)["Turn it on"] == ["there is nothing to turn on: no scheme has a choice here"]
+    assert not [line for line in dict(rest)["By how much"] if "oracle" in line]
+    assert told in files.markdown(found).partition("**Run.**")[0]
+    words, answer = of_advice.part(found, "x").sections[0].items[:2]
+    assert words == Words(tuple(first))
+    assert isinstance(answer, Answers)
+    assert answer.of[0].tone == "unsure"
+
+
+def test_what_every_run_warns_of_is_a_note(advice: Advice) -> None:
+    """Runs said what was odd about the spec, and nobody read it."""
+    assert not [note for note in advice.notes if note.startswith("warning")]
+    lossy = SPEC | {"transport": {"kind": "rdma"}, "switch": {"pfc": False}}
+    (code,) = [one.code for one in sw.validate(lossy).warnings]
+    found = sw.advise(lossy, schemes="ecmp,rps", budget_s=3, jobs=1, band=0.3)
+    assert (code, found.no_choice) == ("rdma_drops", ())
+    assert [note for note in found.notes if note.startswith("warning: ")]
+
+
+def test_an_oracle_is_told_of_where_schemes_differ(advice: Advice) -> None:
+    """Where all come out alike it said that to know all rates is not enough, of a mean over other seeds."""
+
+    def entrant(label: str, status: Status, *values: float) -> Entrant:
+        samples = tuple(Sample(seed, "", (value,), (0,)) for seed, value in enumerate(values))
+        return replace(advice.entrant("ecmp"), label=label, status=status, samples=samples)
+
+    def told(*entrants: Entrant) -> list[str]:
+        return show.bound(replace(advice, advised="a", entrants=entrants))
+
+    oracle = entrant("o", "bound", 1.0, 2.0)
+    assert told(entrant("a", "advised", 1.0, 2.0, 8.0), entrant("b", "tied", 1.005, 2.0, 8.0), oracle) == []
+    (line,) = told(entrant("a", "advised", 1.1, 2.2, 0.1), oracle)
+    assert line.endswith("the rest is out of reach")

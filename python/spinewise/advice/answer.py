@@ -274,6 +274,7 @@ class Advice:
         simulated: the fabric, the transport, the traffic and the faults, in words.
         spec: under the scheme that runs today, with every default; None in files of before it was kept.
         interrupted: whether somebody wanted no more runs, in the race or in the tests.
+        no_choice: why no scheme had a choice of paths in any run, in words; empty where some had one.
     """
 
     format: str
@@ -310,6 +311,7 @@ class Advice:
     simulated: tuple[str, ...] = ()
     spec: dict[str, object] | None = None
     interrupted: bool = False
+    no_choice: tuple[str, ...] = ()
 
     def entrant(self, label: str) -> Entrant:
         """The scheme of this label.

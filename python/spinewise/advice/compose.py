@@ -23,7 +23,7 @@ from spinewise.advice.candidates import Candidate
 from spinewise.advice.choice import Choice
 from spinewise.advice.conduct import STRESS_SEEDS, Course
 from spinewise.advice.effects import Effect, effects
-from spinewise.advice.forecast import forecast
+from spinewise.advice.forecast import PILOT, forecast
 from spinewise.advice.gear import steps
 from spinewise.advice.overload import overload
 from spinewise.advice.race import METHOD
@@ -31,7 +31,9 @@ from spinewise.advice.simulated import simulated
 from spinewise.advice.stress import Case, Regret, regrets
 from spinewise.advice.trials import PLAIN, Trial
 from spinewise.measures import units
+from spinewise.measures.afterwards import NO_CHOICE
 from spinewise.measures.classes import ALL
+from spinewise.measures.notices import Notice
 from spinewise.runs.formats import ADVISE
 from spinewise.specs.spec import spec_hash
 
@@ -47,6 +49,7 @@ def compose(course: Course, cases: Sequence[Case]) -> Advice:
     other = held_against(course, choice)
     better, price = reasons(course, choice.advised, other)
     answers = tuple(case_answer(course, case, told[case.name]) for case in cases)
+    of_spec = warned(course)
     return Advice(
         format=ADVISE.name,
         version=core.version(),
@@ -74,7 +77,7 @@ def compose(course: Course, cases: Sequence[Case]) -> Advice:
         wrong=tuple(wrong_when(course, choice.advised, answers)),
         gear=steps(advised.variant.name, str(course.resolved["transport"].get("kind"))),
         not_tried=tuple(Untried(one.scheme, one.because) for one in [*course.who.not_tried, *course.lost]),
-        notes=tuple(notes(course)),
+        notes=(*notes(course), *(one.line() for one in of_spec if one.code not in NO_CHOICE)),
         effort=effort(course, cases),
         method=METHOD,
         alpha=race.alpha,
@@ -82,6 +85,7 @@ def compose(course: Course, cases: Sequence[Case]) -> Advice:
         simulated=simulated(course.resolved),
         spec=dict(course.resolved),
         interrupted=course.interrupted,
+        no_choice=tuple(one.line() for one in of_spec if one.code in NO_CHOICE),
     )
 
 
@@ -272,6 +276,27 @@ def deadlocks(course: Course) -> list[str]:
     if not told:
         return []
     return [f"DEADLOCK: pauses wait for each other for ever, so that it is not advised: {', '.join(told)}"]
+
+
+def warned(course: Course) -> list[Notice]:
+    """The warnings that are about the spec: those of every run of the pilot.
+
+    That no packet crossed between switches counts on each seed under one scheme: probes of others cross there.
+    """
+    labels = dict.fromkeys(label for case, label, _ in course.trials.found if case == PLAIN)
+    found: dict[tuple[str, str | None], Notice] = {}
+    met: dict[int, list[set[tuple[str, str | None]]]] = {}
+    for label in labels:
+        for cell in course.trials.cells(PLAIN, label, course.trials.seeds(PLAIN, [label])[:PILOT]):
+            mine = {(one.code, one.key): one for one in cell.summary.warnings}
+            found = mine | found
+            met.setdefault(cell.seed, []).append(set(mine))
+
+    def everywhere(code: str, key: str | None) -> bool:
+        enough = any if code in NO_CHOICE else all
+        return all(enough((code, key) in one for one in runs) for runs in met.values())
+
+    return [notice for place, notice in found.items() if everywhere(*place)]
 
 
 def interruption(course: Course) -> list[str]:

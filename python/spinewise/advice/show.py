@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -22,6 +22,8 @@ from spinewise.show import terminal
 FEW = 6
 """Names told of a list before the rest is counted."""
 MOST_REASONS = 3
+ALIKE = 0.01
+"""Schemes whose values lie within this share of each other come out alike."""
 
 
 def screen(advice: Advice) -> RenderableType:
@@ -80,6 +82,8 @@ def title(advice: Advice) -> str:
 def sections(advice: Advice) -> Iterator[tuple[str, Sequence[str]]]:
     """The parts of an advice: a word and its lines."""
     found = advice.entrant(advice.advised)
+    if advice.no_choice:
+        yield "Warning", [line.removeprefix("warning: ") for line in advice.no_choice]
     yield "Run", run(advice)
     yield "By how much", [*gains(advice), *bound(advice)]
     if advice.effects:
@@ -159,17 +163,32 @@ def gains(advice: Advice) -> list[str]:
 
 
 def bound(advice: Advice) -> list[str]:
-    """What an oracle reaches."""
-    aim, mine = advice.aims[0], value(advice.entrant(advice.advised), 0)
+    """What an oracle reaches; nothing where all schemes come out alike, which tells nothing of what an oracle knows."""
+    aim, found = advice.aims[0], advice.entrant(advice.advised)
+    if advice.no_choice or alike([one for one in advice.entrants if one.samples]):
+        return []
     lines = []
     for one in advice.entrants:
         if one.status != "bound" or not one.samples:
             continue
-        reached = value(one, 0)
+        both = common([one, found])
+        reached, mine = (value(of, 0, both) for of in (one, found))
         better = reached > mine if aim.more_is_better else reached < mine
         what = "the rest is out of reach" if better else "to know all rates is not enough here"
         lines.append(f"{one.label}, an oracle that is told the rate of every path, has {tell(aim, reached)}: {what}")
     return lines
+
+
+def common(entrants: Sequence[Entrant]) -> set[int]:
+    """The seeds that all of these have."""
+    return set.intersection(*({sample.seed for sample in one.samples} for one in entrants))
+
+
+def alike(entrants: Sequence[Entrant]) -> bool:
+    """Whether the first aim comes out within `ALIKE` under every scheme, on the seeds that all have."""
+    seeds = common(entrants)
+    values = [found for one in entrants if (found := value(one, 0, seeds)) > 0.0]
+    return bool(values) and max(values) <= (1.0 + ALIKE) * min(values)
 
 
 def against(share: Share) -> str:
@@ -179,9 +198,10 @@ def against(share: Share) -> str:
     return f"{percent(share.mean)} {interval(share.low, share.high)}"
 
 
-def value(entrant: Entrant, place: int) -> float:
-    """The geometric mean of an aim over the seeds of a scheme."""
-    logs = [math.log(one.values[place]) for one in entrant.samples if one.values[place] > 0.0]
+def value(entrant: Entrant, place: int, seeds: Set[int] | None = None) -> float:
+    """The geometric mean of an aim over the seeds of a scheme, or over those of `seeds` that it has."""
+    samples = [one for one in entrant.samples if seeds is None or one.seed in seeds]
+    logs = [math.log(one.values[place]) for one in samples if one.values[place] > 0.0]
     return math.exp(sum(logs) / len(logs)) if logs else math.nan
 
 
@@ -319,6 +339,8 @@ def needs(found: Entrant) -> list[str]:
 
 def turn_on(advice: Advice) -> list[str]:
     """How to turn it on."""
+    if advice.no_choice and advice.advised == advice.today:
+        return ["there is nothing to turn on: no scheme has a choice here"]
     if not advice.gear:
         return ["no product is known here that has it"]
     return [f"{one.gear}: {one.do}{kin(one)} [{one.source}]" for one in advice.gear]

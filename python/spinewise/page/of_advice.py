@@ -30,7 +30,7 @@ from spinewise.page.model import (
     text,
 )
 
-APART = ("Run", "Why", "Wrong if", "Turn it on", "Not tried", "Effort", "Note")
+APART = ("Warning", "Run", "Why", "Wrong if", "Turn it on", "Not tried", "Effort", "Note")
 """Parts of the screen that have a place of their own."""
 STATUS: dict[str, tuple[str, Tone]] = {
     "advised": ("the answer", "head"),
@@ -46,13 +46,14 @@ def part(advice: Advice, name: str) -> Part:
     """The part of an advice."""
     told = dict(show.sections(advice))
     looks = charts.looked([one.label for one in advice.entrants])
-    more = tuple(Words(tuple(told[head])) for head in ("Note",) if head in told)
+    cards = Answers(tuple(answers(advice, told)))
+    before, more = (tuple(Words(tuple(told[head])) for head in (at,) if head in told) for at in ("Warning", "Note"))
     return Part(
         title=show.title(advice),
         kind="advice",
         subtitle=f"{advice.name or name}: what runs today is {advice.today}; {advice.ended}",
         sections=(
-            Section("The answer", (Answers(tuple(answers(advice, told))), *more, table(show.level_table(advice)))),
+            Section("The answer", (*before, cards, *more, table(show.level_table(advice)))),
             Section("Why", (Words(tuple(told.get("Why", ("Nothing that is kept differs by more than chance.",))),
                                   listed=True),)),
             Section("What was tried", (Charts(tuple(values(advice, looks)), VALUES), entrants(advice))),
@@ -98,7 +99,8 @@ def first(advice: Advice) -> list[Answer]:
             Answer("the one to look at", other.label, (by, other.about, say_level(other.level)), "unsure"),
         ]
     guess = show.guessed(advice)
-    tone: Tone = "head" if advice.ended == "settled" and not guess else "unsure"
+    sure = advice.ended == "settled" and not guess and not advice.no_choice
+    tone: Tone = "head" if sure else "unsure"
     kept = advice.advised == advice.today
     return [Answer("keep" if kept else "run", found.label, (*guess, found.about, say_level(found.level)), tone)]
 
