@@ -199,6 +199,21 @@ def test_two_aims_make_a_front() -> None:
     assert race.front() == ["fast", "fair"]
 
 
+def test_what_runs_today_stays_in_the_front_if_it_is_better_on_any_aim() -> None:
+    """It went, though 5 % better on the second aim: that is within the band, and to leave it costs all the same."""
+    rng = np.random.default_rng(5)
+    race = Race({"today": 0, "new": 2, "old": 0}, 2, (0.01, 0.1), 3)
+    centre = {"today": (1.1, 1.0), "new": (1.0, 1.05), "old": (1.1, 1.0001)}
+    for seed in range(1, 21):
+        for arm, values in centre.items():
+            race.tell(arm, seed, [value * math.exp(0.01 * rng.standard_normal()) for value in values])
+    assert race.front() == ["new"]
+    assert race.front("today") == ["today", "new"]
+    for seed in race.values["today"]:
+        race.tell("today", seed, (1.1, 1.2))
+    assert race.front("today") == ["new"]
+
+
 def test_an_outlying_seed_moves_the_mean_and_not_the_median() -> None:
     """The two locations stand beside each other."""
     others = np.ones(16)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import spinewise as sw
-from spinewise.advice import files, show
+from spinewise.advice import files, show, trades
 from spinewise.advice.answer import Advice, CaseAnswer, Entrant, LevelAnswer, Sample, Share, Status
 from spinewise.advice.conduct import STRESS_SEEDS
 from spinewise.advice.effects import Effect
@@ -210,3 +210,47 @@ def test_an_oracle_is_told_of_where_schemes_differ(advice: Advice) -> None:
     assert told(entrant("a", "advised", 1.0, 2.0, 8.0), entrant("b", "tied", 1.005, 2.0, 8.0), oracle) == []
     (line,) = told(entrant("a", "advised", 1.1, 2.2, 0.1), oracle)
     assert line.endswith("the rest is out of reach")
+
+
+def several(advice: Advice, *shares: Share) -> Advice:
+    """An advice to run RPS, with these differences to ECMP on a time, a bandwidth and a tail."""
+    (first,) = advice.aims
+    aims = (
+        first,
+        replace(first, text="bus bandwidth of reduce", unit="GB/s", more_is_better=True, band=0.1),
+        replace(first, text="p99 FCT of moe", band=0.02),
+    )
+    entrants = [replace(one, samples=tuple(replace(s, values=s.values * 3) for s in one.samples))
+                for one in advice.entrants]  # fmt: skip
+    last = level("rps", "rps", "rps", stands="better", than_today=shares)
+    return replace(advice, aims=aims, advised="rps", levels=(last,), entrants=tuple(entrants), front=("rps", "ecmp"))
+
+
+def test_an_aim_that_gets_worse_is_marked(advice: Advice) -> None:
+    """CLOVE was the answer, in large letters, and 5 % less bandwidth stood in line two, without a word."""
+    better, worse = Share("ecmp", -0.03, -0.05, -0.01, -0.03, 9), Share("ecmp", -0.05, -0.08, -0.01, -0.05, 9)
+    found = several(advice, better, worse, Share("ecmp", 0.02, -0.01, 0.05, 0.02, 9))
+    told = dict(show.sections(found))
+    but = (
+        "but worse than ecmp at bus bandwidth of reduce -5.0% [-8.0%, -1.0%];"
+        " p99 FCT of moe +2.0% [-1.0%, +5.0%], which may be chance"
+    )
+    assert told["Run"][1] == but
+    assert cards(found)["run"].more[0] == but
+    ends = [line.partition("median ")[2] for line in told["By how much"][:3]]
+    assert ends == ["-3.0%", "-5.0%: worse", "+2.0%: worse, which may be chance"]
+    assert trades.losses(found, (better, Share("ecmp", 0.01, 0.005, 0.02, 0.01, 9), better)) == []
+    one = Effect("mean round time of reduce", "s", 3.0, 2.9, 0.03, 0.01, 0.05, 5)
+    assert show.other(one).endswith("+3.0% [+1.0%, +5.0%]: worse")
+
+
+def test_every_band_is_told_and_the_first_aim_named(advice: Advice) -> None:
+    """The sentence of the first aim was said of all; what counted as good enough on the others was told nowhere."""
+    found = several(advice, *3 * [Share("ecmp", -0.03, -0.05, -0.01, -0.03, 9)])
+    bands = "30.0 % of mean round time of swap, 10.0 % of bus bandwidth of reduce, 2.00 % of p99 FCT of moe"
+    said = show.surely(replace(found, ended="settled"))
+    assert said[0].startswith(f"settled: what is left is known to within {bands}, after ")
+    assert said[1] == (
+        "by mean round time of swap, the first aim: all others are surely worse, or dearer and not better"
+    )
+    assert f"bands: {bands}" in show.surely(replace(found, ended="budget spent"))

@@ -250,7 +250,8 @@ class Advice:
         advised: the answer; what runs today where nothing is shown to be better (`levels[-1].stands`).
         level: what it changes.
         tied: schemes not told apart from the best, the least mean first.
-        front: with several aims, schemes than which no other is surely better on one and as good on the rest.
+        front: with several aims, schemes than which no other is surely better on one and as good, within the band, on
+            the rest; what runs today is among them if it has the better mean on any.
         ended: "settled" within the band, as far as the answer goes, "budget spent", or "interrupted" before either.
         guess: the best by the means of its seeds, whatever it costs; the answer itself where nothing seems better.
         guess_than: of each aim, the value of that one against the answer.

@@ -61,7 +61,7 @@ def compose(course: Course, cases: Sequence[Case]) -> Advice:
         advised=choice.advised,
         level=advised.level,
         tied=choice.tied,
-        front=tuple(race.front()) if len(course.aims) > 1 else (),
+        front=tuple(race.front(course.who.today)) if len(course.aims) > 1 else (),
         ended=ended(course, choice),
         guess=choice.tied[0],
         guess_than=tuple(choosing.share(course, choice.tied[0], choice.advised, aim) for aim in range(race.aims)),

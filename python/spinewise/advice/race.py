@@ -216,8 +216,12 @@ class Race:
         _, half = self.pairs(found, aim)
         return bool((half[1:, 0] <= math.log1p(self.bands[aim])).all())
 
-    def front(self) -> list[str]:
-        """Those still in that no other is surely better than on one aim and as good, within the band, on the rest."""
+    def front(self, today: str | None = None) -> list[str]:
+        """Those still in that no other is surely better than on one aim and as good, within the band, on the rest.
+
+        Args:
+            today: what runs today, which stays unless the other is no worse by its means on any aim: to leave it costs.
+        """
         alive = self.alive
         if len(alive) < 2:
             return alive
@@ -225,5 +229,6 @@ class Race:
         as_good: Flags = np.ones_like(better)
         for aim, band in enumerate(self.bands):
             better |= self.worse(alive, aim)
-            as_good &= self.pairs(alive, aim)[0] >= -math.log1p(band)
+            least = [0.0 if arm == today else -math.log1p(band) for arm in alive]
+            as_good &= self.pairs(alive, aim)[0] >= np.array(least)[:, None]
         return [arm for arm, row in zip(alive, better & as_good, strict=True) if not row.any()]

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import math
-import operator
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from spinewise.advice.answer import Advice, AimAnswer, CaseAnswer, Entrant, LevelAnswer, Share
+from spinewise.advice.answer import Advice, CaseAnswer, Entrant, LevelAnswer
 from spinewise.advice.candidates import LEVELS
 from spinewise.advice.choice import interval, percent, say_level
 from spinewise.advice.effects import Effect
 from spinewise.advice.gear import Step
 from spinewise.advice.stress import Regret
+from spinewise.advice.told import ALIKE, against, common, few, is_surely_better, tell, value
+from spinewise.advice.trades import bands, by_first, losses, trade_offs, verdict
 from spinewise.measures import units
 from spinewise.show import terminal
 
-FEW = 6
-"""Names told of a list before the rest is counted."""
 MOST_REASONS = 3
-ALIKE = 0.01
-"""Schemes whose values lie within this share of each other come out alike."""
 
 
 def screen(advice: Advice) -> RenderableType:
@@ -108,8 +105,8 @@ def run(advice: Advice) -> list[str]:
     last, found = advice.levels[-1], advice.entrant(advice.advised)
     if last.look_at is None:
         keep = "keep " if advice.advised == advice.today else ""
-        return [f"{keep}{found.label}: {found.about}", *guessed(advice)]
-    return [f"keep {found.label}: {NOT_SHOWN}", look_at(advice)]
+        return [f"{keep}{found.label}: {found.about}", *losses(advice, last.than_today), *guessed(advice)]
+    return [f"keep {found.label}: {NOT_SHOWN}", look_at(advice), *losses(advice, last.look_at_than_today)]
 
 
 NOT_SHOWN = "nothing is shown to be better yet"
@@ -131,11 +128,6 @@ def guessed(advice: Advice) -> list[str]:
     return [f"a guess: it is not surely better than {advice.today}, which costs nothing to keep"]
 
 
-def is_surely_better(aim: AimAnswer, share: Share) -> bool:
-    """Whether the whole interval of a value against another's lies on the better side."""
-    return (share.low or 0.0) > 0.0 if aim.more_is_better else (share.high or 0.0) < 0.0
-
-
 def gains(advice: Advice) -> list[str]:
     """Against what runs today, aim by aim."""
     last = advice.levels[-1]
@@ -153,7 +145,7 @@ def gains(advice: Advice) -> list[str]:
         mine, other = (tell(aim, value(advice.entrant(label), place)) for label in (advice.advised, share.than))
         made.append(
             f"{aim.text}: {mine}, under {share.than}, which runs today, {other}:"
-            f" {against(share)}, median {percent(share.median)}"
+            f" {against(share)}, median {percent(share.median)}{verdict(aim, share)}"
         )
     if deadlocked(advice, advice.today):
         made.insert(
@@ -179,37 +171,11 @@ def bound(advice: Advice) -> list[str]:
     return lines
 
 
-def common(entrants: Sequence[Entrant]) -> set[int]:
-    """The seeds that all of these have."""
-    return set.intersection(*({sample.seed for sample in one.samples} for one in entrants))
-
-
 def alike(entrants: Sequence[Entrant]) -> bool:
     """Whether the first aim comes out within `ALIKE` under every scheme, on the seeds that all have."""
     seeds = common(entrants)
     values = [found for one in entrants if (found := value(one, 0, seeds)) > 0.0]
     return bool(values) and max(values) <= (1.0 + ALIKE) * min(values)
-
-
-def against(share: Share) -> str:
-    """How the value compares, with its interval."""
-    if share.low is None or share.high is None:
-        return f"{percent(share.mean)} on {units.counted(share.seeds, 'seed')}, too few for an interval"
-    return f"{percent(share.mean)} {interval(share.low, share.high)}"
-
-
-def value(entrant: Entrant, place: int, seeds: Set[int] | None = None) -> float:
-    """The geometric mean of an aim over the seeds of a scheme, or over those of `seeds` that it has."""
-    samples = [one for one in entrant.samples if seeds is None or one.seed in seeds]
-    logs = [math.log(one.values[place]) for one in samples if one.values[place] > 0.0]
-    return math.exp(sum(logs) / len(logs)) if logs else math.nan
-
-
-def tell(aim: AimAnswer, number: float) -> str:
-    """A value of an aim with its unit."""
-    if aim.unit == "s":
-        return units.duration(number, 3)
-    return f"{units.digits(number, 3)}{' ' + aim.unit if aim.unit else ''}"
 
 
 def other(found: Effect) -> str:
@@ -218,25 +184,26 @@ def other(found: Effect) -> str:
         units.duration(number, 3) if found.unit == "s" else units.digits(number, 3)
         for number in (found.mine, found.today)
     )
-    chance = "" if found.low > 0.0 or found.high < 0.0 else ", which may be chance"
+    chance = ": worse" if found.low > 0.0 else "" if found.high < 0.0 else ", which may be chance"
     return f"{found.text}: {mine}, now {today}: {percent(found.mean)} {interval(found.low, found.high)}{chance}"
 
 
 def surely(advice: Advice) -> list[str]:
     """How it ended, who is tied, and how good single seeds are."""
-    aim, spent = advice.aims[0], advice.effort
-    band = units.percent(aim.band)
+    spent = advice.effort
     how = {
-        "settled": f"settled: what is left is known to within {band}",
+        "settled": f"settled: what is left is known to within {bands(advice.aims)}",
         "budget spent": "the budget is spent",
         "interrupted": "interrupted",
     }[advice.ended]
     each, error = units.percent(advice.confidence, 4), units.percent(advice.alpha, 2)
+    unsettled = [] if advice.ended == "settled" or len(advice.aims) == 1 else [f"bands: {bands(advice.aims)}"]
     lines = [
         f"{how}, after {spent.seeds} seeds; each interval holds at all looks with {each}, and at most {error} of races"
         " drop the best scheme"
     ]
-    return [*lines, *chosen_from(advice), *undecided(advice), *seeds(advice)]
+    chosen = [by_first(advice, line) for line in chosen_from(advice)]
+    return [*lines, *unsettled, *chosen, *undecided(advice), *seeds(advice)]
 
 
 def chosen_from(advice: Advice) -> list[str]:
@@ -351,32 +318,6 @@ def kin(step: Step) -> str:
     return f" (kin: {step.note})" if step.match == "kin" else ""
 
 
-def trade_offs(advice: Advice) -> list[str]:
-    """The schemes of the Pareto front by their own numbers, then those that are behind them and not surely so."""
-
-    def costs(label: str) -> list[float]:
-        values = [value(advice.entrant(label), place) for place in range(len(advice.aims))]
-        return [-one if aim.more_is_better else one for aim, one in zip(advice.aims, values, strict=True)]
-
-    known = {label: costs(label) for label in advice.front}
-    ahead = [
-        label
-        for label, mine in known.items()
-        if not any(other != mine and all(map(operator.le, other, mine)) for other in known.values())
-    ]
-    ahead.sort(key=known.__getitem__)
-    behind = [label for label in known if label not in ahead]
-    lines = [trade(advice, label) for label in ahead[:FEW]]
-    return lines + ([f"behind one of these, though not surely: {few(behind)}"] if behind else [])
-
-
-def trade(advice: Advice, label: str) -> str:
-    """A scheme of the Pareto front with its numbers."""
-    found = advice.entrant(label)
-    numbers = ", ".join(f"{aim.text} {tell(aim, value(found, place))}" for place, aim in enumerate(advice.aims))
-    return f"{label} ({found.level}): {numbers}"
-
-
 def untried(advice: Advice) -> list[str]:
     """Schemes that took no part, those of one reason together."""
     reasons: dict[str, list[str]] = {}
@@ -393,9 +334,3 @@ def effort(advice: Advice) -> str:
     took = f"{spent.runs:,} runs{there} in {units.clock(spent.seconds)} of {units.clock(spent.budget_s)}"
     every = "all schemes and variants on all seeds and in all cases"
     return f"{took}; {every} are {spent.grid:,} runs, of which this is {share}"
-
-
-def few(names: Sequence[str], most: int = FEW) -> str:
-    """Some names, and how many there are besides."""
-    rest = len(names) - most
-    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from spinewise.advice import show
 from spinewise.advice.answer import Advice, AimAnswer, CaseAnswer, Entrant
 from spinewise.advice.choice import percent, say_level
+from spinewise.advice.told import against, tell, value
+from spinewise.advice.trades import losses
 from spinewise.measures import stats, units
 from spinewise.page import charts
 from spinewise.page.charts import Looks, rounded
@@ -93,16 +95,21 @@ def first(advice: Advice) -> list[Answer]:
     found, last = advice.entrant(advice.advised), advice.levels[-1]
     if last.look_at is not None:
         other = advice.entrant(last.look_at)
-        by = f"{advice.aims[0].text}: {show.against(last.look_at_than_today[0])}, which may be chance"
+        by = f"{advice.aims[0].text}: {against(last.look_at_than_today[0])}, which may be chance"
         return [
             Answer("keep", found.label, (show.NOT_SHOWN, found.about)),
-            Answer("the one to look at", other.label, (by, other.about, say_level(other.level)), "unsure"),
+            Answer(
+                "the one to look at",
+                other.label,
+                (by, *losses(advice, last.look_at_than_today), other.about, say_level(other.level)),
+                "unsure",
+            ),
         ]
-    guess = show.guessed(advice)
+    worse, guess = losses(advice, last.than_today), show.guessed(advice)
     sure = advice.ended == "settled" and not guess and not advice.no_choice
     tone: Tone = "head" if sure else "unsure"
     kept = advice.advised == advice.today
-    return [Answer("keep" if kept else "run", found.label, (*guess, found.about, say_level(found.level)), tone)]
+    return [Answer("keep" if kept else "run", found.label, (*worse, *guess, found.about, say_level(found.level)), tone)]
 
 
 def card(head: str, lines: Sequence[str], advice: Advice) -> Answer:
@@ -127,16 +134,16 @@ def values(advice: Advice, looks: Looks) -> list[Chart]:
     for place, aim in enumerate(advice.aims):
         size, unit = 1.0, aim.unit
         if aim.unit == "s":
-            unit, size = units.time_unit([show.value(one, place) for one in advice.entrants])
-        known = [one for one in advice.entrants if math.isfinite(show.value(one, place))]
-        known.sort(key=lambda one: (-1 if aim.more_is_better else 1) * show.value(one, place))
+            unit, size = units.time_unit([value(one, place) for one in advice.entrants])
+        known = [one for one in advice.entrants if math.isfinite(value(one, place))]
+        known.sort(key=lambda one: (-1 if aim.more_is_better else 1) * value(one, place))
         curves = tuple(
             Curve(
                 label=one.label,
                 colour=looks[one.label]["color"],
                 dash="solid",
                 symbol="circle",
-                x=rounded([show.value(one, place) / size]),
+                x=rounded([value(one, place) / size]),
                 y=(float(row),),
                 half=rounded([half(one, place) / size]),
                 hollow=(True,) if any(sample.unfinished[place] for sample in one.samples) else (),
@@ -174,10 +181,10 @@ def entrant(one: Entrant, aims: tuple[AimAnswer, ...]) -> tuple[Cell, ...]:
     word, tone = STATUS[one.status]
     cells = [text(one.label), text(word, tone), text(one.level), number(len(one.samples), str(len(one.samples)))]
     for place, aim in enumerate(aims):
-        found = show.value(one, place)
-        cells.append(number(found, show.tell(aim, found)))
+        found = value(one, place)
+        cells.append(number(found, tell(aim, found)))
         share = one.than_best[place] if place < len(one.than_best) else None
-        cells.append(Cell("") if share is None else number(share.mean, show.against(share)))
+        cells.append(Cell("") if share is None else number(share.mean, against(share)))
     dropped = f"{one.dropped_by}, after {one.dropped_at} seeds" if one.dropped_by else ""
     settings = ", ".join(f"{key} {value}" for key, value in one.settings)
     return (*cells, text(settings), text(dropped))
