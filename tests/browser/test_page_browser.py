@@ -192,6 +192,28 @@ def test_names_of_tiers_fit_beside_their_links(browser: Browser, tmp_path: Path)
     assert min(places.values()) >= 0.0
 
 
+def test_names_beside_many_bars_are_whole(browser: Browser, page: Path) -> None:
+    """Of 43 names ECharts measures every other one: "packet_scatter" stood there as "acket_scatter"."""
+    browser.show(page)
+    browser.execute_script("""
+        const words = Array.from({ length: 43 }, (_, at) => (at === 21 ? 'packet_scatter' : `s${at}`));
+        const curves = words.map((label) => ({ label, colour: 'C0', x: [1], y: [0], half: [], hollow: [] }));
+        const plot = page.element('div', { id: 'many', style: 'width: 600px; height: 1300px' });
+        document.querySelector('main').prepend(plot);
+        const x = { title: 'time', scale: 'linear', words: [] };
+        page.chart(plot, { bars: true, x, y: { title: '', scale: 'words', words }, curves });
+        page.repaint(true);""")
+    texts = "[...document.querySelectorAll('#many svg text')]"
+    box = "getBoundingClientRect()"
+    assert browser.number(f"{texts}.filter((one) => one.textContent === 'packet_scatter').length") == 1
+    assert browser.number(f"{texts}.length") > 43, "all names, and numbers below"
+    left = browser.number(f"document.getElementById('many').{box}.left")
+    assert browser.number(f"Math.min(...{texts}.map((one) => one.{box}.left))") >= left
+    bottom = browser.number(f"document.getElementById('many').{box}.bottom")
+    assert browser.number(f"Math.max(...{texts}.map((one) => one.{box}.bottom))") <= bottom
+    assert browser.complaints() == []
+
+
 def test_a_flow_is_picked(browser: Browser, page: Path, results: Path) -> None:
     browser.show(page)
     replay = browser.find_element(By.CSS_SELECTOR, ".replay")

@@ -218,13 +218,24 @@ page.barOption = function (model) {
   const x = page.axis({ ...model.x, scale: wide ? 'log' : 'linear' }, ends, { nameGap: 22 });
   return {
     animation: false, textStyle: { fontFamily: page.font() },
-    grid: { left: 8, right: 18, top: 4, bottom: 24, containLabel: true },
+    grid: { left: page.roomFor(labels) + 16, right: 18, top: 4, bottom: 44 },
     tooltip: { ...page.tooltip(), trigger: 'item', formatter: (one) => page.barTip(model, one.dataIndex) },
     xAxis: wide ? x : { ...x, min: 0, max: page.above(Math.max(...ends)) },
     yAxis: { type: 'category', data: labels, inverse: true, axisTick: { show: false }, axisLine: { lineStyle: { color: page.css('--line') } },
-      axisLabel: { ...page.chartText(), color: page.css('--ink'), width: 130, overflow: 'truncate' } },
+      axisLabel: { ...page.chartText(), color: page.css('--ink'), interval: 0, width: page.longestWords, overflow: 'truncate' } },
     series: [bars, page.whiskers(halves, page.css('--ink'), 0, (y) => y, wide ? 0.85 * Math.min(...values) : 0, true)],
   };
+};
+
+// Words longer than this are cut.
+page.longestWords = 130;
+
+// The room that the longest of some words takes, pixels: of more than 40 labels ECharts measures only some.
+page.roomFor = function (words) {
+  const context = document.createElement('canvas').getContext('2d');
+  const { fontSize, fontFamily } = page.chartText();
+  context.font = `${fontSize}px ${fontFamily}`;
+  return Math.ceil(Math.min(page.longestWords, Math.max(...words.map((word) => context.measureText(word).width))));
 };
 
 // A round number that is no less.
