@@ -123,3 +123,64 @@ def test_an_interval_that_reaches_below_zero_is_explained() -> None:
     assert "seeds differ by factors: no time is below zero" in " ".join(tables.reading(wide))
     narrow = comparison(*(cell(label, seed, 10.0 + seed) for label in "ab" for seed in range(3)))
     assert "differ by factors" not in " ".join(tables.reading(narrow))
+
+
+def of_values(values: dict[str, list[float]]) -> Comparison:
+    """A comparison of schemes with these times, seed by seed."""
+    return comparison(*(cell(label, seed, us) for label, row in values.items() for seed, us in enumerate(row)))
+
+
+def test_ties_behind_what_is_told_apart_are_no_headline() -> None:
+    """It said "lbsp, conweave or clove" of two that were 5 and 7 % behind ECMP, which it left out."""
+    ecmp, lbsp = [278.0, 279.0, 277.0, 278.0], [233.0, 233.5, 233.2, 233.1]
+    made = of_values({"ecmp": ecmp, "lbsp": lbsp, "clove": [230.0, 360.0, 330.0, 250.0]})
+    (found,) = verdicts(made)
+    assert (found.best, found.ties, found.near, found.far) == ("lbsp", ["clove"], [], ["clove"])
+    card = of_comparison.card(made, found)
+    assert card.answer == "lbsp"
+    assert "first on 3 of 4 seeds; not told apart, but behind ecmp by its mean: clove" in card.more
+    assert files.verdict_record(found)["behind_told_apart"] == ["clove"]
+    both = of_values(
+        {"ecmp": ecmp, "lbsp": lbsp, "clove": [230.0, 260.0, 250.0, 225.0], "drb": [200.0, 900.0, 9.0, 1e3]}
+    )
+    (found,) = verdicts(both)
+    assert (found.near, found.far) == (["clove"], ["drb"])
+    assert of_comparison.card(both, found).answer == "lbsp or clove"
+    said = words(answers.answers(both))
+    assert "not told apart from clove; first on 1 of 4 seeds" in said
+    assert "not told apart, but behind ecmp by its mean: drb" in said
+
+
+def test_two_seeds_name_no_best_alone() -> None:
+    """Two pairs that lie beside each other are luck, and the test took them for no spread."""
+    two = of_values({"a": [100.0, 200.0], "b": [80.0, 160.1]})
+    (found,) = verdicts(two)
+    assert (found.best, found.ties, found.beats, found.why) == ("b", ["a"], [], [])
+    assert of_comparison.card(two, found).answer == "none told apart"
+    said = words(answers.answers(two))
+    assert "(-20.0%) against a not told apart from any other: 2 seeds are too few; first on 2 of 2 seeds" in said
+    three = of_values({"a": [100.0, 200.0, 300.0], "b": [80.0, 160.1, 240.0]})
+    assert verdicts(three)[0].beats == ["a"]
+    one = of_values({"a": [100.0], "b": [80.0]})
+    assert "-20.0% against a one seed tells no schemes apart" in words(answers.answers(one))
+
+
+def test_the_answer_says_which_of_two_tests_speaks() -> None:
+    """A difference in brackets was that of the best without "not told apart", and one without that of a tie."""
+    pace = [1.0, 3.0, 10.0, 30.0]
+    (found,) = verdicts(made := of_values({"a": [100 * p for p in pace], "b": [50.0, 155.0, 490.0, 1500.0]}))
+    assert (found.beats, found.ties, found.against.excludes_zero) == (["a"], [], False)
+    assert (
+        words(answers.answers(made))
+        .partition("against a ")[2]
+        .startswith("surely less than a by the ratios seed by seed; the interval of the difference, ")
+    )
+    assert "-50.1% against a" in words(answers.answers(made))
+    near = {f"s{k}": [101.0 + k, 103.0 - k, 99.0, 100.0] for k in range(8)}
+    (found,) = verdicts(made := of_values({"a": [100.0, 101.0, 102.0, 103.0], **near, "b": [96.0, 95.0, 98.0, 93.0]}))
+    assert (found.best, found.other, found.against.excludes_zero, found.beats) == ("b", "a", True, [])
+    said = words(answers.answers(made))
+    assert "against a" in said
+    assert "%) against a" in said, "in brackets, for it may be chance"
+    assert "not surely less than a by the ratios seed by seed, among 10 schemes; the interval of the difference" in said
+    assert "why: not seen" not in said, "of a difference that may be chance no reason is told"

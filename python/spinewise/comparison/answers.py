@@ -8,9 +8,9 @@ from rich.text import Text
 
 from spinewise.comparison.cells import Comparison
 from spinewise.comparison.reasons import Reason
-from spinewise.comparison.tables import difference, load_name, of_seeds, plus_minus
-from spinewise.comparison.verdict import Verdict, verdicts
-from spinewise.measures import units
+from spinewise.comparison.tables import bracketed, load_name, of_seeds, plus_minus
+from spinewise.comparison.verdict import FEWEST_SEEDS, Verdict, verdicts
+from spinewise.measures import stats, units
 
 HEADING = "Which is best, and what goes with it"
 
@@ -45,12 +45,40 @@ def lines(comparison: Comparison, found: Verdict) -> list[str]:
         lines = [f"{what}: {who} alike, {units.duration(found.value.mean)}{spread(found)}"]
     else:
         lines = [f"{what}: {answer(comparison, found)}"]
-        if found.ties:
-            everyone = len(found.ties) == len(comparison.labels) - 1
-            who = "any other" if everyone else ", ".join(found.ties)
-            lines.append(f"not told apart from {who}; {first_on(comparison, found)}")
+        lines += [*tied(comparison, found), *two_tests(found)]
     lines += [*left_open(comparison, found), *not_judged(found)]
-    return [*lines, *told("why", found.why), *told("price", found.price), *unexplained(found)]
+    return [*lines, *told("why", found.why), *told("price", found.price), *unexplained(comparison, found)]
+
+
+def tied(comparison: Comparison, found: Verdict) -> list[str]:
+    """Who is not told apart from the best; apart from these, who is behind a scheme that is told apart."""
+    if len(comparison.seeds) < FEWEST_SEEDS and len(found.judged) > 1:
+        return ["one seed tells no schemes apart"]
+    if not found.ties:
+        return []
+    everyone = len(found.ties) == len(comparison.labels) - 1
+    few = f": {units.counted(found.value.n, 'seed')} are too few" if found.value.n < stats.FEWEST_PAIRS else ""
+    near = f"not told apart from {'any other' if everyone else ', '.join(found.near)}{few}"
+    far = f"not told apart, but behind {found.ahead} by {'their means' if len(found.far) > 1 else 'its mean'}:"
+    far = f"{far} {', '.join(found.far)}"
+    first = first_on(comparison, found)
+    if not found.near:
+        return [f"{first}; {far}"]
+    return [f"{near}; {first}", *([far] if found.far else [])]
+
+
+def two_tests(found: Verdict) -> list[str]:
+    """That the interval of the difference says something else than the test by which schemes are told apart."""
+    change, sure = found.against, found.other in found.beats
+    if found.other is None or change.n < stats.FEWEST_PAIRS or change.excludes_zero == sure:
+        return []
+    ends = f"{100.0 * change.low:+.1f}% to {100.0 * change.high:+.1f}%"
+    if sure:
+        return [f"surely less than {found.other} by the ratios seed by seed; the interval of the difference, {ends},"
+                " includes zero"]  # fmt: skip
+    among = f", among {len(found.judged)} schemes" if len(found.judged) > 2 else ""
+    return [f"not surely less than {found.other} by the ratios seed by seed{among}; the interval of the difference by"
+            f" itself, {ends}, excludes zero"]  # fmt: skip
 
 
 def first_on(comparison: Comparison, found: Verdict) -> str:
@@ -107,11 +135,16 @@ def answer(comparison: Comparison, found: Verdict) -> str:
     first = comparison.labels[0]
     said = f"{found.best}, {plus_minus(found.value, size)} {name}{of_seeds(comparison, found.value)}"
     if found.other is not None:
-        change = difference(found.against)
+        change = as_sure(found, found.other, found.against)
         said += f", {change} against {first}" if found.other == first else f"; next {found.other}, {change}"
     if found.worst and found.worst[0] != found.other and found.worst[0] not in found.ties:
-        said += f"; last {found.worst[0]}, {difference(found.worst[1])} against {found.best}"
+        said += f"; last {found.worst[0]}, {as_sure(found, *found.worst)} against {found.best}"
     return said
+
+
+def as_sure(found: Verdict, label: str, change: stats.Interval) -> str:
+    """A difference between the best and another scheme, in brackets where the best is not surely less."""
+    return bracketed(change, sure=label in found.beats)
 
 
 def told(what: str, reasons: list[Reason]) -> list[str]:
@@ -119,9 +152,9 @@ def told(what: str, reasons: list[Reason]) -> list[str]:
     return [f"{what + ':' if number == 0 else ' ' * len(what) + ' '} {one.text}" for number, one in enumerate(reasons)]
 
 
-def unexplained(found: Verdict) -> list[str]:
-    """That nothing is seen to differ, where it is so."""
-    sure = found.against.excludes_zero or found.other not in found.ties
+def unexplained(comparison: Comparison, found: Verdict) -> list[str]:
+    """That nothing is seen to differ, where it is so; of a difference that may be chance nothing is said."""
+    sure = found.other in found.beats or len(comparison.seeds) < FEWEST_SEEDS
     if found.why or found.price or found.alike or found.other is None or not sure:
         return []
     chance = " by more than chance" if found.value.n > 1 else ""
@@ -134,9 +167,13 @@ def how_told(comparison: Comparison) -> str | None:
     if schemes < 2:
         return None
     if len(comparison.seeds) < 2:
-        return "'why', 'price': facts that differ on this seed, perhaps by chance; that they are causes is not tested."
+        return (
+            "one seed tells no schemes apart. 'why', 'price': facts that differ on this seed, perhaps by chance; that"
+            " they are causes is not tested."
+        )
     return (
         "'not told apart': none is surely better (paired t tests of logarithms over seeds), so with 95 % confidence the"
-        " best is among them. 'why', 'price': facts that differ, each tested by itself at 5 %; that they are causes is"
-        " not tested."
+        " best is among them. Answers have a difference in (brackets) where the best is not surely less by that test,"
+        " tables where the 95 % interval of the difference includes zero. 'why', 'price': facts that differ, each"
+        " tested by itself at 5 %; that they are causes is not tested."
     )

@@ -112,6 +112,8 @@ def verdict_record(found: Verdict) -> dict[str, object]:
         "mean": found.value.mean,
         "ci95_half": found.value.half,
         "not_told_apart": found.ties,
+        "behind_told_apart": found.far,
+        "surely_better_than": found.beats,
         "first_on_seeds": found.first_on,
         "seeds_of_all": found.seeds,
         "not_judged": found.aside,

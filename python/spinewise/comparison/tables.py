@@ -134,11 +134,16 @@ def of_seeds(comparison: Comparison, interval: Interval) -> str:
 
 
 def difference(interval: Interval) -> str:
-    """A paired difference in percent; in brackets when its interval includes zero. One seed has no interval."""
+    """A paired difference in percent; in brackets when its interval includes zero."""
+    return bracketed(interval, sure=interval.excludes_zero)
+
+
+def bracketed(interval: Interval, *, sure: bool) -> str:
+    """A paired difference in percent; in brackets where it is not sure. Of one seed nobody knows."""
     if not math.isfinite(interval.mean):
         return units.NOTHING
     text = f"{100 * interval.mean:+.1f}%"
-    return text if interval.excludes_zero or interval.n < 2 else f"({text})"
+    return text if sure or interval.n < 2 else f"({text})"
 
 
 def load_name(comparison: Comparison, load: float | None) -> str:

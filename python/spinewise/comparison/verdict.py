@@ -22,6 +22,9 @@ from spinewise.measures.summary import ALL
 ALIKE = 0.01
 """Schemes whose means lie within this share of each other are called alike, however sure the difference."""
 
+FEWEST_SEEDS = 2
+"""Seeds below which nothing is known of chance, and no scheme is said to tie."""
+
 SURVIVORS = 0.01
 """A scheme that leaves a greater share of flows unfinished than another is not held against that one: a mean or a 99th
 percentile of those that ended tells of the lucky ones."""
@@ -62,7 +65,8 @@ class Verdict:
         load: at which load; None for the spec's own.
         best: the scheme with the least mean; None where no scheme has any.
         value: its mean over seeds.
-        ties: schemes that are not told apart from it, in order of their means.
+        ties: schemes that are not told apart from it, in order of their means; of one seed none, and of two all.
+        beats: schemes than which it is surely less, by the test of ties.
         against: paired difference to the first scheme, or, if that is the best, that of the next one to it.
         other: the scheme that `against` and `why` are about.
         first_on: on how many seeds it was the least, of those on which all that are judged have a value.
@@ -71,7 +75,8 @@ class Verdict:
         aside: schemes that are not judged, and why: a deadlock, or flows left unfinished.
         alike: whether all schemes lie within `ALIKE` of each other.
         worst: the scheme with the greatest mean, and its paired difference to the best.
-        why: facts of the runs by which `best` does better than `other`, where that is no chance; or that all share.
+        why: facts of the runs by which `best` does better than `other`, where that is in `beats`, or there is one seed;
+            or that all share.
         price: facts of the runs by which it does worse.
     """
 
@@ -90,6 +95,26 @@ class Verdict:
     seeds: int = 0
     judged: list[str] = field(default_factory=list)
     aside: dict[str, str] = field(default_factory=dict)
+    beats: list[str] = field(default_factory=list)
+
+    @property
+    def ahead(self) -> str | None:
+        """The first of those that are told apart from the best; None where none is."""
+        return next((label for label in self.judged[1:] if label not in self.ties), None)
+
+    @property
+    def near(self) -> list[str]:
+        """Ties whose mean is no greater than that of all that are told apart."""
+        return self.ties if self.ahead is None else [label for label in self.ties if self.is_before(label, self.ahead)]
+
+    @property
+    def far(self) -> list[str]:
+        """Ties whose mean is greater than that of `ahead`: their seeds differ more, and nobody would choose them."""
+        return [label for label in self.ties if label not in self.near]
+
+    def is_before(self, label: str, other: str) -> bool:
+        """Whether a scheme has the lesser mean."""
+        return self.judged.index(label) < self.judged.index(other)
 
 
 def questions(comparison: Comparison) -> list[Question]:
@@ -157,7 +182,7 @@ def verdict(comparison: Comparison, asked: Question, load: float | None) -> Verd
     other = first if first != best and first in order else (order[1] if len(order) > 1 else None)
     alike = len(order) > 1 and means[last] - means[best] <= ALIKE * means[best]
     shared = timeouts_everywhere(comparison, asked, load)
-    tied = ties(comparison, asked, load, order)
+    tied, beats = ties(comparison, asked, load, order), beaten(comparison, asked, load, order)
     first_on, seeds = first_of(comparison, asked, load, order)
     against = stats.Interval(math.nan, math.nan, 0)
     why: list[Reason] = []
@@ -168,8 +193,8 @@ def verdict(comparison: Comparison, asked: Question, load: float | None) -> Verd
         if alike or len(tied) == len(order) - 1:
             # Nothing is told apart: perhaps it is decided where nobody has a choice.
             shared = shared or full_port(comparison, asked.entry, load)
-        if not alike and (against.excludes_zero or other not in tied):
-            # Of a difference that may be chance there is no reason to tell.
+        if not alike and (other in beats or len(comparison.seeds) < FEWEST_SEEDS):
+            # Of a difference that may be chance there is no reason to tell; of one seed nobody knows.
             why, price = reasons(comparison, asked.entry, load, best, other)
     return Verdict(
         question=asked,
@@ -187,6 +212,7 @@ def verdict(comparison: Comparison, asked: Question, load: float | None) -> Verd
         seeds=seeds,
         judged=order,
         aside=aside,
+        beats=beats,
     )
 
 
@@ -238,7 +264,14 @@ def first_of(comparison: Comparison, asked: Question, load: float | None, order:
 
 def ties(comparison: Comparison, asked: Question, load: float | None, order: list[str]) -> list[str]:
     """The schemes that are not told apart from the first of `order`; none of one seed, of which nothing is known."""
-    if len(comparison.seeds) < 2:
+    if len(comparison.seeds) < FEWEST_SEEDS:
         return []
     apart = stats.told_from_best([[asked.value(cell) for cell in comparison.at(label, load)] for label in order])
     return [label for label, told in zip(order[1:], apart[1:], strict=True) if not told]
+
+
+def beaten(comparison: Comparison, asked: Question, load: float | None, order: list[str]) -> list[str]:
+    """The schemes than which the first of `order` is surely less."""
+    best, *others = ([asked.value(cell) for cell in comparison.at(label, load)] for label in order)
+    share = (1.0 - stats.CONFIDENCE) / max(len(others), 1)
+    return [label for label, row in zip(order[1:], others, strict=True) if stats.is_less(best, row, share)]

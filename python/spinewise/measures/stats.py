@@ -21,6 +21,8 @@ Method = Literal["nearest_rank", "linear"]
 Floats = npt.ArrayLike
 
 CONFIDENCE = 0.95
+FEWEST_PAIRS = 3
+"""Pairs below which nothing is told apart: two may be near each other by luck, which a test takes for no spread."""
 
 
 def percentile(values: Floats, p: float, method: Method = "nearest_rank") -> float:
@@ -186,9 +188,9 @@ def told_from_best(rows: Sequence[Sequence[float]], alpha: float = 1.0 - CONFIDE
 
     A row is a scheme, with a value a repeat, in the same order in all rows; rows may end early, and have NaN. One is
     told from the best if another is surely less, by a one-sided `ratio_p` at `alpha` over the number of the others
-    (Bonferroni). So whichever is the best is told from it in no more than `alpha` of cases, and with 95 % confidence
-    the best is among the rest (a subset as Gupta, Technometrics 1965, and Hsu, Annals of Statistics 1984, have it). The
-    row that comes first here is no reference: it may be first by luck.
+    (Bonferroni), on `FEWEST_PAIRS` repeats or more. So whichever is the best is told from it in no more than `alpha` of
+    cases, and with 95 % confidence the best is among the rest (a subset as Gupta, Technometrics 1965, and Hsu, Annals
+    of Statistics 1984, have it). The row that comes first here is no reference: it may be first by luck.
     """
     most = max(map(len, rows), default=0)
     values = [[*row, *[math.nan] * (most - len(row))] for row in rows]
@@ -197,9 +199,15 @@ def told_from_best(rows: Sequence[Sequence[float]], alpha: float = 1.0 - CONFIDE
 
     def told(at: int) -> bool:
         others = [row for other, row in enumerate(values) if other != at]
-        return at != first and any(surely_less(row, values[at]) < alpha / len(others) for row in others)
+        return at != first and any(is_less(row, values[at], alpha / len(others)) for row in others)
 
     return [told(at) for at in range(len(values))]
+
+
+def is_less(values: Sequence[float], others: Sequence[float], alpha: float) -> bool:
+    """Whether `values` are surely less than `others`, by `surely_less`, on `FEWEST_PAIRS` pairs or more."""
+    pairs = sum(math.isfinite(a) and math.isfinite(b) for a, b in zip(values, others, strict=True))
+    return pairs >= FEWEST_PAIRS and surely_less(values, others) < alpha
 
 
 def surely_less(values: Sequence[float], others: Sequence[float]) -> float:

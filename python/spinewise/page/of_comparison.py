@@ -104,7 +104,7 @@ def answers(comparison: Comparison) -> list[Item]:
 
 
 def card(comparison: Comparison, found: Verdict) -> Answer:
-    """One verdict: the best scheme in large, all that `compare` says of it below."""
+    """One verdict: the best scheme in large, with ties that are near it, all that `compare` says of it below."""
     asked = found.question
     what = asked.words if asked.entry is None else f"{asked.entry}, {asked.words}"
     if len(comparison.loads) > 1:
@@ -119,13 +119,13 @@ def card(comparison: Comparison, found: Verdict) -> Answer:
     if not found.ties:
         return Answer(what, found.best, more, "head" if found.value.n > 1 else "unsure")
     everyone = len(found.ties) == len(found.judged) - 1
-    head = "none told apart" if everyone else either([found.best, *found.ties])
+    head = "none told apart" if everyone else either([found.best, *found.near])
     return Answer(what, head, more, "unsure" if everyone else "head")
 
 
 def either(names: Sequence[str]) -> str:
     """One of some names, in words."""
-    return f"{', '.join(names[:-1])} or {names[-1]}"
+    return f"{', '.join(names[:-1])} or {names[-1]}" if len(names) > 1 else names[0]
 
 
 def tables(comparison: Comparison) -> list[Item]:
