@@ -4,6 +4,7 @@ import csv
 import json
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -73,7 +74,7 @@ def test_recovery_of_series_shorter_than_what_must_hold() -> None:
 
 def recording(goodput_: np.ndarray, **changes: float) -> Recording:
     values = {"p999_s": 0.002, "flows": 10, "lost": 0, "dropped": 1, "unroutable": 0, "cut_off": 0, "out_of_time": 0}
-    return Recording(goodput=goodput_, outcome_hash="o", traffic_hash="t", **(values | changes))  # type: ignore[arg-type]
+    return Recording(goodput=goodput_, at_least=False, outcome_hash="o", traffic_hash="t", **(values | changes))  # type: ignore[arg-type]
 
 
 def test_an_outcome_looks_at_the_fault_and_at_what_follows_the_repair() -> None:
@@ -130,6 +131,15 @@ def test_what_is_found_and_what_is_not(tiny: Study) -> None:
     unseen = {label: tiny.interval("leaf-spine", "link-unseen", label, "goodput_lost") for label in ("ecmp", "letflow")}
     assert unseen["ecmp"].mean > 0.15 > unseen["letflow"].mean
     assert tiny.slower("leaf-spine", "link-unseen", "ecmp").mean > 1.0
+
+
+def test_a_percentile_that_an_unfinished_flow_makes_is_a_bound(tiny: Study) -> None:
+    assert not any(one.at_least for one in tiny.recordings.values())
+    bounded = Study(tiny.plan, {key: replace(one, at_least=key[2] == "ecmp") for key, one in tiny.recordings.items()})
+    shown = {label: show.cells(bounded, "leaf-spine", "link", label)[2:4] for label in ("ecmp", "letflow")}
+    assert [[cell.startswith("≥ ") for cell in cells] for cells in shown.values()] == [[True, True], [False, False]]
+    rows = [one for one in show.markdown(bounded).splitlines() if "≥" in one]
+    assert [row.split("`")[1] for row in rows] == ["ecmp"]
 
 
 def test_a_scheme_that_cannot_serve_a_fabric_is_skipped_with_its_word(tiny: Study) -> None:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import samples
 import spinewise
 from spinewise.cli import main
 from spinewise.errors import SpecError
-from spinewise.resilience import own, own_files
+from spinewise.measures.waits import Tail
+from spinewise.resilience import own, own_files, own_recorded
 from spinewise.resilience.compared import received
 from spinewise.resilience.own_recorded import Recording
 from spinewise.shapes import Spec
@@ -33,7 +36,7 @@ SPEC: dict[str, Any] = {
 
 
 def recording(goodput: list[float]) -> Recording:
-    return Recording(np.array(goodput), {"all": 1e-3}, {"all": 0}, 0, 0, 0, 0, "", "")
+    return Recording(np.array(goodput), {"all": 1e-3}, {"all": False}, {"all": 0}, 0, 0, 0, 0, "", "")
 
 
 def plan(last_us: float = math.inf) -> own.Plan:
@@ -149,6 +152,82 @@ def test_a_fault_that_stays_costs_what_it_costs_until_the_end(
     told = " ".join(capsys.readouterr().out.split())
     assert "(the run without faults ends or tails off)" in told
     assert "not seen: not before the run without faults ends or tails off" in told
+
+
+CUT = """
+[topology]
+leaves = 2
+spines = 1
+hosts_per_leaf = 2
+[run]
+until_us = 50_000
+[[traffic]]
+kind = "poisson"
+cdf = "ali_storage"
+load = 0.4
+duration_us = 4_000
+pairs = "inter_rack"
+[[fault]]
+kind = "down"
+ends = ["leaf0", "spine0"]
+at_us = 1_000
+may_cut_off = true
+"""
+
+
+def tail(stop_us: int, **columns: list[int] | list[bool]) -> Tail:
+    """The 99th percentile of a hand-made run of flows that would take 100 µs alone."""
+    rows = len(columns["finished"])
+    made = samples.result(entry=[0] * rows, size_bytes=[1000] * rows, ideal_fct_ps=[10**8] * rows, **columns)
+    made.report["stop_ps"] = stop_us * 10**6
+    spec: Spec = {"traffic": [{"kind": "poisson", "name": "web"}], "run": {"until_us": 100_000}}
+    found = own_recorded.tails(spec, made, {name: made.summary().of("all") for name in ("web", "all")})
+    assert found["web"] == found["all"]
+    return found["web"]
+
+
+def test_a_flow_that_did_not_finish_counts_with_the_time_that_it_waited() -> None:
+    """Of two flows, the 99th percentile is the longer time."""
+    done = tail(900, fct_ps=[2 * 10**8, 3 * 10**8], finished=[True, True])
+    assert (done.fct_s, done.at_least) == (3e-4, False)
+    left = tail(900, fct_ps=[2 * 10**8, 0], finished=[True, False], start_ps=[0, 10**8])
+    assert left.fct_s == pytest.approx(8e-4)
+    assert left.at_least
+    # It has waited for less than the percentile by now, and nobody knows what it would have come to.
+    late = tail(400, fct_ps=[3 * 10**8, 0], finished=[True, False], start_ps=[0, 3 * 10**8])
+    assert late.fct_s == pytest.approx(3e-4)
+    assert late.at_least
+    # One of 200 is beyond the percentile.
+    few = tail(900, fct_ps=[2 * 10**8] * 199 + [0], finished=[True] * 199 + [False])
+    assert few.fct_s == pytest.approx(2e-4)
+    assert not few.at_least
+
+
+def test_who_strands_flows_is_not_praised(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """The flows that finished before the only link was cut are the quick ones: they were told as -97 %."""
+    file = tmp_path / "cut.toml"
+    file.write_text(CUT)
+    assert main(["resilience", str(file), "--schemes", "ecmp", "--seeds", "2", "--json"]) == 0
+    for run in json.loads(capsys.readouterr().out)["runs"]:
+        assert run["unfinished"]["all"] > 0 == run["unfinished_whole"]["all"]
+        assert run["p99_at_least"] == {"poisson": True, "all": True}
+        assert 45.0 < run["p99_ms"]["all"] < 50.0
+    assert main(["resilience", str(file), "--schemes", "ecmp", "--seeds", "2"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "all ecmp ≥ " in told
+    assert "≥ +" in told
+    assert "they count in the percentile with the time they had waited by then" in told
+    assert "≥: at least, as one of these flows makes the percentile" in told
+
+
+def test_nothing_is_compared_with_a_bound(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """A run that stops before its flows are done knows no percentile of them, with the faults or without."""
+    file = tmp_path / "short.toml"
+    file.write_text(LASTING + "[run]\nuntil_us = 300\n")
+    assert main(["resilience", str(file), "--schemes", "ecmp", "--seeds", "2"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert re.search(r"all ecmp ≥ \S+ ±\S+ – 16 ", told)
+    assert "without the faults 16 flows did not finish either" in told
 
 
 def test_a_share_below_zero_is_explained() -> None:

@@ -1,8 +1,7 @@
 """What advice reads off a run: completion times of flows and of rounds, those that did not end included.
 
-A flow that had not finished when the run stopped counts with the time that it had waited by then, which is less than it
-would have taken. A deadlock ends a run early, and nothing would have moved after it: flows wait on until the time that
-the run was given (`run.until_us`). So a scheme that leaves flows behind never looks better for it.
+Flows that had not finished count with the time that they had waited (`spinewise.measures.waits`), and so do rounds: a
+scheme that leaves some behind never looks better for it.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from spinewise.measures.collectives import BUS_FACTORS, Round, busbw
 from spinewise.measures.entries import UDP, Entry, entries_of
 from spinewise.measures.tables import numbers
 from spinewise.measures.units import PS_PER_SECOND
+from spinewise.measures.waits import Waits, waited_until
 from spinewise.runs.result import Result
 from spinewise.shapes import Spec
 from spinewise.sweeps.measures import Measure
@@ -106,13 +106,8 @@ class Observed:
 def observe(spec: Spec, result: Result) -> Observed:
     """What advice keeps of a run."""
     locked = list(result.report.get("deadlock") or [])
-    stop_s = waited_until(spec, float(result.report["stop_ps"]) / PS_PER_SECOND, locked)
+    stop_s = waited_until(spec, result.report)
     return Observed(list(flows_of(spec, result, stop_s)), list(rounds_of(result, stop_s)), locked)
-
-
-def waited_until(spec: Spec, stop_s: float, locked: list[str]) -> float:
-    """The instant until which flows without an end have waited: after a deadlock the one at which time is up."""
-    return max(stop_s, float(spec["run"]["until_us"]) / 1e6) if locked else stop_s
 
 
 def flows_of(spec: Spec, result: Result, stop_s: float) -> Iterator[Flows]:
@@ -121,9 +116,8 @@ def flows_of(spec: Spec, result: Result, stop_s: float) -> Iterator[Flows]:
     if not table.num_rows:
         return
     size, ideal = numbers(table, "size_bytes"), numbers(table, "ideal_fct_ps") / PS_PER_SECOND
-    done = numbers(table, "finished").astype(bool)
-    waited = stop_s - numbers(table, "start_ps") / PS_PER_SECOND
-    fct = np.where(done, numbers(table, "fct_ps") / PS_PER_SECOND, np.maximum(waited, ideal))
+    waits = Waits.of(table, stop_s)
+    fct, done = waits.fct_s, waits.done
     asked = numbers(table, "tcp").astype(bool) & (ideal > 0.0)
     entry = numbers(table, "entry")
     whole = Entry(ALL, "", spec.get("metrics", {}).get("size_classes", []))

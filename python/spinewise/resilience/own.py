@@ -44,8 +44,10 @@ class Outcome:
         tails_off_ms: when the run without the faults tails off; see `spinewise.resilience.compared`.
         recovery_ms: from the first fault until 95 % of goodput are back for good; `inf` if that is not seen by
             `tails_off_ms`, NaN as above.
-        p99_ms: 99th percentile of completion times, by entry.
+        p99_ms: 99th percentile of completion times, by entry; see `spinewise.resilience.own_recorded.Recording`.
         p99_whole_ms: the same without the faults.
+        p99_at_least, p99_whole_at_least: of which entries these are lower bounds.
+        unfinished, unfinished_whole: flows of each entry that did not finish, with the faults and without.
     """
 
     goodput_lost: float
@@ -54,6 +56,10 @@ class Outcome:
     recovery_ms: float
     p99_ms: dict[str, float]
     p99_whole_ms: dict[str, float]
+    p99_at_least: dict[str, bool]
+    p99_whole_at_least: dict[str, bool]
+    unfinished: dict[str, int]
+    unfinished_whole: dict[str, int]
 
 
 @dataclass(frozen=True)
@@ -212,12 +218,28 @@ class Study:
         """99th percentile of the completion times of an entry with the faults, in ms."""
         return stats.t_interval([one.p99_ms[entry] for one in self.outcomes(label)])
 
+    def bounded(self, label: str, entry: str) -> bool:
+        """Whether `tail` is a lower bound, on some seed: flows that did not finish count with the time they waited."""
+        return any(one.p99_at_least[entry] for one in self.outcomes(label))
+
+    def comparable(self, label: str, entry: str) -> bool:
+        """Whether the percentile without the faults is no bound itself, so that a difference to it means something."""
+        return not any(one.p99_whole_at_least[entry] for one in self.outcomes(label))
+
     def slower(self, label: str, entry: str) -> stats.Interval:
-        """Paired difference of that percentile to the run without faults, as a fraction of that."""
-        found = self.outcomes(label)
+        """Paired difference of that percentile to the run without faults, as a fraction of that.
+
+        A lower bound too where `bounded`; of nothing where not `comparable`.
+        """
+        found = self.outcomes(label) if self.comparable(label, entry) else []
         return stats.relative_difference(
             [one.p99_ms[entry] for one in found], [one.p99_whole_ms[entry] for one in found]
         )
+
+    def unfinished(self, label: str, entry: str) -> tuple[int, int]:
+        """Flows of an entry that did not finish on all seeds together: with the faults, and without."""
+        found = self.outcomes(label)
+        return sum(one.unfinished[entry] for one in found), sum(one.unfinished_whole[entry] for one in found)
 
 
 def outcome(broken: Recording, whole: Recording, plan: Plan) -> Outcome:
@@ -230,4 +252,8 @@ def outcome(broken: Recording, whole: Recording, plan: Plan) -> Outcome:
         recovery_ms=found.recovery_us / 1000.0,
         p99_ms={name: 1e3 * value for name, value in broken.p99_s.items()},
         p99_whole_ms={name: 1e3 * value for name, value in whole.p99_s.items()},
+        p99_at_least=broken.at_least,
+        p99_whole_at_least=whole.at_least,
+        unfinished=broken.unfinished,
+        unfinished_whole=whole.unfinished,
     )

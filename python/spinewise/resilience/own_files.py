@@ -10,11 +10,12 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from spinewise import core
-from spinewise.measures import stats
+from spinewise.measures import stats, units
 from spinewise.measures.plain import plain
+from spinewise.measures.summary import ALL
 from spinewise.resilience.measures import SHARE
 from spinewise.resilience.own import Outcome, Plan, Study
-from spinewise.resilience.show import fixed, slower
+from spinewise.resilience.show import at_least, fixed, slower
 from spinewise.runs import formats
 from spinewise.runs.result import write_json
 from spinewise.show import terminal
@@ -74,10 +75,11 @@ def tail_table(study: Study) -> Grid:
     )
     for entry in study.entries:
         for label in study.labels:
-            open_ = sum(one.unfinished[entry] for one in study.broken(label))
+            tail = at_least if study.bounded(label, entry) else str
             made.line(
                 entry if label == study.labels[0] else "", label,
-                fixed(study.tail(label, entry)), slower(study.slower(label, entry)), str(open_),
+                tail(fixed(study.tail(label, entry))), tail(slower(study.slower(label, entry))),
+                f"{study.unfinished(label, entry)[0]:,}",
                 end_section=label == study.labels[-1],
             )  # fmt: skip
     return made
@@ -97,6 +99,7 @@ def notes(study: Study) -> list[str]:
         " means over seeds.",
         "vs none: paired difference to the runs without faults"
         + (", in (brackets) when its 95 % interval includes zero." if seeds > 1 else "; one seed: no interval."),
+        *waiting(study),
         f"{seeds} seed{'s' * (seeds != 1)}, the same traffic with and without the faults.",
     ]
     if any(study.idle(label) for label in study.labels):
@@ -106,6 +109,33 @@ def notes(study: Study) -> list[str]:
             " must come while traffic goes on: see at_us of [[fault]] and duration_us of [[traffic]]."
         )
     lines += [f"SKIPPED {one.label}, which cannot serve this fabric: {one.reason}." for one in plan.skipped]
+    return lines
+
+
+def waiting(study: Study) -> list[str]:
+    """How flows that did not finish count, if there are any."""
+    rows = [(label, entry) for label in study.labels for entry in study.entries]
+    lines = []
+    if any(sum(study.unfinished(*row)) for row in rows):
+        lines.append(
+            "unfinished: flows that had not finished as the run ended; they count in the percentile with the time they"
+            " had waited by then."
+        )
+    if any(study.bounded(*row) for row in rows):
+        lines.append(
+            "≥: at least, as one of these flows makes the percentile on some seed: a longer run (run.until_us) would"
+            " show a longer wait."
+        )
+    if without := sum(study.unfinished(label, ALL)[1] for label in study.labels):
+        lines.append(
+            f"without the faults {units.counted(without, 'flow')} did not finish either; where one of them makes the"
+            f" percentile, nothing is compared ({units.NOTHING})."
+        )
+    if any(math.isnan(study.tail(*row).mean) and study.unfinished(*row)[0] for row in rows):
+        lines.append(
+            f"{units.NOTHING}: how long unfinished flows had waited is known of runs that keep a row per flow"
+            " (metrics.keep_flows_up_to)."
+        )
     return lines
 
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import partial
 
+from spinewise.measures.classes import ClassSummary
+from spinewise.measures.entries import entries_of
 from spinewise.measures.summary import ALL
+from spinewise.measures.tables import numbers
+from spinewise.measures.waits import Tail, Waits, waited_until
 from spinewise.resilience.compared import received
 from spinewise.resilience.measures import Floats
 from spinewise.runs.result import Result
@@ -19,7 +24,9 @@ class Recording:
 
     Attributes:
         goodput: bytes that hosts received in each interval until the run's end.
-        p99_s: 99th percentile of the completion times of each traffic entry, in seconds; "all" is all traffic.
+        p99_s: 99th percentile of the completion times of each traffic entry, in seconds; "all" is all traffic. Flows
+            that did not finish count with the time that they had waited; NaN where nobody knows how long that was.
+        at_least: of which entries that is a lower bound; see `spinewise.measures.waits`.
         unfinished: flows of each entry that did not finish.
         lost: packets lost on links, and in switches that died.
         dropped: packets dropped at full queues and where no way was left.
@@ -31,6 +38,7 @@ class Recording:
 
     goodput: Floats
     p99_s: dict[str, float]
+    at_least: dict[str, bool]
     unfinished: dict[str, int]
     lost: int
     dropped: int
@@ -40,14 +48,16 @@ class Recording:
     traffic_hash: str
 
 
-def record(interval_us: float, _spec: Spec, result: Result) -> Recording:
+def record(interval_us: float, spec: Spec, result: Result) -> Recording:
     """What the study keeps of a run."""
     summary, report = result.summary(), result.report
     of_entry = {entry.name: entry.of(ALL) for entry in summary.asked} | {ALL: summary.of(ALL)}
+    found = tails(spec, result, of_entry)
     return Recording(
         goodput=received(result, interval_us),
-        p99_s={name: found.fct_s.p99 for name, found in of_entry.items()},
-        unfinished={name: found.unfinished for name, found in of_entry.items()},
+        p99_s={name: one.fct_s for name, one in found.items()},
+        at_least={name: one.at_least for name, one in found.items()},
+        unfinished={name: one.unfinished for name, one in of_entry.items()},
         lost=summary.faults.get("lost", 0),
         dropped=int(report["counters"]["dropped"]["packets"]),
         unroutable=summary.faults.get("unroutable", 0),
@@ -55,6 +65,21 @@ def record(interval_us: float, _spec: Spec, result: Result) -> Recording:
         outcome_hash=str(report["outcome_hash"]),
         traffic_hash=str(report["traffic_hash"]),
     )
+
+
+def tails(spec: Spec, result: Result, of_entry: dict[str, ClassSummary]) -> dict[str, Tail]:
+    """The 99th percentile of the completion times of each traffic entry."""
+    flows = result.flows
+    if not flows.num_rows:
+        # No row per flow (`metrics.keep_flows_up_to`): how long each had waited is not known.
+        return {name: Tail(math.nan if one.unfinished else one.fct_s.p99, False) for name, one in of_entry.items()}
+    waits, entry = Waits.of(flows, waited_until(spec, result.report)), numbers(flows, "entry")
+    asked = numbers(flows, "tcp").astype(bool)
+    place = {one.name: place for place, one in enumerate(entries_of(spec))}
+    return {
+        name: waits.tail(asked if name == ALL else asked & (entry == place[name]), 0.99)
+        for name in of_entry
+    }  # fmt: skip
 
 
 def recorded(interval_us: float) -> Measure[Recording]:

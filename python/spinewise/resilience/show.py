@@ -58,11 +58,12 @@ def cells(study: Study, fabric: str, fault: str, label: str) -> list[str]:
     def mean(metric: str) -> stats.Interval:
         return study.interval(fabric, fault, label, metric)
 
+    tail = at_least if study.bounded(fabric, fault, label) else str
     return [
         fixed(mean("goodput_lost"), 100.0),
         times(study, fabric, fault, label, "recovery_ms"),
-        fixed(mean("p999_ms")),
-        slower(study.slower(fabric, fault, label)),
+        tail(fixed(mean("p999_ms"))),
+        tail(slower(study.slower(fabric, fault, label))),
         f"{mean('lost').mean:,.0f}",
         f"{mean('dropped').mean:,.0f}",
         unfinished(study, fabric, fault, label),
@@ -75,6 +76,11 @@ def fixed(found: stats.Interval, scale: float = 1.0) -> str:
         return units.NOTHING
     text = f"{scale * found.mean:z.1f}"
     return f"{text} ±{scale * found.half:.1f}" if math.isfinite(found.half) else text
+
+
+def at_least(text: str) -> str:
+    """A number that is a lower bound."""
+    return text if text == units.NOTHING else f"≥ {text}"
 
 
 def slower(found: stats.Interval) -> str:
@@ -118,7 +124,8 @@ def notes(study: Study) -> list[str]:
         "p99.9: of completion times; vs none: against the run without the fault"
         + (", in (brackets) when the interval of the difference includes zero." if seeds > 1 else "."),
         "gone: packets lost to the fault; dropped: at full queues or without a way;"
-        " open: unfinished flows, cut off or late.",
+        " open: unfinished flows, cut off or late; they count in p99.9 with the time they had waited as the run ended"
+        " (≥: one of them makes it).",
     ]
     lines += [f"{fault.name}: {fault.about}." for fault in plan.faults]
     for fabric in plan.fabrics:
@@ -179,6 +186,8 @@ def tail_cell(study: Study, fabric: str, fault: str, label: str) -> str:
     """The 99.9th percentile over that without the fault, and packets lost."""
     factor = 1.0 + study.slower(fabric, fault, label).mean
     text = f"{factor:.1f}×" if math.isfinite(factor) else units.NOTHING
+    if study.bounded(fabric, fault, label):
+        text = at_least(text)
     return f"{text} · {units.count(study.interval(fabric, fault, label, 'lost').mean)}"
 
 

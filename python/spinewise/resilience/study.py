@@ -44,7 +44,7 @@ class Outcome:
         goodput_lost: share of bytes not received between fault and repair.
         recovery_ms: from the fault until 95 % of goodput are back, `inf` if not before the repair.
         after_repair_ms: from the repair until 95 % of goodput are back, `inf` if not before the traffic's end.
-        p999_ms: 99.9th percentile of completion times with the fault.
+        p999_ms: 99.9th percentile of completion times with the fault; see `Recording`.
         p999_whole_ms: the same without.
         lost, dropped, unroutable, cut_off, out_of_time: see `Recording`.
         dropped_whole: packets dropped without the fault.
@@ -247,6 +247,10 @@ class Study:
         """Paired difference of the 99.9th percentile to the run without the fault, as a fraction of that."""
         cells = self.at(fabric, fault, label)
         return stats.relative_difference([one.p999_ms for one in cells], [one.p999_whole_ms for one in cells])
+
+    def bounded(self, fabric: str, fault: str, label: str) -> bool:
+        """Whether that percentile is a lower bound on some seed, as flows did not finish."""
+        return any(self.recordings[fabric, fault, label, seed].at_least for seed in self.plan.seeds)
 
     @property
     def paired(self) -> bool:

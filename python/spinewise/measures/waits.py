@@ -1,0 +1,74 @@
+"""Completion times that leave no flow out: one that had not finished counts with the time that it had waited.
+
+That is less than it would have taken, so a percentile may be a bound, and says so. But whoever leaves flows behind
+never looks better for it, as with percentiles of the flows that finished.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from spinewise.measures import stats
+from spinewise.measures.report import Report
+from spinewise.measures.tables import numbers
+from spinewise.measures.units import PS_PER_SECOND
+from spinewise.shapes import Spec
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Floats = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Tail:
+    """A percentile of completion times.
+
+    Attributes:
+        fct_s: in seconds; NaN of no flows.
+        at_least: whether it is a lower bound: a flow that had not finished counts with no more than this.
+    """
+
+    fct_s: float
+    at_least: bool
+
+
+@dataclass(frozen=True)
+class Waits:
+    """A completion time for each row of a flow table.
+
+    Attributes:
+        fct_s: in seconds; of a flow that had not finished the time that it had waited, but no less than it takes alone.
+        done: which flows finished.
+    """
+
+    fct_s: Floats
+    done: Mask
+
+    @classmethod
+    def of(cls, flows: pa.Table, stop_s: float) -> Waits:
+        """From a row per flow, those without an end having waited until `stop_s`."""
+        done = numbers(flows, "finished").astype(bool)
+        waited = stop_s - numbers(flows, "start_ps") / PS_PER_SECOND
+        ideal = numbers(flows, "ideal_fct_ps") / PS_PER_SECOND
+        return cls(np.where(done, numbers(flows, "fct_ps") / PS_PER_SECOND, np.maximum(waited, ideal)), done)
+
+    def tail(self, inside: Mask, p: float) -> Tail:
+        """The `p`-quantile of some flows, an observed value; see `spinewise.measures.stats.percentile`."""
+        found = stats.percentile(self.fct_s[inside], p)
+        return Tail(found, bool((self.fct_s[inside & ~self.done] <= found).any()))
+
+
+def waited_until(spec: Spec, report: Report) -> float:
+    """The instant, in seconds, until which flows without an end have waited.
+
+    A deadlock ends a run early, and nothing would have moved after it: they wait on until the time that the run was
+    given (`run.until_us`).
+    """
+    stop_s = float(report["stop_ps"]) / PS_PER_SECOND
+    return max(stop_s, float(spec["run"]["until_us"]) / 1e6) if report.get("deadlock") else stop_s
