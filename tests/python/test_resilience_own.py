@@ -230,6 +230,25 @@ def test_nothing_is_compared_with_a_bound(capsys: pytest.CaptureFixture[str], tm
     assert "without the faults 16 flows did not finish either" in told
 
 
+def test_times_have_a_unit_that_shows_them(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """A fault of 20 µs on links of 400 Gbps: in ms to one decimal all of it was 0.0 ±0.0."""
+    file = tmp_path / "fast.toml"
+    file.write_text(
+        "[topology]\nleaves = 2\nspines = 2\nhosts_per_leaf = 4\nhost_rate_gbps = 400\nfabric_rate_gbps = 400\n"
+        "host_delay_ns = 100\nfabric_delay_ns = 100\n"
+        '[[traffic]]\nkind = "permutation"\nsize_bytes = 1_000_000\n'
+        '[[fault]]\nkind = "rate"\nends = ["leaf0", "spine0"]\nrate_gbps = 100\nat_us = 10\nuntil_us = 30\n'
+    )
+    assert main(["resilience", str(file), "--schemes", "letflow", "--seeds", "3"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "95 % after [µs]" in told
+    assert "traffic scheme [µs] vs none" in told
+    assert re.search(r"all letflow \d\d\.\d\d ±\d+\.\d\d ", told)
+    assert "from 10 µs (the first fault) to 30 µs (the last repair)" in told
+    assert "in intervals of 10 µs" in told
+    assert re.search(r"tails off \(\d\d\.\d–\d\d\.\d µs\)", told)
+
+
 def test_a_share_below_zero_is_explained() -> None:
     made = own.Plan.of(SPEC, "ecmp", 1)
     runs = {("ecmp", made.seeds[0], broken): recording([100.0 + 10.0 * broken] * 90) for broken in (True, False)}

@@ -10,6 +10,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from spinewise import core
+from spinewise.comparison.tables import plus_minus
 from spinewise.measures import stats, units
 from spinewise.measures.plain import plain
 from spinewise.measures.summary import ALL
@@ -35,17 +36,18 @@ def report(study: Study) -> RenderableType:
 
 def goodput_table(study: Study) -> Grid:
     """What became of goodput, and of packets."""
+    unit, size = unit_of([study.interval(label, "recovery_ms").mean for label in study.labels])
     made = new_table(
         "What the faults cost, against the same runs without them",
         ["scheme"],
-        ["goodput lost [%]", "95 % after [ms]", "gone", "dropped", "no way", "timeouts"],
+        ["goodput lost [%]", f"95 % after [{unit}]", "gone", "dropped", "no way", "timeouts"],
     )
     for label in study.labels:
         runs = study.broken(label)
         counts = [[one.lost for one in runs], [one.dropped for one in runs], [one.unroutable for one in runs]]
         counts.append([one.timeouts for one in runs])
         means = [f"{stats.t_interval(one).mean:,.0f}" for one in counts]
-        made.line(label, lost(study, label), back(study, label), *means)
+        made.line(label, lost(study, label), back(study, label, size), *means)
     return made
 
 
@@ -57,28 +59,39 @@ def lost(study: Study, label: str) -> str:
     return fixed(study.interval(label, "goodput_lost"), 100.0) + (f", {idle}/{seeds} {NO_TRAFFIC}" if idle else "")
 
 
-def back(study: Study, label: str) -> str:
-    """When goodput was back."""
+def unit_of(times_ms: Sequence[float]) -> tuple[str, float]:
+    """The unit in which to print times that are given in ms: its name, and its size in ms."""
+    known = [1e-3 * time for time in times_ms if math.isfinite(time) and time > 0.0]
+    name, size = units.time_unit(known or [1e-3])
+    return name, 1e3 * size
+
+
+def back(study: Study, label: str, size_ms: float) -> str:
+    """When goodput was back, in a unit of this size."""
     unseen, seeds = study.unseen(label), len(study.plan.seeds) - study.idle(label)
     if seeds == 0:
         return NO_TRAFFIC
     if unseen == seeds:
         return UNSEEN
     found = study.interval(label, "recovery_ms")
-    return f"{found.mean:.1f}, {unseen}/{seeds} {UNSEEN}" if unseen else fixed(found)
+    if unseen:
+        return f"{units.digits(found.mean / size_ms)}, {unseen}/{seeds} {UNSEEN}"
+    return plus_minus(found, size_ms)
 
 
 def tail_table(study: Study) -> Grid:
     """The tail of each traffic entry, with and without the faults."""
+    means = [study.tail(label, entry).mean for label in study.labels for entry in study.entries]
+    unit, size = unit_of(means)
     made = new_table(
-        "99th percentile of FCT, by traffic entry", ["traffic", "scheme"], ["[ms]", "vs none", "unfinished"]
+        "99th percentile of FCT, by traffic entry", ["traffic", "scheme"], [f"[{unit}]", "vs none", "unfinished"]
     )
     for entry in study.entries:
         for label in study.labels:
             tail = at_least if study.bounded(label, entry) else str
             made.line(
                 entry if label == study.labels[0] else "", label,
-                tail(fixed(study.tail(label, entry))), tail(slower(study.slower(label, entry))),
+                tail(plus_minus(study.tail(label, entry), size)), tail(slower(study.slower(label, entry))),
                 f"{study.unfinished(label, entry)[0]:,}",
                 end_section=label == study.labels[-1],
             )  # fmt: skip
@@ -103,9 +116,9 @@ def notes(study: Study) -> list[str]:
         f"{seeds} seed{'s' * (seeds != 1)}, the same traffic with and without the faults.",
     ]
     if any(study.idle(label) for label in study.labels):
-        last = "the end (no repair)" if math.isinf(plan.last_us) else f"{plan.last_us / 1000:g} ms"
+        last = "the end (no repair)" if math.isinf(plan.last_us) else instant(plan.last_us)
         lines.append(
-            f"{NO_TRAFFIC}: without the faults no byte would arrive from {plan.first_us / 1000:g} ms to {last}. A fault"
+            f"{NO_TRAFFIC}: without the faults no byte would arrive from {instant(plan.first_us)} to {last}. A fault"
             " must come while traffic goes on: see at_us of [[fault]] and duration_us of [[traffic]]."
         )
     lines += [f"SKIPPED {one.label}, which cannot serve this fabric: {one.reason}." for one in plan.skipped]
@@ -141,21 +154,22 @@ def waiting(study: Study) -> list[str]:
 
 def goodput_notes(plan: Plan, found: Sequence[Outcome]) -> list[str]:
     """From when to when goodput is compared, in runs in which there is some."""
-    first, tail = f"{plan.first_us / 1000:g} ms", spread([one.tails_off_ms for one in found])
+    first, tail = instant(plan.first_us), spread([one.tails_off_ms for one in found])
     cut = any(one.until_ms == one.tails_off_ms for one in found)
     repaired = any(one.until_ms < one.tails_off_ms for one in found)
     if not cut:
-        end = f"{plan.last_us / 1000:g} ms (the last repair)"
+        end = f"{instant(plan.last_us)} (the last repair)"
     elif not repaired:
         end = f"{tail} (the run without faults ends or tails off)"
     else:
-        repair = f"{plan.last_us / 1000:g} ms (the last repair)"
+        repair = f"{instant(plan.last_us)} (the last repair)"
         end = f"{repair}, or to {tail} if the run without faults ends or tails off before"
     unseen = any(math.isinf(one.recovery_ms) for one in found)
     lines = [
         f"goodput lost: bytes not received from {first} (the first fault) to {end}, of those received meanwhile"
         " without the faults.",
-        f"95 % after: from the first fault until goodput is {100 * SHARE:g} % of that without faults for good"
+        f"95 % after: from the first fault until goodput is {100 * SHARE:g} % of that without faults for good, in"
+        f" intervals of {instant(plan.interval_us)}"
         + (f"; {UNSEEN}: not before the run without faults ends or tails off ({tail})." if unseen else "."),
     ]
     if cut or unseen:
@@ -167,10 +181,17 @@ def goodput_notes(plan: Plan, found: Sequence[Outcome]) -> list[str]:
     return lines
 
 
+def instant(time_us: float) -> str:
+    """A time of a spec, with its unit."""
+    name, size_ms = unit_of([1e-3 * time_us])
+    return f"{1e-3 * time_us / size_ms:g} {name}"
+
+
 def spread(times_ms: Sequence[float]) -> str:
     """The least and the greatest of some times."""
-    least, most = (f"{end(times_ms):.3g}" for end in (min, max))
-    return f"{least} ms" if least == most else f"{least}–{most} ms"
+    name, size_ms = unit_of(times_ms)
+    least, most = (units.digits(end(times_ms) / size_ms, 3) for end in (min, max))
+    return f"{least} {name}" if least == most else f"{least}–{most} {name}"
 
 
 def write_files(study: Study, target: Path) -> None:

@@ -87,7 +87,7 @@ def slower(found: stats.Interval) -> str:
     """A paired difference in percent, in brackets when its interval includes zero. One seed has no interval."""
     if not math.isfinite(found.mean):
         return units.NOTHING
-    text = f"{100 * found.mean:+z.0f}%"
+    text = f"{100 * found.mean:+z,.0f}%"
     return text if found.excludes_zero or found.n < 2 else f"({text})"
 
 
