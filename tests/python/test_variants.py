@@ -34,6 +34,16 @@ def test_lists_split_at_commas_outside_brackets() -> None:
     assert labels == ["ecmp", "rps", "pdlb"]
 
 
+def test_a_label_is_not_the_name_of_another_scheme() -> None:
+    """ECMP was shown as letflow."""
+    for text in ("ecmp@letflow,rps", "ecmp@LetFlow", "ecmp:transport.kind=mptcp@rps"):
+        with pytest.raises(SpecError, match="not the name of another scheme") as caught:
+            parse_list(text)
+        assert caught.value.key == "--schemes"
+    labels = [variant.label for variant in parse_list("letflow:flowlet_gap_us=9@LetFlow,ecmp@ECMP,rps@rps 0")]
+    assert labels == ["LetFlow", "ECMP", "rps 0"]
+
+
 @pytest.mark.parametrize("text", ["", ",", ":a=1", "ecmp:a", "ecmp:=1", "ecmp,ecmp", "a@x,b@x"])
 def test_malformed_lists_are_refused(text: str) -> None:
     with pytest.raises(SpecError) as caught:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 
+from spinewise import core
 from spinewise.errors import SpecError
 from spinewise.own.contract import contract, name_of, source_of
 from spinewise.own.scheme import Scheme
@@ -138,4 +139,15 @@ def parse_list(schemes: str | Iterable[str | type[Scheme]], own: Iterable[type[S
     for label in labels:
         if labels.count(label) > 1:
             raise SpecError("--schemes", label, "labels that differ", 'give one with "@label"')
+    for variant in found:
+        refuse_another(variant, sources)
     return found
+
+
+def refuse_another(variant: Variant, own: Iterable[str]) -> None:
+    """Refuse a label that is the name of another scheme, of `own` or of the registry: tables would tell untruths."""
+    schemes = core.registry()["schemes"]
+    meant = variant.label if variant.label in own else core.named(schemes, variant.label)
+    if meant not in (None, variant.name, core.named(schemes, variant.name)):
+        allowed = f'a label for {variant.name} that is not the name of another scheme, such as "{variant.name} 2"'
+        raise SpecError("--schemes", variant.label, allowed)
