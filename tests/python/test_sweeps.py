@@ -427,12 +427,12 @@ def refused(place: Path) -> SpecError:
     return found.value
 
 
-def test_a_second_sweep_in_one_store_is_refused_and_readers_are_not(tmp_path: Path) -> None:
+def test_a_second_writer_of_one_store_is_refused_and_readers_are_not(tmp_path: Path) -> None:
     place = tmp_path / "store"
     swept(tasks(1), place)
     with store.opened(place):
         hint = refused(place).hint or ""
-        assert f"another sweep (pid {os.getpid()}, since 20" in hint
+        assert f"another command that makes runs (pid {os.getpid()}, since 20" in hint
         with store.reading(place) as ledger:
             assert ledger.value(tasks(1)[0].key, KEPT).flows > 0
     assert not swept(tasks(1), place).made

@@ -302,7 +302,7 @@ def opened(folder: str | Path | None) -> Iterator[Ledger]:
     """The store in a folder, made if there is none, to be read and written; None is one in memory.
 
     Raises:
-        SpecError: another sweep is writing it; it is of another version, damaged, or no store.
+        SpecError: somebody else is writing it; it is of another version, damaged, or no store.
     """
     if folder is None:
         with in_memory() as ledger:
@@ -362,7 +362,7 @@ def written_by_one(place: Path) -> Iterator[None]:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            allowed = "a store that no other sweep is writing"
+            allowed = "a store that nobody else is writing"
             raise SpecError(OPTION, printable(place), allowed, holder(handle)) from None
         except OSError:
             # A file system without locks: two writers still take turns, transaction by transaction.
@@ -380,4 +380,4 @@ def holder(handle: int) -> str:
     """Who holds a lock."""
     pid, _, since = os.pread(handle, 200, 0).decode(errors="replace").strip().partition(" ")
     who = f"pid {pid or 'unknown'}, since {since or 'a moment ago'}"
-    return f"another sweep ({who}) is writing it: wait for it, or name another folder"
+    return f"another command that makes runs ({who}) is writing it: wait for it, or name another folder"
