@@ -53,6 +53,7 @@ def test_what_was_written_is_read(folder: Path) -> None:
 
 RECORDS: dict[str, tuple[Callable[[Any], object], str, str]] = {
     "newer": (lambda r: r.update(format="spinewise-run-99"), "format", "a newer Spinewise"),
+    "never written": (lambda r: r.update(format="spinewise-run-0"), "format", "no Spinewise has written that version"),
     "other": (lambda r: r.update(format="spinewise-compare-1"), "format", "spinewise compare"),
     "odd": (lambda r: r.update(format=["spinewise-run-1"]), "format", '"spinewise-run-1"'),
     "none": (lambda r: r.pop("format"), "format", "(nothing)"),

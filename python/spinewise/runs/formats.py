@@ -84,6 +84,8 @@ def check(record: Mapping[str, object], wanted: Format, file: object) -> None:
     hint = None
     if kind is not None and kind[1] == wanted.kind:
         hint = "a newer Spinewise has written it"
+        if int(kind[2]) <= wanted.newest:
+            hint = "no Spinewise has written that version; the record may be damaged"
     elif kind is not None and any(kind[1] == other.kind for other in ALL):
         hint = f"these are results of `spinewise {kind[1]}`"
     raise SpecError("format", given, wanted.allowed, hint, file=str(file))
