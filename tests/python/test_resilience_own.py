@@ -21,7 +21,7 @@ from spinewise.resilience.compared import received
 from spinewise.resilience.own_recorded import Recording
 from spinewise.shapes import Spec
 from spinewise.specs.faults import without_faults
-from spinewise.specs.spec import as_spec
+from spinewise.specs.spec import as_spec, resolve
 
 SPEC: dict[str, Any] = {
     "name": "mine",
@@ -291,6 +291,21 @@ def test_a_spec_without_faults_is_refused() -> None:
     with pytest.raises(SpecError) as error:
         own.Plan.of({key: value for key, value in SPEC.items() if key != "fault"}, None, None)
     assert error.value.key == "fault"
+
+
+def test_lossless_rdma_is_told_which_pauses_faults_want() -> None:
+    """After the names: a node that is not there was refused for its pauses."""
+    rdma = {**SPEC, "transport": {"kind": "rdma"}, "preset": "linux"}
+    with pytest.raises(SpecError) as error:
+        resolve(rdma)
+    assert (error.value.key, error.value.value) == ("switch.pause_us", "0")
+    assert "set switch.pause_us = 5, as preset conweave-ns3 has it" in str(error.value.hint)
+    astray = {"kind": "down", "ends": ["leaf0", "spine9"], "at_us": 950, "until_us": 990}
+    with pytest.raises(SpecError) as error:
+        resolve({**rdma, "fault": [*SPEC["fault"], astray]})
+    assert (error.value.key, error.value.value) == ("fault[1].ends", '"spine9"')
+    made = own.Plan.of({**rdma, "switch": {"pause_us": 5}}, "ecmp", 1)
+    assert made.run(made.cases(), 1, None).interval("ecmp", "goodput_lost").n == 1
 
 
 def test_the_command_prints_tables_and_keeps_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `wiring.rs` | from a list of cables to ports, links and places; leaf-spine fabrics and graphs |
 //! | `fat_tree.rs` | fat-trees |
+//! | `names.rs` | nodes by name, and which may have been meant |
 //! | `routes.rs` | shortest paths and static routes; the numbering of ways |
 //! | `components.rs` | which paths between two leaves are alike |
 //! | `told.rs` | the fabric as data for people |
@@ -15,6 +16,7 @@
 
 mod components;
 mod fat_tree;
+mod names;
 mod nominal;
 mod paths;
 mod reach;
@@ -32,6 +34,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 pub use components::{Component, Components};
+pub use names::Names;
 pub(crate) use nominal::Fabric;
 pub use paths::BestPaths;
 pub use reach::Reach;

@@ -1,27 +1,26 @@
 //! Which links a fault hits, by the names in the spec.
 
-use crate::ids::{LinkId, NodeId, SwitchId};
+use crate::ids::{LinkId, SwitchId};
 use crate::spec::{Broken, Effect, Fault, FaultWay, Pairs, SpecError};
-use crate::topology::Topology;
+use crate::topology::{Names, Topology};
 use serde_json::json;
-use std::collections::BTreeMap;
 
 /// A fabric and the names of its nodes.
 pub(super) struct Map<'a> {
     topology: &'a Topology,
-    names: BTreeMap<String, NodeId>,
+    names: Names<'a>,
 }
 
 impl Map<'_> {
     /// Of this fabric.
     pub(super) fn new(topology: &Topology) -> Map<'_> {
-        Map { topology, names: topology.node_ids().map(|node| (topology.node_name(node), node)).collect() }
+        Map { topology, names: Names::of(topology) }
     }
 
     /// The switch that is broken, if it is one.
     pub(super) fn switch(&self, broken: &Broken) -> Option<SwitchId> {
         let Broken::Switch(name) = broken else { return None };
-        self.topology.as_switch(*self.names.get(name)?)
+        self.topology.as_switch(self.names.get(name)?)
     }
 
     /// The links that fault number `n` hits.
@@ -43,7 +42,7 @@ impl Map<'_> {
             }
             Broken::Switch(name) => {
                 let key = || format!("fault[{n}].switch");
-                let node = self.find(key, name)?;
+                let node = self.names.find(key, name)?;
                 if topology.is_host(node) {
                     return Err(SpecError::new(key(), &json!(name), "a switch; of a host, name its link by ends"));
                 }
@@ -81,7 +80,7 @@ impl Map<'_> {
     fn cables_between(&self, n: usize, ends: &[String; 2], which: Option<u32>) -> Result<Vec<LinkId>, SpecError> {
         let topology = self.topology;
         let key = || format!("fault[{n}].ends");
-        let [a, b] = [self.find(key, &ends[0])?, self.find(key, &ends[1])?];
+        let [a, b] = [self.names.find(key, &ends[0])?, self.names.find(key, &ends[1])?];
         let all: Vec<LinkId> = (0..topology.ports(a))
             .map(|port| topology.out_number(a, port))
             .filter(|&link| topology.links[link].to.0 == b)
@@ -109,62 +108,4 @@ impl Map<'_> {
             },
         }
     }
-
-    fn find(&self, key: impl Fn() -> String, name: &str) -> Result<NodeId, SpecError> {
-        self.names.get(name).copied().ok_or_else(|| {
-            let tiers = self.tiers();
-            let ranges = tiers.iter().map(|(tier, first, last)| match first == last {
-                true => format!("{tier}{first}"),
-                false => format!("{tier}{first} to {tier}{last}"),
-            });
-            let allowed = format!("the name of a node: {}", ranges.collect::<Vec<_>>().join(", "));
-            let error = SpecError::new(key(), &json!(name), allowed);
-            match meant(name, &tiers).filter(|meant| self.names.contains_key(meant)) {
-                Some(meant) => error.hint(format!("did you mean \"{meant}\"?")),
-                None => error.did_you_mean(name, self.names.keys().map(String::as_str)),
-            }
-        })
-    }
-
-    /// What the nodes of each tier are called, and their first and last numbers.
-    fn tiers(&self) -> Vec<(String, u32, u32)> {
-        let mut tiers: Vec<(String, u32, u32)> = Vec::new();
-        for node in self.topology.node_ids() {
-            let name = self.topology.node_name(node);
-            let (word, number) = split(&name);
-            let number = number.unwrap_or(0);
-            match tiers.last_mut().filter(|(tier, ..)| tier == word) {
-                Some((_, first, last)) => (*first, *last) = ((*first).min(number), (*last).max(number)),
-                None => tiers.push((word.into(), number, number)),
-            }
-        }
-        tiers
-    }
-}
-
-/// A name as a word and a number.
-fn split(name: &str) -> (&str, Option<u32>) {
-    let (word, digits) = name.split_at(name.trim_end_matches(|c: char| c.is_ascii_digit()).len());
-    (word, digits.parse().ok())
-}
-
-/// The name that was meant by half of it, by another word for its tier, or with a number beyond the last.
-fn meant(name: &str, tiers: &[(String, u32, u32)]) -> Option<String> {
-    const OTHER_WORDS: [(&str, &str); 8] = [
-        ("tor", "leaf"),
-        ("edge", "leaf"),
-        ("rack", "leaf"),
-        ("server", "host"),
-        ("node", "host"),
-        ("middle", "aggregation"),
-        ("top", "core"),
-        ("super_spine", "core"),
-    ];
-    let plain = name.to_ascii_lowercase();
-    let (word, number) = split(&plain);
-    let word = word.trim_end_matches(['-', '_', ' ']);
-    let word = OTHER_WORDS.iter().find(|(other, _)| *other == word).map_or(word, |(_, own)| own);
-    let mut fits = tiers.iter().filter(|(tier, ..)| !word.is_empty() && tier.starts_with(word));
-    let ((tier, first, last), None) = (fits.next()?, fits.next()) else { return None };
-    Some(format!("{tier}{}", number?.clamp(*first, *last)))
 }

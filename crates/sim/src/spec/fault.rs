@@ -1,13 +1,13 @@
 //! `[[fault]]`: what breaks during a run.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use spinewise_policy::{Span, Time};
 use std::collections::BTreeSet;
 
 use super::detection::Detection;
 use super::switch::SwitchSpec;
 use crate::keys::{Default, Kind, Reader, SpecError, Unit, Zero, keys, words};
-use crate::topology::{TopologySpec, Wiring};
+use crate::topology::{Names, Topology, TopologySpec, Wiring};
 
 const MICROSECONDS: Kind = Kind::Time(Unit::Microseconds, Zero::Refused);
 const INSTANT: Kind = Kind::Time(Unit::Microseconds, Zero::Allowed);
@@ -171,10 +171,11 @@ pub(crate) fn read(
             _ => error,
         })?;
         let fault = fault(&keys, &reader)?;
-        check_fits(&reader, topology, switch, &fault)?;
+        check_fits(&reader, topology, &fault)?;
         faults.push(fault);
         told.push(reader.finish());
     }
+    check_pauses(&faults, topology, switch)?;
     Ok((faults, Value::Array(told)))
 }
 
@@ -270,20 +271,28 @@ fn pairs(keys: &FaultKeys, reader: &Reader<'_>) -> Result<Pairs, SpecError> {
     }
 }
 
-/// Is it something this fabric can lose?
-fn check_fits(
-    reader: &Reader<'_>,
-    topology: &TopologySpec,
-    switch: &SwitchSpec,
-    fault: &Fault,
-) -> Result<(), SpecError> {
-    if let SwitchSpec::SharedBuffer(shared) = switch
-        && shared.pfc
-        && shared.pause == Span::ZERO
-    {
-        let hint = "the frame that ends a pause may be lost, and the pause would have no end";
-        return Err(reader.refuse("kind", "no faults with switch.pause_us = 0 and switch.pfc = true").hint(hint));
+/// Do pauses end by themselves, where a fault may lose the frame that ends one? That nodes are there comes first.
+fn check_pauses(faults: &[Fault], topology: &TopologySpec, switch: &SwitchSpec) -> Result<(), SpecError> {
+    let SwitchSpec::SharedBuffer(shared) = switch else { return Ok(()) };
+    if faults.is_empty() || !shared.pfc || shared.pause > Span::ZERO {
+        return Ok(());
     }
+    let fabric = Topology::unrouted(topology)?;
+    let names = Names::of(&fabric);
+    for (n, fault) in faults.iter().enumerate() {
+        let (key, nodes) = match &fault.broken {
+            Broken::Link(ends, _) => ("ends", ends.as_slice()),
+            Broken::Switch(name) => ("switch", std::slice::from_ref(name)),
+        };
+        nodes.iter().try_for_each(|name| names.find(|| format!("fault[{n}].{key}"), name).map(drop))?;
+    }
+    let hint = "set switch.pause_us = 5, as preset conweave-ns3 has it: such a pause is renewed while it is needed. A fault \
+                may lose the frame that ends one, and a pause of 0 has no other end";
+    Err(SpecError::new("switch.pause_us", &json!(0), "above 0 with faults and switch.pfc = true").hint(hint))
+}
+
+/// Is it something this fabric can lose?
+fn check_fits(reader: &Reader<'_>, topology: &TopologySpec, fault: &Fault) -> Result<(), SpecError> {
     if matches!(topology.wiring, Wiring::Links(_)) && fault.effect.takes_down() {
         let hint = "routes of a graph that are computed anew switch by switch can lead round in a circle";
         let allowed = "\"loss\", \"black_hole\", \"rate\" or \"delay\" with topology.kind = \"links\"";

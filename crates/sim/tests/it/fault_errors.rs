@@ -107,7 +107,16 @@ fn what_cannot_break_like_that_is_refused() {
         ),
         (
             json!({"fault": [down], "preset": "conweave-ns3", "switch": {"pause_us": 0}}),
-            "no faults with switch.pause_us = 0",
+            "switch.pause_us = 0: expected above 0 with faults and switch.pfc = true",
+        ),
+        (
+            json!({"fault": [down], "preset": "conweave-ns3", "switch": {"pause_us": 0}}),
+            "set switch.pause_us = 5, as preset conweave-ns3 has it",
+        ),
+        (
+            json!({"fault": [down, merged(&down, &json!({"ends": ["leaf0", "spine77"]}))], "preset": "conweave-ns3",
+                   "switch": {"pause_us": 0}}),
+            "fault[1].ends = \"spine77\": expected the name of a node",
         ),
         (json!({"detection": {"mode": "bfd"}}), "detection.mode = \"bfd\""),
         (
