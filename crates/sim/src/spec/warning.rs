@@ -10,6 +10,8 @@ use super::traffic::{Traffic, TrafficEntry};
 use super::{Spec, SwitchSpec};
 use crate::topology::Fabric;
 use crate::transport::TransportSpec;
+use crate::transport::congestion::dcqcn::DcqcnConfig;
+use crate::transport::congestion::rate;
 use crate::transport::congestion::window::Kind;
 use crate::transport::rdma::Recovery;
 use crate::workload::Workload;
@@ -52,6 +54,7 @@ pub(crate) fn warnings(spec: &Spec) -> Vec<Warning> {
     about_values(spec, &mut found);
     about_target(spec, &mut found);
     about_timeout(spec, &mut found);
+    about_increases(spec, &mut found);
     found
 }
 
@@ -227,6 +230,33 @@ fn about_timeout(spec: &Spec, found: &mut Vec<Warning>) {
         );
         found.push(Warning::of("timeout_below_round_trip", format!("transport.{key}"), text));
     }
+}
+
+/// Rates of queue pairs that rise as on a slower link.
+fn about_increases(spec: &Spec, found: &mut Vec<Warning>) {
+    let TransportSpec::Rdma(rdma) = &spec.transport else { return };
+    let (own, code) = (&rdma.control.dcqcn, DcqcnConfig::defaults());
+    let rises = |config: &DcqcnConfig| (config.additive_increase, config.hyper_increase, config.increase_timer);
+    let Ok(fabric) = Fabric::of(&spec.topology) else { return };
+    let line = fabric.host_rate();
+    if rdma.kind != rate::Kind::Dcqcn || rises(own) != rises(&code) || line <= DcqcnConfig::MADE_FOR {
+        return;
+    }
+    let (gbps, times) = (|rate: u64| rate as f64 / 1e9, line as f64 / DcqcnConfig::MADE_FOR as f64);
+    let steps = (line / 2).div_ceil(own.hyper_increase);
+    let text = format!(
+        "These are the increases of a link of {} Gbps: {} Gbps each {} at most, so a rate takes {} from half of {} Gbps to all \
+         of it. In proportion to the link, as ConWeave's code has them, dcqcn_additive_increase_gbps is {} and \
+         dcqcn_hyper_increase_gbps {}.",
+        gbps(DcqcnConfig::MADE_FOR),
+        gbps(own.hyper_increase),
+        said(own.increase_timer),
+        said(own.increase_timer * steps),
+        gbps(line),
+        gbps((own.additive_increase as f64 * times) as u64),
+        gbps((own.hyper_increase as f64 * times) as u64)
+    );
+    found.push(Warning::of("increases_of_slower_links", "transport.dcqcn_hyper_increase_gbps", text));
 }
 
 /// The timeout that the first retransmission by timer waits for, at least; none where no two are alike.

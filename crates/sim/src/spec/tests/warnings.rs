@@ -43,6 +43,35 @@ fn go_back_n_over_queues_that_drop_is_told() {
 }
 
 #[test]
+fn rates_that_rise_as_on_a_slower_link_are_told() {
+    let of = |gbps: u32, transport: Value| {
+        let topology = json!({"host_rate_gbps": gbps, "fabric_rate_gbps": gbps});
+        let traffic = json!([{"kind": "permutation", "size_bytes": 1_000}]);
+        resolve(&json!({"topology": topology, "transport": transport, "traffic": traffic})).unwrap().warnings
+    };
+    let [told] = &of(400, json!({"kind": "rdma"}))[..] else { panic!("one warning") };
+    assert_eq!(
+        (told.code, told.key.as_deref()),
+        ("increases_of_slower_links", Some("transport.dcqcn_hyper_increase_gbps"))
+    );
+    // 200 Gbps in steps of 0.1, each 300 us.
+    assert!(
+        told.text.contains("0.1 Gbps each 300 us at most, so a rate takes 600 ms from half of 400 Gbps"),
+        "{}",
+        told.text
+    );
+    assert!(
+        told.text.ends_with("dcqcn_additive_increase_gbps is 0.16 and dcqcn_hyper_increase_gbps 0.4."),
+        "{}",
+        told.text
+    );
+    assert_eq!(of(100, json!({"kind": "rdma"})), []);
+    assert_eq!(of(400, json!({"kind": "rdma", "dcqcn_hyper_increase_gbps": 0.4})), []);
+    assert_eq!(of(400, json!({"kind": "rdma", "congestion_control": "hpcc"})), []);
+    assert_eq!(of(400, json!({})), []);
+}
+
+#[test]
 fn values_that_switches_do_not_hash_are_told() {
     let of = |scheme: Value| {
         warned(

@@ -63,6 +63,9 @@ keys! {
 }
 
 impl DcqcnConfig {
+    /// The link that the increases of the defaults are for, bits per second.
+    pub const MADE_FOR: u64 = 100_000_000_000;
+
     /// DCQCN, §5.2: g = 1/256, timers of 55 us, a byte counter of 10 MB, F = 5, 40 Mbps. The analysis there leaves hyper
     /// increase out and no value is printed; it is the additive one here.
     pub fn paper() -> Self {
