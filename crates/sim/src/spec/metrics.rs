@@ -15,8 +15,8 @@ const SERIES_LINKS: &str = "\"fabric\", \"all\", or a list of names of links, su
 keys! {
     /// `[metrics]`.
     MetricsKeys {
-        /// Classes of flow size that summaries are made for, beside one of all flows. Default: "short" below 100 000
-        /// bytes and "long" from there (PDLB).
+        /// Classes of flow size that summaries are made for, beside one of all flows. They may overlap: a flow counts in each
+        /// that it belongs to. Default: "short" below 100 000 bytes and "long" from there (PDLB).
         size_classes: Option<Vec<Value>>, Kind::List("a list of tables with name, from_bytes and below_bytes"),
             Default::Nothing("short and long, split at 100000 bytes");
         /// Interval of the time series of links and queues; 0 = none.
