@@ -247,3 +247,11 @@ def test_one_leaf_has_traffic_within_it(tmp_path: Path) -> None:
     """Traffic between racks was written, and then refused by a key for which there is no option."""
     assert main(["new", str(tmp_path / "one.toml"), "--leaves", "1"]) == 0
     assert sw.validate(tmp_path / "one.toml").spec["traffic"][0]["pairs"] == "any"
+
+
+@pytest.mark.parametrize(("gbps", "given"), [(100, None), (400, 0.16)])
+def test_rates_of_dcqcn_rise_in_proportion_to_the_link(tmp_path: Path, gbps: int, given: float | None) -> None:
+    place = tmp_path / "rdma.toml"
+    assert main(["new", str(place), "--transport", "rdma", "--host-gbps", str(gbps), "--link-gbps", str(gbps)]) == 0
+    assert tomllib.loads(place.read_text())["transport"].get("dcqcn_additive_increase_gbps") == given
+    assert "increases_of_slower_links" not in {one.code for one in sw.validate(place).warnings}

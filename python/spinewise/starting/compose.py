@@ -9,6 +9,9 @@ COLLECTIVE_BYTES = 8_000_000
 COLLECTIVE_ROUNDS = 3
 BURST_BYTES = 20_000
 BURST_PERIOD_US = 1_000
+INCREASES_OF_GBPS = 100.0
+INCREASES = {"dcqcn_additive_increase_gbps": 0.04, "dcqcn_hyper_increase_gbps": 0.1}
+"""What DCQCN gives a rate back on links of `INCREASES_OF_GBPS` by default, Gbps."""
 
 OPENING = (
     "A spec of Spinewise: what is simulated. Change it to match your fabric; a key that is not here has its default."
@@ -61,7 +64,16 @@ def transport(wishes: Wishes) -> str:
         remark = "RDMA over a lossless fabric: queue pairs paced by DCQCN, switches with a shared buffer that pause."
         recovery = 'What a receiver does with packets out of order: "go_back_n" (most RNICs) or "irn" (it keeps them).'
         keys: dict[str, Value] = {"kind": "rdma", "recovery": "go_back_n"}
-        return table("[transport]", [], keys, {"kind": remark, "recovery": recovery})
+        remarks = {"kind": remark, "recovery": recovery}
+        if wishes.host_gbps > INCREASES_OF_GBPS:
+            # Otherwise a rate that was cut once takes most of a second to come back.
+            times = wishes.host_gbps / INCREASES_OF_GBPS
+            keys |= {name: float(f"{gbps * times:.3g}") for name, gbps in INCREASES.items()}
+            remarks[next(iter(INCREASES))] = (
+                f"What DCQCN gives a rate back each time, in proportion to the link: the defaults are for"
+                f" {INCREASES_OF_GBPS:g} Gbps. Larger ones regain a rate sooner, and fill queues sooner."
+            )
+        return table("[transport]", [], keys, remarks)
     if wishes.transport == "uet":
         remark = "Ultra Ethernet: packets in any order, NSCC at the senders, switches that trim what finds no room."
         return table("[transport]", [], {"kind": "uet"}, {"kind": remark})
