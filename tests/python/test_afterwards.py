@@ -8,7 +8,6 @@ import pytest
 
 import samples
 import spinewise as sw
-from spinewise.measures.paths import one_path
 from spinewise.measures.summary import summarise
 from spinewise.specs.spec import as_spec
 
@@ -102,35 +101,6 @@ def test_a_scheme_that_moved_nothing_is_told() -> None:
         assert codes([200.0], [0], packets=MANY, scheme={"name": "letflow"}, report={"totals": moved}) == []
 
 
-def links(*pairs: str) -> Any:
-    """Links between switches both ways, with a host below each leaf."""
-    ends = [tuple(pair.split("-")) for pair in pairs]
-    both = [f"{a}->{b}" for one, two in ends for a, b in ((one, two), (two, one))]
-    leaves = {name.partition("#")[0] for end in ends for name in end if name.startswith("leaf")}
-    edges = [f"{leaf}->host{leaf[4:]}" for leaf in sorted(leaves)]
-    return [{"name": name, "fabric": "host" not in name} for name in (*both, *edges)]
-
-
-@pytest.mark.parametrize(
-    ("pairs", "one"),
-    [
-        (("leaf0-spine0", "leaf1-spine0"), True),
-        (("leaf0-spine0", "leaf1-spine0", "leaf0-spine1"), True),
-        (("leaf0-leaf1", "leaf1-leaf2", "leaf0-leaf2"), True),
-        (("leaf0-spine0", "leaf1-spine0", "leaf0-spine1", "leaf1-spine1"), False),
-        (("leaf0-spine0", "leaf0-spine0", "leaf1-spine0"), False),
-        (("leaf0-agg0", "leaf0-agg1", "agg0-core0", "agg1-core0", "core0-agg2", "agg2-leaf1"), False),
-        (("leaf0-spine0",), False),
-    ],
-    ids=["one spine", "a dead end", "mesh", "two spines", "parallel links", "three tiers", "one rack"],
-)
-def test_one_path_between_every_two_racks(pairs: tuple[str, ...], one: bool) -> None:
-    """Counted by hand; a host with two links may choose between them."""
-    assert one_path(links(*pairs)) == one
-    second: list[Any] = [{"name": "leaf9->host0", "fabric": False}]
-    assert not one_path([*links(*pairs), *second])
-
-
 def test_one_path_only_is_told() -> None:
     """Under one spine all schemes are alike, and it was said nowhere."""
     swap = {"name": "swap", "kind": "permutation", "size_bytes": 20_000}
@@ -138,3 +108,27 @@ def test_one_path_only_is_told() -> None:
         fabric = {"leaves": 2, "spines": spines, "hosts_per_leaf": 2}
         found = sw.run({"topology": fabric, "traffic": [swap]}).summary().warnings
         assert [one.code for one in found if one.code == "one_path"] == told
+
+
+TRIANGLE = {
+    "kind": "links", "hosts": 4, "switches": 3,
+    "links": [[0, 4, 10, 500], [1, 4, 10, 500], [2, 5, 10, 500], [3, 5, 10, 500],
+              [4, 5, 10, 500], [5, 6, 10, 500], [6, 4, 10, 500]],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("fabric", "told"),
+    [
+        ({"leaves": 2, "spines": 2, "hosts_per_leaf": 2, "override": [{"spine": 1, "up": False}]}, True),
+        ({"leaves": 1, "spines": 1, "hosts_per_leaf": 4}, False),
+        ({"kind": "fat_tree", "k": 4}, False),
+        (TRIANGLE, True),
+        (TRIANGLE | {"routes": [[4, 2, 5], [4, 2, 6], [4, 3, 5], [4, 3, 6], [6, 2, 5], [6, 3, 5]]}, False),
+    ],
+    ids=["a dead spine", "one rack", "fat tree", "triangle", "static routes by two ways"],
+)
+def test_one_path_is_what_routes_leave(fabric: dict[str, Any], told: bool) -> None:
+    traffic = {"kind": "permutation", "size_bytes": 20_000, "inter_rack": fabric.get("leaves") != 1}
+    spec = {"topology": fabric, "traffic": [traffic]}
+    assert ("one_path" in {one.code for one in sw.validate(spec).warnings}) == told

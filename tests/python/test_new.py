@@ -17,7 +17,7 @@ from spinewise import schemas
 from spinewise.cli import main
 from spinewise.runs import file as output
 from spinewise.schemas.spec import entries
-from spinewise.starting import place
+from spinewise.starting import compose, place
 from spinewise.starting.wishes import TRANSPORTS, Wishes, workloads
 
 SMALL = ("--leaves", "2", "--spines", "2", "--hosts-per-leaf", "2", "--workload", "enterprise_meet")
@@ -255,3 +255,10 @@ def test_rates_of_dcqcn_rise_in_proportion_to_the_link(tmp_path: Path, gbps: int
     assert main(["new", str(place), "--transport", "rdma", "--host-gbps", str(gbps), "--link-gbps", str(gbps)]) == 0
     assert tomllib.loads(place.read_text())["transport"].get("dcqcn_additive_increase_gbps") == given
     assert "increases_of_slower_links" not in {one.code for one in sw.validate(place).warnings}
+
+
+def test_the_increases_of_dcqcn_are_those_of_the_engine() -> None:
+    fabric = {"leaves": 2, "spines": 2, "hosts_per_leaf": 2}
+    swap = {"kind": "permutation", "size_bytes": 9}
+    found = sw.validate({"topology": fabric, "transport": {"kind": "rdma"}, "traffic": [swap]}).spec["transport"]
+    assert {name: value for name, value in found.items() if name in compose.INCREASES} == compose.INCREASES

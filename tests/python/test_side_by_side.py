@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import spinewise as sw
 from spinewise.cli import main
 from spinewise.comparison.side_by_side import Matched, SideBySide, share_a_table
 from spinewise.measures.tables import numbers
+from spinewise.show import terminal
 
 SPEC: dict[str, Any] = {
     "topology": {"leaves": 2, "spines": 4, "hosts_per_leaf": 4},
@@ -30,6 +32,12 @@ def runs() -> dict[str, sw.Result]:
         "short": sw.run(SPEC | {"run": {"stop": "time", "until_us": 1500}}),
         "other": sw.run(OTHER),
     }
+
+
+def plain_text(table: Any) -> str:
+    stream = io.StringIO()
+    terminal.Terminal(file=stream, width=200).print(table)
+    return stream.getvalue()
 
 
 def beside(*runs: sw.Result) -> SideBySide:
@@ -76,6 +84,40 @@ def test_flows_that_did_not_finish_are_told_apart(runs: dict[str, sw.Result]) ->
     assert matched.both == short.flows.num_rows - unfinished
     assert any("unequal numbers unfinished" in line for line in found.lines())
     assert f"finished in {found.labels[0]} alone" in matched.line(*reversed(found.labels))
+    assert matched.line("b", "RunA").endswith("finished in RunA alone.")
+
+
+def test_runs_without_rows_of_flows_are_set_side_by_side_all_the_same(runs: dict[str, sw.Result]) -> None:
+    """A page of such runs was lost to a traceback."""
+    bare = sw.run(SPEC | {"metrics": {"keep_flows_up_to": 1}})
+    for pair in ((runs["ecmp"], bare), (bare, runs["ecmp"]), (bare, bare)):
+        found = beside(*pair)
+        assert found.plain()["against_first"] == {}
+        assert any("metrics.keep_flows_up_to" in line for line in found.lines())
+        assert "mean FCT" in plain_text(found.outcome_table())
+
+
+def test_runs_with_other_size_classes_are_compared_over_all_flows(runs: dict[str, sw.Result]) -> None:
+    other = sw.run(SPEC | {"metrics": {"size_classes": [{"name": "tiny", "below_bytes": 9000}, {"name": "rest"}]}})
+    assert beside(runs["ecmp"], other).classes == ["all"]
+    assert "tiny" not in plain_text(beside(runs["ecmp"], other).outcome_table())
+
+
+def test_udp_alone_leaves_nothing_to_match() -> None:
+    one = sw.run("one_udp_flow")
+    found = beside(one, one)
+    assert found.plain()["against_first"] == {}
+    assert not any("no flow finished" in line for line in found.lines())
+
+
+def test_long_lists_of_a_spec_are_one_key(runs: dict[str, sw.Result]) -> None:
+    flows = [{"src": 0, "dst": 4, "size_bytes": 900, "start_ns": at} for at in range(40)]
+    found = beside(runs["other"], sw.run(SPEC | {"traffic": [{"kind": "flows", "list": flows}]}))
+    before, after = found.differing["traffic[0].list"]
+    assert before is None
+    assert isinstance(after, list)
+    assert len(after) == 40
+    assert "40 entries" in plain_text(found.spec_table())
 
 
 def test_other_traffic_is_not_matched(runs: dict[str, sw.Result]) -> None:
@@ -87,7 +129,7 @@ def test_other_traffic_is_not_matched(runs: dict[str, sw.Result]) -> None:
 
 def test_no_flow_in_both_is_said() -> None:
     nothing = Matched(both=0, faster=0, slower=0, ratio=float("nan"), only_here=1, only_there=2)
-    assert nothing.line("one", "first") == "one: no flow finished in it and in first."
+    assert nothing.line("one", "first") == "one: no flow finished both in it and in first."
 
 
 def test_runs_are_called_by_what_tells_them_apart(runs: dict[str, sw.Result]) -> None:
@@ -96,6 +138,7 @@ def test_runs_are_called_by_what_tells_them_apart(runs: dict[str, sw.Result]) ->
     same = [runs["ecmp"], runs["seed"]]
     assert list(SideBySide.of(["a/x", "a/y"], same).labels) == ["x", "y"]
     assert list(SideBySide.of(["a/x", "b/x"], same).labels) == ["a/x", "b/x"]
+    assert list(SideBySide.of(["a/x", "a/x"], same).labels) == ["a/x (1)", "a/x (2)"]
 
 
 def test_what_shares_neither_fabric_nor_traffic_is_not_set_side_by_side(runs: dict[str, sw.Result]) -> None:

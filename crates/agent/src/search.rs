@@ -5,8 +5,9 @@
 //! with a probability of [`MISSED`] only, all being as likely (the stopping rule of Multipath Detection, Augustin et
 //! al., 2007), or when as many ports have been traced as are allowed.
 //!
-//! A switch that was silent may have been late, or its answer lost. A port whose path differs from another only by hops
-//! that were silent is therefore traced again, [`AGAIN`] times at most; what is silent even then is a path of its own.
+//! A switch that was silent may have been late, or its answer lost. Ports whose path differs from another only by hops that
+//! were silent are therefore traced again, one after the other, beyond the number that is allowed. If one is silent [`AGAIN`]
+//! times more, its path is one of its own, and so are those of the others that look the same.
 
 use spinewise_policy::Rng;
 use std::collections::BTreeMap;
@@ -101,7 +102,7 @@ impl Search {
             }
             self.traced += 1;
         }
-        while self.under_way.len() < AT_ONCE && self.is_enough() {
+        while self.under_way.is_empty() && self.is_enough() {
             let Some(at) = self.doubtful() else { break };
             let port = self.found.swap_remove(at).port;
             *self.again.entry(port).or_default() += 1;
@@ -113,8 +114,10 @@ impl Search {
 
     /// A port that is to be traced again, by its place among those found.
     fn doubtful(&self) -> Option<usize> {
-        let is_due = |path: &Path| self.again.get(&path.port).is_none_or(|times| *times < AGAIN);
-        self.found.iter().position(|path| is_due(path) && self.found.iter().any(|other| path.may_be(other)))
+        let times = |path: &Path| self.again.get(&path.port).copied().unwrap_or(0);
+        let is_known = |path: &Path| self.found.iter().any(|one| one.hops == path.hops && times(one) >= AGAIN);
+        let may_be_another = |path: &Path| self.found.iter().any(|other| path.may_be(other));
+        self.found.iter().position(|path| may_be_another(path) && !is_known(path))
     }
 
     fn is_enough(&self) -> bool {

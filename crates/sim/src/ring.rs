@@ -183,6 +183,13 @@ mod tests {
                 ring.pop_into(&mut first);
                 assert_eq!(Some(first), queue.pop_front());
             }
+            if n.is_multiple_of(211) {
+                assert_eq!(ring.pop_back(), queue.pop_back());
+            }
+            if n.is_multiple_of(30_011) {
+                ring.clear();
+                queue.clear();
+            }
             assert_eq!(ring.len(), queue.len());
             if n.is_multiple_of(997) {
                 assert!(ring.iter().eq(queue.iter()));

@@ -136,6 +136,10 @@ impl Setup {
             net.follow(&spec.rules, &flows);
             fabric.tape = spec.rules.draws.map(|draws| Box::new(Tape::new(draws)));
         }
+        if net.topology.leaves > 1 && !net.topology.has_choice() {
+            let text = "One path only, from every rack to every other: no scheme has a choice.";
+            warnings.push(Warning::of("one_path", "topology", text));
+        }
         warnings.extend(slow_links::warnings(spec, &net, &flows));
         // Traffic that never ends by itself runs to the limit.
         let flows_done = spec.run.stop == Stop::FlowsDone && (flows.open > 0 || flows.specs.is_empty());

@@ -208,7 +208,8 @@ impl Switch {
     #[cold]
     fn for_switch(&mut self, w: &mut World<'_>, in_port: u16, hand: &mut InHand) {
         match hand.packet.dst.as_switch() {
-            Some(switch) if switch == self.id => self.deliver(w, in_port, hand),
+            // What it sends to itself is lost, as it has no way: it would come before the hook that sends it has ended.
+            Some(switch) if switch == self.id && in_port != MADE_HERE => self.deliver(w, in_port, hand),
             Some(leaf) if leaf.number() < w.net.topology.leaves => self.inner_hop(w, in_port, leaf, hand),
             _ => self.lose(w, in_port, &hand.packet),
         }

@@ -34,7 +34,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 pub use components::{Component, Components};
-pub use names::Names;
+pub(crate) use names::Names;
 pub(crate) use nominal::Fabric;
 pub use paths::BestPaths;
 pub use reach::Reach;
@@ -346,6 +346,11 @@ impl Topology {
     /// Ways from the rack of one host to that of another.
     pub fn ways_between(&self, from: HostId, to: HostId) -> u16 {
         self.ways[self.pair(self.leaf(from), self.leaf(to))]
+    }
+
+    /// Has any switch a choice of ports towards any leaf, now or after a fault?
+    pub fn has_choice(&self) -> bool {
+        self.routes.iter().any(|&(_, ports)| ports > 1)
     }
 
     /// Ports of a switch towards a leaf that uses the routes from `row` on: [`Topology::first_row`] unless something has broken.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Sequence
 
@@ -24,6 +25,8 @@ def by_first(advice: Advice, text: str) -> str:
 
 def verdict(aim: AimAnswer, share: Share) -> str:
     """That an aim is worse than under the other scheme, as far as it is known; nothing where it seems no worse."""
+    if math.isnan(share.mean):
+        return ""
     if is_surely_worse(aim, share):
         return ": worse"
     if (share.mean < 0.0) == aim.more_is_better and share.mean != 0.0:

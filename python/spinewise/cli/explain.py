@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from dataclasses import asdict
 
 from spinewise.cli.output import print_json
@@ -42,6 +43,11 @@ def command(args: argparse.Namespace) -> int:
     return 0
 
 
+def asked(args: argparse.Namespace) -> str:
+    """The run, and the code of a scheme of the user's, as the command that goes on takes them."""
+    return shlex.join([args.run, *(word for text in args.scheme_file for word in ("--scheme-file", text))])
+
+
 def which(args: argparse.Namespace, result: Result) -> int:
     """The flows worth asking about."""
     slow, waited = worst.slowest(result)
@@ -49,8 +55,7 @@ def which(args: argparse.Namespace, result: Result) -> int:
         print_json({"slowest": [asdict(one) for one in slow], "timed_out": [asdict(one) for one in waited]})
     else:
         faulty = bool(result.spec.get("fault")) and "linux" not in result.report
-        asked = " ".join([args.run, *(f"--scheme-file {text}" for text in args.scheme_file)])
-        print(worst.told(slow, waited, asked, faulty=faulty))
+        print(worst.told(slow, waited, asked(args), faulty=faulty))
         if deadlock := result.report.get("deadlock"):
             print(f"\n{deadlock_line(deadlock)}.")
     return 0
@@ -82,5 +87,5 @@ def hurt(args: argparse.Namespace, result: Result) -> int:
     if args.json:
         print_json(asdict(found))
     else:
-        print(worst.told_victims(found, args.run, listed(broken)))
+        print(worst.told_victims(found, asked(args), listed(broken)))
     return 0

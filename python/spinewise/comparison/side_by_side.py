@@ -24,6 +24,8 @@ from spinewise.show.terminal import Grid, new_table
 
 UNNAMED = ("name",)
 """Keys of a spec that change nothing in a run."""
+MOST_ENTRIES = 16
+"""Entries of a list that are told of one by one."""
 LONGEST = 48
 """Characters of a value of a key."""
 TIMES: tuple[tuple[str, Callable[[Summary, str], float]], ...] = (
@@ -65,7 +67,7 @@ class Matched:
     def line(self, label: str, first: str) -> str:
         """What a reader should know of it."""
         if not self.both:
-            return f"{label}: no flow finished in it and in {first}."
+            return f"{label}: no flow finished both in it and in {first}."
         change = 100.0 * (self.ratio - 1.0)
         said = (
             f"{label}: of {units.counted(self.both, 'flow')} that finished in both, {self.faster:,} took less time than"
@@ -76,7 +78,7 @@ class Matched:
             for count, which in ((self.only_here, "it"), (self.only_there, first))
             if count
         ]
-        return f"{said} {' and '.join(alone).capitalize()}." if alone else said
+        return f"{said} {' and '.join(alone)}." if alone else said
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,9 @@ class SideBySide:
         """Runs by the places where they are kept: called by scheme, folder or place, whichever is enough."""
         schemes = [str(run.spec["scheme"].get("name", "")) for run in runs]
         folders = [Path(place).resolve().name for place in places]
-        return cls(next((names for names in (schemes, folders) if len({*names}) == len(names)), places), runs)
+        numbered = [f"{place} ({number})" for number, place in enumerate(places, 1)]
+        choices = (schemes, folders, list(places), numbered)
+        return cls(next(names for names in choices if len({*names}) == len(names)), runs)
 
     @cached_property
     def summaries(self) -> list[Summary]:
@@ -124,6 +128,11 @@ class SideBySide:
     def same_traffic(self) -> bool:
         """Whether all carried the same flows, so that a flow has its like in every run."""
         return len({run.report["traffic_hash"] for run in self.runs}) == 1
+
+    @property
+    def matchable(self) -> bool:
+        """Whether flows can be matched one by one: the same ones, UDP apart, with a row each in every run."""
+        return self.same_traffic and all(completion_times(run).size for run in self.runs)
 
     def matched(self, place: int) -> Matched:
         """The flows of one run beside those of the first, which must carry the same traffic."""
@@ -165,7 +174,10 @@ class SideBySide:
 
     @property
     def classes(self) -> list[str]:
-        """The size classes that have flows in any run, "all" last; "all" alone where there is one."""
+        """The size classes that have flows in any run, "all" last; "all" alone where runs have other ones."""
+        first, *others = (run.spec.get("metrics", {}).get("size_classes") for run in self.runs)
+        if any(other != first for other in others):
+            return [ALL]
         names = dict.fromkeys(found.name for one in self.summaries for found in one.classes if found.flows)
         parts = [name for name in names if name != ALL]
         return [*(parts if len(parts) > 1 else []), ALL]
@@ -176,10 +188,12 @@ class SideBySide:
         said = []
         if not self.differing:
             said.append("The specs are the same but for their names.")
-        if self.same_traffic:
+        if self.matchable:
             said += [self.matched(place).line(self.labels[place], first) for place in range(1, len(self.runs))]
-        else:
+        elif not self.same_traffic:
             said.append("The runs carry other traffic, or other seeds drew it, so no flow has its like in every run.")
+        elif any(run.report["flows"] and not run.flows.num_rows for run in self.runs):
+            said.append("A run has kept no row per flow (metrics.keep_flows_up_to), so no flows are matched.")
         if len({summary.of(ALL).unfinished for summary in self.summaries}) > 1:
             said.append("Times are of finished flows alone, and the runs left unequal numbers unfinished.")
         said.append("Each is one run: `spinewise compare` repeats over seeds and tells how sure a difference is.")
@@ -187,7 +201,7 @@ class SideBySide:
 
     def plain(self) -> dict[str, object]:
         """The same for other programs."""
-        matched = range(1, len(self.runs)) if self.same_traffic else ()
+        matched = range(1, len(self.runs)) if self.matchable else ()
         return {
             "runs": list(self.labels),
             "differing": {key: dict(zip(self.labels, values, strict=True)) for key, values in self.differing.items()},
@@ -205,7 +219,7 @@ def flattened(value: object, key: str = "") -> dict[str, object]:
     """A spec by dotted keys, such as `traffic[0].load`."""
     if isinstance(value, dict):
         parts = [flattened(one, f"{key}.{name}" if key else str(name)) for name, one in value.items()]
-    elif isinstance(value, list) and any(isinstance(one, dict) for one in value):
+    elif isinstance(value, list) and len(value) <= MOST_ENTRIES and any(isinstance(one, dict) for one in value):
         parts = [flattened(one, f"{key}[{place}]") for place, one in enumerate(value)]
     else:
         return {key: value}
@@ -213,7 +227,9 @@ def flattened(value: object, key: str = "") -> dict[str, object]:
 
 
 def short(value: object) -> str:
-    """A value of a spec as it is written in a file, cut where it is long."""
+    """A value of a spec as it is written in a file, cut where it is long; of a long list how many it has."""
+    if isinstance(value, list) and len(value) > MOST_ENTRIES:
+        return f"{len(value):,} entries"
     text = value if isinstance(value, str) else json.dumps(value)
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 2]} …"
 

@@ -189,7 +189,7 @@ def told(slow: list[Asked], waited: list[Asked], asked: str, *, faulty: bool) ->
     return "\n\n".join([*parts, "\n".join(on)])
 
 
-def told_victims(found: Victims, folder: str, breaks: list[str]) -> str:
+def told_victims(found: Victims, asked: str, breaks: list[str]) -> str:
     """Whom the faults hurt, and why."""
     lines = [
         f"{found.later:,} of {units.counted(found.flows, 'flow')} between racks took more than a tenth longer than in"
@@ -200,5 +200,5 @@ def told_victims(found: Victims, folder: str, breaks: list[str]) -> str:
     for one in found.worst:
         lines += [f"{line(one.flow)}; {us(one.without_us)} without", f"          {one.why}"]
     if found.worst:
-        lines += ["", f"More of one: spinewise explain {folder} --flow {found.worst[0].flow.flow}"]
+        lines += ["", f"More of one: spinewise explain {asked} --flow {found.worst[0].flow.flow}"]
     return "\n".join(lines)

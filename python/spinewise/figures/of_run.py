@@ -104,7 +104,7 @@ def step_chart(result: Result) -> Figure:
     """The steps of collective operations, requests and other rounds."""
     rounds = result.rounds.rounds
     if not rounds:
-        if any(entry["kind"] in ROUNDS for entry in result.spec["traffic"]):
+        if any(entry["kind"] in ROUNDS or entry.get("rounds", 1) > 1 for entry in result.spec["traffic"]):
             check_kept(result)
         raise UnfitError(f"needs traffic in rounds: {', '.join(ROUNDS[:-1])} or {ROUNDS[-1]}")
     return steps.steps(rounds, f"{title_of(result)}.")

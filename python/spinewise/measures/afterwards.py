@@ -9,7 +9,6 @@ from spinewise.measures.classes import ALL, ClassSummary
 from spinewise.measures.entries import EntrySummary
 from spinewise.measures.facts import Facts
 from spinewise.measures.notices import Notice
-from spinewise.measures.paths import one_path
 from spinewise.measures.report import Report
 from spinewise.measures.units import counted, digits, duration
 from spinewise.shapes import Spec, Traffic, Transport
@@ -27,7 +26,6 @@ WITHIN_RACKS = (
     "No packet crossed a link between switches: no flow leaves its rack, or no link there was up, and no scheme had a"
     " choice. Hosts are numbered rack by rack."
 )
-ONE_PATH = "One path only, from every rack to every other: no scheme has a choice."
 NO_CHOICE = ("no_packet_in_fabric", "one_path")
 """Codes of what leaves no scheme a choice of paths."""
 STAY = ("ecmp", "wcmp", "hedera", "lbsp")
@@ -42,11 +40,8 @@ def after_run(entries: Sequence[EntrySummary], facts: Facts, report: Report, spe
         found.extend(never_used(facts, report, spec))
     found.extend(other_load(report, spec))
     fabric = [link for link in report["links"] if link.get("fabric")]
-    if sent and fabric and "linux" not in report:
-        if not any(link.get("packets", 1) for link in fabric):
-            found.append(Notice("no_packet_in_fabric", "traffic", WITHIN_RACKS))
-        if one_path(report["links"]):
-            found.append(Notice("one_path", "topology", ONE_PATH))
+    if sent and fabric and "linux" not in report and not any(link.get("packets", 1) for link in fabric):
+        found.append(Notice("no_packet_in_fabric", "traffic", WITHIN_RACKS))
     return found
 
 

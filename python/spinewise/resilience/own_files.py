@@ -136,8 +136,8 @@ def waiting(study: Study) -> list[str]:
         )
     if any(study.bounded(*row) for row in rows):
         lines.append(
-            "≥: at least, as one of these flows makes the percentile on some seed: a longer run (run.until_us) would"
-            " show a longer wait."
+            "≥: at least, as on some seed such a flow had waited for less than that and may still lie above it: a"
+            " longer run (run.until_us) would tell."
         )
     if without := sum(study.unfinished(label, ALL)[1] for label in study.labels):
         lines.append(

@@ -271,7 +271,7 @@ fn pairs(keys: &FaultKeys, reader: &Reader<'_>) -> Result<Pairs, SpecError> {
     }
 }
 
-/// Do pauses end by themselves, where a fault may lose the frame that ends one? That nodes are there comes first.
+/// Do pauses end by themselves, where a fault may lose the frame that ends one? Names of nodes are checked first.
 fn check_pauses(faults: &[Fault], topology: &TopologySpec, switch: &SwitchSpec) -> Result<(), SpecError> {
     let SwitchSpec::SharedBuffer(shared) = switch else { return Ok(()) };
     if faults.is_empty() || !shared.pfc || shared.pause > Span::ZERO {

@@ -245,7 +245,7 @@ fn about_increases(spec: &Spec, found: &mut Vec<Warning>) {
     let (gbps, times) = (|rate: u64| rate as f64 / 1e9, line as f64 / DcqcnConfig::MADE_FOR as f64);
     let steps = (line / 2).div_ceil(own.hyper_increase);
     let text = format!(
-        "These are the increases of a link of {} Gbps: {} Gbps each {} at most, so a rate takes {} from half of {} Gbps to all \
+        "These are the increases of a link of {} Gbps: {} Gbps every {} at most, so a rate takes {} from half of {} Gbps to all \
          of it. In proportion to the link, as ConWeave's code has them, dcqcn_additive_increase_gbps is {} and \
          dcqcn_hyper_increase_gbps {}.",
         gbps(DcqcnConfig::MADE_FOR),

@@ -8,19 +8,19 @@ use std::collections::BTreeMap;
 
 /// The names of the nodes of a fabric.
 #[derive(Debug)]
-pub struct Names<'a> {
+pub(crate) struct Names<'a> {
     topology: &'a Topology,
     by_name: BTreeMap<String, NodeId>,
 }
 
 impl Names<'_> {
     /// Of this fabric.
-    pub fn of(topology: &Topology) -> Names<'_> {
+    pub(crate) fn of(topology: &Topology) -> Names<'_> {
         Names { topology, by_name: topology.node_ids().map(|node| (topology.node_name(node), node)).collect() }
     }
 
     /// The node of this name.
-    pub fn get(&self, name: &str) -> Option<NodeId> {
+    pub(crate) fn get(&self, name: &str) -> Option<NodeId> {
         self.by_name.get(name).copied()
     }
 
@@ -28,7 +28,7 @@ impl Names<'_> {
     ///
     /// # Errors
     /// There is none; it says which there are, and which may have been meant.
-    pub fn find(&self, key: impl Fn() -> String, name: &str) -> Result<NodeId, SpecError> {
+    pub(crate) fn find(&self, key: impl Fn() -> String, name: &str) -> Result<NodeId, SpecError> {
         self.get(name).ok_or_else(|| {
             let tiers = self.tiers();
             let ranges = tiers.iter().map(|(tier, first, last)| match first == last {

@@ -108,7 +108,7 @@ impl FlowList {
     }
 
     /// Does a flow wait for the one before it?
-    pub fn is_closed_loop(&self) -> bool {
+    pub(crate) fn is_closed_loop(&self) -> bool {
         self.rounds > 1
     }
 

@@ -119,6 +119,7 @@ impl Sorter {
         let bucket = |key: u64| (key >> shift) as usize % Self::MOST_BUCKETS;
         let ends = &mut self.ends;
         ends[..buckets].fill(0);
+        debug_assert!(keys.iter().all(|key| key >> shift < buckets as u64), "a key beyond the window");
         for &key in keys.iter() {
             ends[bucket(key)] += 1;
         }
