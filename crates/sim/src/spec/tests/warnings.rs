@@ -54,9 +54,9 @@ fn rates_that_rise_as_on_a_slower_link_are_told() {
         (told.code, told.key.as_deref()),
         ("increases_of_slower_links", Some("transport.dcqcn_hyper_increase_gbps"))
     );
-    // 200 Gbps in steps of 0.1, each 300 us.
+    // 200 Gbps in steps of 0.1, every 300 us.
     assert!(
-        told.text.contains("0.1 Gbps each 300 us at most, so a rate takes 600 ms from half of 400 Gbps"),
+        told.text.contains("0.1 Gbps every 300 us at most, so a rate takes 600 ms from half of 400 Gbps"),
         "{}",
         told.text
     );
