@@ -22,7 +22,7 @@ const AT_ONCE: usize = 8;
 /// A hop that does not answer is asked again so many times.
 const TRIES: u8 = 3;
 
-/// A port is traced again so many times, if silent hops alone make its path another.
+/// How often a port is traced again if only silent hops set its path apart.
 const AGAIN: u8 = 2;
 
 /// Ports are drawn from here up (RFC 6335: the dynamic range), except the last, which stands for none in ELAB.
