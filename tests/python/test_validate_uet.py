@@ -82,7 +82,7 @@ def with_options(folder: Path, options: str, name: str = "small.one.obl.nscc") -
 
 def test_options_become_keys(folder: Path) -> None:
     options = "-load_balancing_algo reps -paths 64 -sack_threshold 4000 -receiver_cc_only -q 50 -ecn 5 9"
-    more = "-failed 1 -disable_trim -seed 1"
+    more = "-failed 1 -disable_trim -end 40000 -seed 1"
     (case,), _ = recorded.find(with_options(folder, f"-topo a.topo -tm a.cm {options} {more}"))
     spec = spec_of(case, 3, folder / "flows.csv")
     assert spec["transport"]["ack_every_bytes"] == 4000
@@ -95,6 +95,7 @@ def test_options_become_keys(folder: Path) -> None:
     assert spec["topology"]["override"] == [{"spine": 0, "rate_gbps": 25.0}]
     # Without trimming REPS has one rule: the program's own would abort it at a timeout, so a recorded run met none.
     assert spec["scheme"] == {"name": "reps", "params": {"values": 64, "freezing": "idle_timeout"}}
+    assert spec["run"]["until_us"] == 40_000
 
 
 @pytest.mark.parametrize(
@@ -158,6 +159,24 @@ def test_options_become_keys_of_the_spec(folder: Path) -> None:
 def spec_with(folder: Path, options: str) -> Spec:
     (case,), _ = recorded.find(with_options(folder, f"-topo a.topo -tm a.cm {options} -seed 1"))
     return spec_of(case, 1, folder / "flows.csv")
+
+
+@pytest.mark.parametrize(
+    ("options", "key", "allowed"),
+    [
+        ("-q abc", "-q", "a whole number"),
+        ("-failed 2.5", "-failed", "a whole number"),
+        ("-end soon", "-end", "a whole number"),
+        ("-paths 16 32", "-paths", "a whole number"),
+        ("-linkspeed 100G", "-linkspeed", "a whole number"),
+        ("-ecn 5", "-ecn", "2 whole numbers"),
+        ("-q -paths 16", "-q", "a whole number"),
+    ],
+)
+def test_an_option_that_is_no_number_is_refused_by_its_name(folder: Path, options: str, key: str, allowed: str) -> None:
+    with pytest.raises(SpecError) as caught:
+        spec_with(folder, options)
+    assert (caught.value.key, caught.value.allowed) == (key, allowed)
 
 
 @pytest.mark.parametrize(("method", "compare"), [("queue", "queue"), ("qb", "queue"), ("bandwidth", "pause")])

@@ -103,6 +103,24 @@ class UetCase:
         """The value of an option."""
         return self.options[name][0] if self.options.get(name) else default
 
+    def number(self, name: str, default: int) -> int:
+        """The value of an option that is a whole number."""
+        return self.numbers(name, default)[0]
+
+    def numbers(self, name: str, *defaults: int) -> tuple[int, ...]:
+        """The values of an option that are whole numbers, as many as there are defaults.
+
+        Raises:
+            SpecError: they are others.
+        """
+        words = self.options.get(name)
+        if words is None:
+            return defaults
+        if len(words) != len(defaults) or not all(word.isdecimal() for word in words):
+            allowed = "a whole number" if len(defaults) == 1 else f"{len(defaults)} whole numbers"
+            raise SpecError(f"-{name}", " ".join(words), allowed, file=self.name)
+        return tuple(int(word) for word in words)
+
     @property
     def pins(self) -> bool:
         """Were the paths of its flows recorded?"""

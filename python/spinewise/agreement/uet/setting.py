@@ -17,8 +17,8 @@ from spinewise.shapes import Override, Scheme, Spec, Switch, Topology, Transport
 
 PRESET = "uet-htsim"
 MTU_BYTES, HEADER_BYTES = 4_150, 64
-# A link of a degraded switch, and the time of a run, as in the program's runs.
-SLOWER, UNTIL_US = 4, 20_000
+# How much slower a link of a degraded switch is.
+SLOWER = 4
 # Takes what falls on one instant in the order in which the program does.
 ENGINE = "htsim"
 # The program's own fat-tree, where no topology is given.
@@ -48,8 +48,9 @@ UNDER: dict[str, Scheme] = {
     "ecmp_host_ar": {"name": "host_ar"},
     ROUND_AND_HASH: {"name": "round_robin", "params": ROUND},
 }
-USUAL_PATHS = "64"
-USUAL_MBPS = "100000"
+USUAL_PATHS = 64
+USUAL_MBPS = 100_000
+USUAL_END_US = 20_000
 
 
 def spec_of(case: UetCase, seed: int, flow_file: Path) -> Spec:
@@ -70,13 +71,13 @@ def spec_of(case: UetCase, seed: int, flow_file: Path) -> Spec:
         "switch": switch_of(case, topology),
         "scheme": scheme_of(case),
         "traffic": [{"kind": "dag" if hasattr(flows, "operations") else "flows", "file": str(flow_file)}],
-        "run": {"until_us": UNTIL_US, "engine": ENGINE},
+        "run": {"until_us": case.number("end", USUAL_END_US), "engine": ENGINE},
     }
 
 
 def topology_of(case: UetCase) -> Topology:
     """The fabric, with its degraded links."""
-    gbps = int(case.option("linkspeed", USUAL_MBPS)) / 1000
+    gbps = case.number("linkspeed", USUAL_MBPS) / 1000
     if case.topo is None:
         topology = K16.copy()
         topology["host_rate_gbps"] = topology["fabric_rate_gbps"] = topology["core_rate_gbps"] = gbps
@@ -86,10 +87,10 @@ def topology_of(case: UetCase) -> Topology:
         if topology["host_rate_gbps"] != gbps:
             # NICs there go by the option, ports by the file.
             allowed = f"the rate of hosts in {case.topo}, {topology['host_rate_gbps']} Gbps, in Mbps"
-            raise SpecError("-linkspeed", case.option("linkspeed", USUAL_MBPS), allowed, file=case.name)
+            raise SpecError("-linkspeed", case.number("linkspeed", USUAL_MBPS), allowed, file=case.name)
     if not {"nodes", "tiers"}.isdisjoint(case.options):
         check_size(case, topology)
-    degraded = int(case.option("failed", "0"))
+    degraded = case.number("failed", 0)
     if degraded:
         topology["override"] = slower(topology, degraded)
     return topology
@@ -100,8 +101,8 @@ def check_size(case: UetCase, topology: Topology) -> None:
     fabric = core.topology({"topology": topology, "traffic": [{"kind": "permutation", "size_bytes": 1}]})
     tiers = Counter(node["tier"] for node in fabric["nodes"])
     for option, there in (("nodes", tiers["host"]), ("tiers", len(tiers) - 1)):
-        if int(case.option(option, str(there))) != there:
-            raise SpecError(f"-{option}", case.option(option, ""), f"{there}, as the fabric has", file=case.name)
+        if (told := case.number(option, there)) != there:
+            raise SpecError(f"-{option}", told, f"{there}, as the fabric has", file=case.name)
 
 
 def slower(topology: Topology, count: int) -> list[Override]:
@@ -127,7 +128,7 @@ def packets_of(case: UetCase, topology: Topology) -> tuple[int, int]:
     rtt_ns = 2 * links * 1000 + links * (MTU_BYTES + HEADER_BYTES) * 8 / gbps
     product = -(-int(rtt_ns * gbps / 8) // MTU_BYTES)
     usual = product if "disable_trim" not in case.options else 5 * product
-    return product, int(case.option("q", str(usual)))
+    return product, case.number("q", usual)
 
 
 def transport_of(case: UetCase, topology: Topology) -> Transport:
@@ -136,7 +137,7 @@ def transport_of(case: UetCase, topology: Topology) -> Transport:
     rate = float(topology["host_rate_gbps"])
     transport: Transport = {
         "kind": "uet",
-        "ack_every_bytes": int(case.option("sack_threshold", "16384")),
+        "ack_every_bytes": case.number("sack_threshold", 16_384),
         "rto_us": 15 + 6 * queue * MTU_BYTES * 8 / rate / 1000,
     }
     receiver_only = "receiver_cc_only" in case.options
@@ -170,8 +171,8 @@ def switch_of(case: UetCase, topology: Topology) -> Switch:
         # Its ports mark above half of their room, whatever the option for marks says.
         switch["ecn_min_bytes"] = switch["ecn_max_bytes"] = queue * MTU_BYTES // 2
     elif "ecn" in case.options:
-        low, high = (int(packets) * MTU_BYTES for packets in case.options["ecn"])
-        switch["ecn_min_bytes"], switch["ecn_max_bytes"] = low, high
+        low, high = case.numbers("ecn", 0, 0)
+        switch["ecn_min_bytes"], switch["ecn_max_bytes"] = low * MTU_BYTES, high * MTU_BYTES
     return switch
 
 
@@ -188,7 +189,7 @@ def adaptive(case: UetCase) -> dict[str, str | float | bool]:
 def scheme_of(case: UetCase) -> Scheme:
     """``[scheme]``: what switches do if they choose, else how hosts choose entropy values."""
     strategy = case.option("strat", "")
-    paths = case.option("paths", USUAL_PATHS)
+    paths = case.number("paths", USUAL_PATHS)
     if strategy == "ecmp_ar":
         return {"name": "adaptive", "params": adaptive(case)}
     if strategy == "ecmp_rr":
@@ -200,14 +201,14 @@ def scheme_of(case: UetCase) -> Scheme:
     if strategy == ROUND_AND_HASH:
         # Leaves take turns, whichever value a packet has; switches above them hash it.
         fabric = {"fabric": "round_robin", "fabric_params": ROUND}
-    if paths == "1":
+    if paths == 1:
         # Of one value, so that grants, whose values the program counts by themselves, have others.
         return UNDER.get(strategy, {"name": "oblivious", "params": {"values": 1}})
     balancer = case.option("load_balancing_algo", "mixed")
     if balancer not in LOAD_BALANCERS:
         raise SpecError("-load_balancing_algo", balancer, ", ".join(LOAD_BALANCERS), file=case.name)
     name = LOAD_BALANCERS[balancer]
-    params: dict[str, str | float | bool] = {"values": int(paths)}
+    params: dict[str, str | float | bool] = {"values": paths}
     if name in ("bitmap", "uet_mixed"):
         params["timeout_blames"] = "first"
     if name == "reps" and "disable_trim" in case.options:
