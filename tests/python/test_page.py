@@ -174,11 +174,11 @@ def test_parts_that_share_a_name_are_told_apart(spec: Path, tmp_path: Path) -> N
     for folder, scheme in zip(folders, ("ecmp", "letflow", "letflow"), strict=True):
         assert main(["run", str(spec), "--set", f"scheme.name={scheme}", "--out", str(folder)]) == 0
     found = [source.read(str(folder), "") for folder in folders]
-    made = source.page(found, Making(Block(), False, lambda _: lambda _: None))
+    made = source.page(found, source.side_by_side(found), Making(Block(), False, lambda _: lambda _: None))
     name = found[0].found.spec["name"]  # type: ignore[union-attr, index]
     wanted = [f"{name} (ecmp)", f"{name} (letflow, b)", f"{name} (letflow, c)"]
     assert [one.title for one in made.parts] == ["a beside b beside c", *wanted]
-    alone = source.page(found[:1], Making(Block(), False, lambda _: lambda _: None))
+    alone = source.page(found[:1], None, Making(Block(), False, lambda _: lambda _: None))
     assert alone.title == name
 
 

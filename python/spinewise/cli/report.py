@@ -24,8 +24,8 @@ def command(args: argparse.Namespace) -> int:
     with bars() as bar:
         making = Making(block, not args.no_rerun, partial(RunProgress, bar))
         sources = [source.read(place, args.store, own) for place in args.results]
-        page = source.page(sources, making)
-    together = source.side_by_side(sources)
+        together = source.side_by_side(sources)
+        page = source.page(sources, together, making)
     size = write.write(write.document(page, block), args.out, force=args.force)
     if args.json:
         told = {"page": args.out, "bytes": size, "parts": [one.kind for one in page.parts], "notes": page.notes}

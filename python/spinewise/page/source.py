@@ -87,12 +87,11 @@ def unknown(folder: Path) -> str:
     return f"it holds {', '.join(names[:5])}{' …' * (len(names) > 5)}" if names else "it is empty"
 
 
-def page(sources: Sequence[Source], making: Making) -> Page:
-    """All parts as one page."""
+def page(sources: Sequence[Source], together: SideBySide | None, making: Making) -> Page:
+    """All parts as one page, first the runs among them that are set side by side."""
     parts = told_apart([part(one, sources, making) for one in sources], sources)
     title = parts[0].title if len(parts) == 1 else " · ".join(dict.fromkeys(one.title for one in parts))
     made = f"Spinewise {core.version()}, from {', '.join(one.place for one in sources)}"
-    together = side_by_side(sources)
     first = (of_runs.part(together),) if together else ()
     return Page(title, (*first, *parts), made, tuple(dict.fromkeys(making.notes)))
 
