@@ -1,9 +1,10 @@
-//! What a bank asks of its seats, and how each hook is called.
+//! What a bank asks of its seats, and how each hook is called: with the rows of its device, and room for what it asks for.
 
-use super::{Asked, Call, Fired, Lend, Seats};
+use super::{Asked, Call, Fired, Lend, NO_PEER, Seats};
+use spinewise_policy::out::Action;
 use spinewise_policy::{
-    Change, Cx, Feedback, FlowKey, Hooks, Key, Kind, Layout, Message, Packet, Policy, Port, Queue, Rng, Sheet, Sight,
-    Time, Verdict, Way, Wire,
+    Change, Cx, Feedback, FlowKey, Hooks, Key, Kind, Layout, Message, Out, Packet, Peers, Policy, Port, Queue, Rng,
+    Sheet, Sight, Table, Time, Verdict, Way, Wire,
 };
 use std::sync::Arc;
 
@@ -251,6 +252,64 @@ where
             .call(asked, which, call, key, |policy, cx, flow| hook(policy, cx, flow.unwrap_or(&mut blank), &mut own));
         put(&own, header);
         answer
+    }
+
+    /// Is there a row already for the peer that an unlisted hook is called about?
+    #[cold]
+    fn has_met(&self, call: Call<'_>) -> bool {
+        let kind = usize::from(self.kinds[call.seat as usize]);
+        let nobody = self.layouts[kind].peers == Peers::None || call.peer == NO_PEER;
+        self.seats[call.seat as usize].as_deref().is_some_and(|seat| nobody || seat.index.contains_key(&call.peer))
+    }
+
+    /// Calls hook `which`: lends the rows, the flow's if `key` names one, and room for actions. One the scheme does not
+    /// list is lent what is there and makes nothing new, neither rows nor youth: its call must not be noticed.
+    #[inline(always)]
+    fn call<R: Default>(
+        &mut self,
+        asked: &mut Asked,
+        which: Hooks,
+        call: Call<'_>,
+        key: Option<FlowKey>,
+        hook: impl FnOnce(&P, &mut Cx<'_, P>, Option<&mut P::Flow>) -> R,
+    ) -> R {
+        let listed = self.policy.hooks().has(which);
+        if !listed && !self.has_met(call) {
+            return R::default();
+        }
+        if self.seats[call.seat as usize].is_none() {
+            self.take_seat(call.seat);
+        }
+        if asked.actions.len() < self.room.0 {
+            self.make_room(asked);
+        }
+        let Some(seat) = self.seats[call.seat as usize].as_deref_mut() else { unreachable!("seat taken above") };
+        let stride = seat.stride;
+        let current = if seat.meets && call.peer != NO_PEER { seat.meet(call.peer) } else { 0 };
+        let flow = match key.map(P::row_of) {
+            Some(key) if listed => Some(seat.flows.row(key.0, call.now)),
+            Some(key) => seat.flows.known(key.0),
+            None => None,
+        };
+        let mut cx = Cx {
+            now: call.now,
+            node: &mut seat.node,
+            peers: Table { ids: &seat.ids, peers: &mut seat.peers, routes: &mut seat.routes, stride, current },
+            ports: &mut seat.ports,
+            view: <P::Site as Lend>::view(call.room),
+            rng: &mut seat.rng,
+            out: Out::new(&mut asked.actions, &mut asked.bytes),
+        };
+        let answer = hook(&self.policy, &mut cx, flow);
+        asked.len = cx.out.len();
+        answer
+    }
+
+    /// Makes room for actions; it is away while the ones before are carried out.
+    #[cold]
+    fn make_room(&self, asked: &mut Asked) {
+        asked.actions.resize(self.room.0, Action::MaskEcn);
+        asked.bytes.resize(self.room.1, 0);
     }
 }
 

@@ -1,27 +1,26 @@
-//! The seats of one scheme: each device's rows and timers, and how they are lent to a hook.
+//! The seats of one scheme: each device's rows and timers.
 
-use super::{Asked, Call, Called, Lend, NO_PEER};
+use super::{Called, Lend};
 use crate::packet::Tags;
 use crate::rows::{FlowRows, NumberMap};
 use crate::topology::Topology;
-use spinewise_policy::out::Action;
-use spinewise_policy::{Cx, FlowKey, Hooks, Key, Layout, Out, Peers, Policy, Rng, Shape, Sheet, Table, Tier, Time};
+use spinewise_policy::{Hooks, Key, Layout, Peers, Policy, Rng, Shape, Sheet, Tier, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The rows of one device under scheme `P`.
 pub(super) struct Seat<P: Policy> {
     /// It keeps rows for peers.
-    meets: bool,
+    pub(super) meets: bool,
     /// Rows per peer in `routes`.
-    stride: usize,
-    node: P::Node,
-    ports: Vec<P::Port>,
+    pub(super) stride: usize,
+    pub(super) node: P::Node,
+    pub(super) ports: Vec<P::Port>,
     pub(super) flows: FlowRows<P::Flow>,
-    index: NumberMap<u32>,
-    ids: Vec<u32>,
-    peers: Vec<P::Peer>,
-    routes: Vec<P::Route>,
+    pub(super) index: NumberMap<u32>,
+    pub(super) ids: Vec<u32>,
+    pub(super) peers: Vec<P::Peer>,
+    pub(super) routes: Vec<P::Route>,
     pub(super) rng: Rng,
     pub(super) armed: BTreeMap<Key, Armed>,
 }
@@ -58,7 +57,7 @@ pub struct Seats<P: Policy> {
     pub(super) kinds: Arc<[u16]>,
     pub(super) seats: Vec<Option<Box<Seat<P>>>>,
     /// Actions and bytes that any layout wants room for.
-    room: (usize, usize),
+    pub(super) room: (usize, usize),
     /// A seat as it was when its rehearsal began.
     rehearsed: Option<Box<Seat<P>>>,
 }
@@ -142,13 +141,6 @@ where
         self.seats[seat as usize].as_deref().map_or(&[], |seat| &seat.peers)
     }
 
-    /// Makes room for actions; it is away while the ones before are carried out.
-    #[cold]
-    fn make_room(&self, asked: &mut Asked) {
-        asked.actions.resize(self.room.0, Action::MaskEcn);
-        asked.bytes.resize(self.room.1, 0);
-    }
-
     #[cold]
     pub(super) fn take_seat(&mut self, seat: u32) {
         let kind = usize::from(self.kinds[seat as usize]);
@@ -180,57 +172,6 @@ where
             taken.meet(peer);
         }
         self.seats[seat as usize] = Some(taken);
-    }
-
-    /// Is there a row already for the peer that an unlisted hook is called about?
-    #[cold]
-    fn has_met(&self, call: Call<'_>) -> bool {
-        let kind = usize::from(self.kinds[call.seat as usize]);
-        let nobody = self.layouts[kind].peers == Peers::None || call.peer == NO_PEER;
-        self.seats[call.seat as usize].as_deref().is_some_and(|seat| nobody || seat.index.contains_key(&call.peer))
-    }
-
-    /// Calls hook `which`: lends the rows, the flow's if `key` names one, and room for actions. One the scheme does not
-    /// list is lent what is there and makes nothing new, neither rows nor youth: its call must not be noticed.
-    #[inline(always)]
-    pub(super) fn call<R: Default>(
-        &mut self,
-        asked: &mut Asked,
-        which: Hooks,
-        call: Call<'_>,
-        key: Option<FlowKey>,
-        hook: impl FnOnce(&P, &mut Cx<'_, P>, Option<&mut P::Flow>) -> R,
-    ) -> R {
-        let listed = self.policy.hooks().has(which);
-        if !listed && !self.has_met(call) {
-            return R::default();
-        }
-        if self.seats[call.seat as usize].is_none() {
-            self.take_seat(call.seat);
-        }
-        if asked.actions.len() < self.room.0 {
-            self.make_room(asked);
-        }
-        let Some(seat) = self.seats[call.seat as usize].as_deref_mut() else { unreachable!("seat taken above") };
-        let stride = seat.stride;
-        let current = if seat.meets && call.peer != NO_PEER { seat.meet(call.peer) } else { 0 };
-        let flow = match key.map(P::row_of) {
-            Some(key) if listed => Some(seat.flows.row(key.0, call.now)),
-            Some(key) => seat.flows.known(key.0),
-            None => None,
-        };
-        let mut cx = Cx {
-            now: call.now,
-            node: &mut seat.node,
-            peers: Table { ids: &seat.ids, peers: &mut seat.peers, routes: &mut seat.routes, stride, current },
-            ports: &mut seat.ports,
-            view: <P::Site as Lend>::view(call.room),
-            rng: &mut seat.rng,
-            out: Out::new(&mut asked.actions, &mut asked.bytes),
-        };
-        let answer = hook(&self.policy, &mut cx, flow);
-        asked.len = cx.out.len();
-        answer
     }
 }
 
@@ -269,7 +210,7 @@ impl<P: Policy> Seat<P> {
 
     /// The position of a peer's rows, made on first use.
     #[inline]
-    fn meet(&mut self, peer: u32) -> usize {
+    pub(super) fn meet(&mut self, peer: u32) -> usize {
         if let Some(&at) = self.index.get(&peer) {
             return at as usize;
         }
