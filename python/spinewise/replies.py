@@ -99,12 +99,26 @@ class Measured(TypedDict):
     ended: bool
 
 
+class Loads(TypedDict):
+    """Offered load by definition, as fractions of capacity, when most is offered.
+
+    `without` are the traffic entries that offer none: what happens in the network decides when their flows start.
+    """
+
+    payload_of_nominal: float
+    wire_of_nominal: float
+    wire_of_available: float | None
+    overloaded: bool
+    without: list[int]
+
+
 class Checked(TypedDict):
     """A spec that was set up and run for a moment."""
 
     spec: Spec
     warnings: list[Warned]
     estimate: Counted
+    loads: Loads | None
     measured: Measured
 
 

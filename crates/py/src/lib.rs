@@ -24,6 +24,7 @@ use spinewise_sim::setup::{Failure, Setup, Tuning, simulate};
 use spinewise_sim::spec::{self, EngineKind, Spec, Warning};
 use spinewise_sim::trace::{self, CHOICE_COLUMNS, HOP_COLUMNS, LOSS_COLUMNS, Trace};
 use spinewise_sim::warden::Warden;
+use spinewise_sim::workload::load::Loads;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
@@ -204,7 +205,7 @@ fn validate(
 /// See [`validate`].
 fn first_moments(spec: &Spec, tuning: Tuning, long: Duration, looks: &mut Looks) -> Result<Value, Failure> {
     let began = now();
-    let Setup { net, start, .. } = Setup::build(spec, tuning, &Warden::new(&mut |at| looks.look(at)))?;
+    let Setup { net, start, loads } = Setup::build(spec, tuning, &Warden::new(&mut |at| looks.look(at)))?;
     let mut sim = Sim::new(&net, start);
     let set_up = began.elapsed();
     let estimate = Estimate::of(spec, &sim);
@@ -220,6 +221,7 @@ fn first_moments(spec: &Spec, tuning: Tuning, long: Duration, looks: &mut Looks)
         "spec": spec.resolved,
         "warnings": warnings,
         "estimate": estimate.json(),
+        "loads": loads.as_ref().map(Loads::json),
         "measured": {
             "setup_s": set_up.as_secs_f64(),
             "run_s": began.elapsed().as_secs_f64(),

@@ -21,7 +21,7 @@ use crate::tape::Tape;
 use crate::topology::{Components, Topology};
 use crate::transport::Ends;
 use crate::warden::{GoOn, Interrupted, Progress, Warden, Watch};
-use crate::workload::load::{Loads, Offered, arrival_interval};
+use crate::workload::load::{Capacity, Loads};
 use crate::workload::{self, FlowSpec, Workload};
 use crate::world::World;
 use spinewise_policy::{Span, Time};
@@ -293,17 +293,30 @@ struct Offer {
 
 fn traffic(spec: &Spec, topology: &Topology, (room, go_on): (u64, GoOn<'_>)) -> Result<Offer, SpecError> {
     let (uplinks, up, down) = topology.leaf_rates();
+    let host_rates = topology.host_rates();
     let mut places = workload::Places {
         bounds: workload::Bounds { until: spec.run.until, memory: room, go_on },
         hosts: topology.hosts,
         leaf_of: &topology.leaf_of,
         leaves: topology.leaves,
-        host_rate: topology.host_rate(),
+        host_rates: &host_rates,
         uplink_rate_of_leaf: &uplinks,
     };
-    let (mut list, mut waits, mut open_loop) = (Vec::new(), Waits::default(), Vec::new());
-    let mut interval = Span::ZERO;
+    let pods = topology.tree.map(|tree| tree.leaves_per_pod).zip(topology.pod_rates());
+    let frame = spec.transport.frame();
+    let (mut list, mut waits) = (Vec::new(), Waits::default());
+    let (mut offered, mut without) = (Vec::new(), Vec::new());
     let mut warnings = Vec::new();
+    let capacity = Capacity {
+        mss: u64::from(frame.mss),
+        header: u64::from(frame.header),
+        ack: u64::from(frame.ack_bytes),
+        leaf_of: &topology.leaf_of,
+        nominal: &uplinks,
+        up: &up,
+        down: &down,
+        pods: pods.as_ref().map(|(leaves, (up, down))| (*leaves, &up[..], &down[..])),
+    };
     for (entry, TrafficEntry { source, priority, subflows, .. }) in spec.traffic.iter().enumerate() {
         match source {
             Traffic::Tcp(workload) => {
@@ -313,17 +326,14 @@ fn traffic(spec: &Spec, topology: &Topology, (room, go_on): (u64, GoOn<'_>)) -> 
                 for flow in &mut plan.flows {
                     (flow.priority, flow.subflows) = (*priority, subflows.unwrap_or(0));
                 }
-                let is_cut = workload.is_cut(plan.flows.len(), &places);
-                if is_cut {
+                if workload.is_cut(plan.flows.len(), &places) {
                     warnings.push(left_out(entry, workload, spec));
                 }
-                interval = interval.max(match workload {
-                    Workload::Poisson(poisson) if is_cut => Span(spec.run.until.0.saturating_sub(poisson.start.0)),
-                    Workload::Poisson(poisson) if poisson.duration != Span::FOREVER => poisson.duration,
-                    _ => arrival_interval(&plan.flows, places.host_rate),
-                });
-                if !workload.is_closed_loop() {
-                    open_loop.extend_from_slice(&plan.flows);
+                if workload.is_closed_loop() {
+                    without.push(entry as u8);
+                } else {
+                    let during = workload.during(&plan.flows, &places);
+                    offered.push(capacity.offered(&plan.flows, during));
                 }
                 append(plan, &mut list, &mut waits);
             }
@@ -338,20 +348,7 @@ fn traffic(spec: &Spec, topology: &Topology, (room, go_on): (u64, GoOn<'_>)) -> 
         let text = "NOTHING IS SENT: the run has no flows, and every number of it is empty.";
         warnings.push(Warning::of("nothing_sent", "traffic", text));
     }
-    let frame = spec.transport.frame();
-    let pods = topology.tree.map(|tree| tree.leaves_per_pod).zip(topology.pod_rates());
-    let offered = Offered {
-        flows: &open_loop,
-        interval,
-        mss: u64::from(frame.mss),
-        header: u64::from(frame.header),
-        ack: u64::from(frame.ack_bytes),
-        places: &places,
-        up: &up,
-        down: &down,
-        pods: pods.as_ref().map(|(leaves, (up, down))| (*leaves, &up[..], &down[..])),
-    };
-    let loads = offered.loads();
+    let loads = capacity.loads(&offered).map(|loads| Loads { without, ..loads });
     Ok(Offer { list, waits, loads, warnings })
 }
 

@@ -297,6 +297,11 @@ impl Topology {
         self.nominal_path[0].0
     }
 
+    /// Nominal bits per second of the link of each host, before overrides.
+    pub fn host_rates(&self) -> Vec<u64> {
+        self.host_ids().map(|host| self.links[self.host_link(host)].nominal_rate).collect()
+    }
+
     /// Ports of a node.
     pub fn ports(&self, node: NodeId) -> u16 {
         let links = self.in_links(node);

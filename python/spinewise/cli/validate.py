@@ -10,6 +10,7 @@ from spinewise.measures import units
 from spinewise.own.contract import give
 from spinewise.own.load import load_scheme
 from spinewise.runs.validation import Estimate, validate
+from spinewise.show import offered
 from spinewise.show import worked_out as shown
 from spinewise.specs.spec import load, worked_out
 
@@ -25,15 +26,13 @@ def command(args: argparse.Namespace) -> int:
         notices = [asdict(notice) for notice in found.warnings]
         estimate = asdict(found.estimate)
         told = {"valid": True, "spec_hash": found.spec_hash, "estimate": estimate, "warnings": notices, "spec": spec}
-        told["worked_out"] = derived
+        told |= {"loads": found.loads, "worked_out": derived}
         print_json(told)
         return 0
     scheme = spec.get("scheme", {}).get("name", "?")
     kinds = ", ".join(str(entry.get("kind")) for entry in spec.get("traffic") or []) or "none"
     print(f"{args.spec}: valid; scheme {scheme}, traffic {kinds}, seed {spec.get('seed')}")
-    for line in estimate_lines(found.estimate):
-        print(line)
-    for line in shown.block(derived):
+    for line in (*estimate_lines(found.estimate), *offered.lines(spec, found.loads), *shown.block(derived)):
         print(line)
     for notice in found.warnings:
         print(notice.line())

@@ -14,7 +14,7 @@ from spinewise.measures.entries import By
 from spinewise.measures.notices import Notice
 from spinewise.measures.stats import Interval
 from spinewise.measures.summary import ALL
-from spinewise.show.run_tables import of_what
+from spinewise.show.offered import of_what
 from spinewise.show.terminal import Grid, new_table
 
 SHOWN = {"fct_s.mean": "mean FCT", "fct_s.p99": "99th percentile of FCT"}

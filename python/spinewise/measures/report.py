@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NotRequired, TypedDict
 
-from spinewise.replies import Warned, WorkedOut
+from spinewise.replies import Loads, Warned, WorkedOut
 
 
 class Account(TypedDict):
@@ -145,15 +145,6 @@ class Samples(TypedDict):
 
     interval_ps: int
     taken: int
-
-
-class Loads(TypedDict):
-    """Offered load by definition, as fractions of capacity."""
-
-    payload_of_nominal: float
-    wire_of_nominal: float
-    wire_of_available: float | None
-    overloaded: bool
 
 
 class Unfinished(TypedDict):

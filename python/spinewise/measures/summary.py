@@ -25,8 +25,9 @@ from spinewise.measures.facts import Facts, facts_of
 from spinewise.measures.notices import Notice, notices
 from spinewise.measures.packets import Packets, ratio, sum_packets
 from spinewise.measures.plain import plain, without_nan
-from spinewise.measures.report import Link, Loads, Report
+from spinewise.measures.report import Link, Report
 from spinewise.measures.units import counted, digits, duration
+from spinewise.replies import Loads
 from spinewise.shapes import Spec
 
 if TYPE_CHECKING:

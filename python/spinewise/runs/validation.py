@@ -14,7 +14,7 @@ from spinewise.magnitudes import PS_PER_SECOND
 from spinewise.measures.notices import Notice, notices
 from spinewise.own.contract import with_scheme
 from spinewise.own.scheme import Scheme
-from spinewise.replies import Counted, Measured
+from spinewise.replies import Counted, Loads, Measured
 from spinewise.shapes import Spec
 from spinewise.specs.lines import located
 from spinewise.specs.spec import as_spec, file_of, resolve, spec_hash
@@ -61,12 +61,14 @@ class Validation:
         spec: with every default.
         spec_hash: its hash.
         estimate: what the run will come to.
+        loads: what its traffic asks of the fabric; None of traffic that has no load.
         warnings: what is allowed and may not be what was meant.
     """
 
     spec: Spec
     spec_hash: str
     estimate: Estimate
+    loads: Loads | None
     warnings: list[Notice]
 
 
@@ -112,6 +114,7 @@ def validate(
             series_rows=counted["series_rows"],
             flow_rows=counted["flow_rows"],
         ),
+        loads=told["loads"],
         warnings=notices(told["warnings"]),
     )
 

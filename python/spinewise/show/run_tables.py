@@ -10,13 +10,13 @@ from rich.text import Text
 
 from spinewise.magnitudes import PS_PER_SECOND
 from spinewise.measures import units
-from spinewise.measures.entries import By, names
+from spinewise.measures.entries import By
 from spinewise.measures.links import hottest
 from spinewise.measures.report import OnLinux, Operations, Report
 from spinewise.measures.summary import ALL, ClassSummary, Distribution, Packets, Summary
 from spinewise.measures.tables import numbers
 from spinewise.runs.result import Result
-from spinewise.shapes import Traffic
+from spinewise.show import offered
 from spinewise.show.terminal import Grid, new_table
 
 
@@ -126,29 +126,6 @@ def straggler_lines(result: Result) -> list[str]:
     return lines
 
 
-def asked_loads(result: Result) -> list[str]:
-    """The load that each traffic entry was to have, in words; what was drawn may differ."""
-    traffic = result.spec.get("traffic", [])
-    found = [(name, one) for name, one in zip(names(traffic), traffic, strict=True) if one.get("load")]
-    return [
-        f"asked for {one['load']:g}{of_what([one])}" + (f" by {name}" if len(traffic) > 1 else "")
-        for name, one in found
-    ]
-
-
-def of_what(traffic: Sequence[Traffic]) -> str:
-    """Of what a load is a share, where that is not what reports count by: the leaves' uplinks."""
-    return " of hosts' links" if any(one.get("load_of") == "host_links" for one in traffic) else ""
-
-
-# The readings of offered load, in words.
-LOADS = {
-    "payload_of_nominal": "payload over the nominal rate of uplinks",
-    "wire_of_nominal": "with headers and ACKs",
-    "wire_of_available": "at the busiest leaf, over what failed and slow links leave",
-}
-
-
 def link_table(summary: Summary) -> Grid:
     """Utilisation of the links by tier; losses, trims and pauses where there were any."""
     paused = any(tier["pauses"] for tier in summary.links)
@@ -222,11 +199,7 @@ def run_lines(result: Result, summary: Summary) -> list[str]:
     wall = float(report["wall_seconds"])
     lines = [packet_line(summary.packets, transport_of(result)), *udp_lines(result)]
     lines.append("bytes that carry no data: " + overhead_line(summary))
-    if summary.loads:
-        words = [f"{LOADS.get(name, name.replace('_', ' '))} {units.digits(x, 3)}" for name, x in summary.loads.items()]
-        lines.append("offered load: " + " · ".join([*asked_loads(result), *words]))
-    if summary.overloaded:
-        lines.append("OVERLOADED: the results depend on how long the run lasts")
+    lines.extend(offered.lines(result.spec, report.get("loads")))
     if summary.faults:
         lines.append(fault_line(summary.faults))
     if summary.deadlock:

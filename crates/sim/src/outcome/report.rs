@@ -32,7 +32,7 @@ pub(super) fn report(sim: &Sim<'_>, links: &[LinkAccount], stop: Time, loads: Op
         "seed": sim.net.seed,
         "stop_ps": stop.0,
         "events": log.events,
-        "packet_hops": sim.world.wires.hops,
+        "packet_hops": links.iter().map(|link| link.counters.packets).sum::<u64>(),
         "flows": sim.world.flows.specs.len(),
         "finished": finished,
         "counters": {
@@ -54,12 +54,7 @@ pub(super) fn report(sim: &Sim<'_>, links: &[LinkAccount], stop: Time, loads: Op
             "scheme_header_bytes": log.header_bytes,
             "unroutable": log.unroutable,
         },
-        "loads": loads.map(|l| json!({
-            "payload_of_nominal": l.payload_of_nominal,
-            "wire_of_nominal": l.wire_of_nominal,
-            "wire_of_available": if l.wire_of_available.is_finite() { json!(l.wire_of_available) } else { Value::Null },
-            "overloaded": l.overloaded,
-        })),
+        "loads": loads.as_ref().map(Loads::json),
         "deadlock": deadlock.map(|links| links.into_iter().map(|link| topology.link_name(link)).collect::<Vec<_>>()),
         "series_names": series::names(sim),
         "entity_names": if log.points.is_empty() { Vec::new() } else { entities },

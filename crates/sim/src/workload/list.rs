@@ -226,7 +226,13 @@ fn locate(header: &csv::StringRecord) -> Result<Header, ListError> {
     for (place, name) in places.iter_mut().zip(COLUMNS) {
         *place = place_of(name)?.ok_or_else(|| error(name, "missing", missing(header, name)))?;
     }
-    Ok(Header { places, batch: place_of(BATCH)?, width: header.len() })
+    let batch = place_of(BATCH)?;
+    if batch.is_none()
+        && let Some(field) = header.iter().find(|field| field.trim().eq_ignore_ascii_case(BATCH))
+    {
+        return Err(error(BATCH, field, "that name, for other columns are ignored"));
+    }
+    Ok(Header { places, batch, width: header.len() })
 }
 
 fn missing(header: &csv::StringRecord, name: &str) -> String {
@@ -250,7 +256,9 @@ fn read_row(row: &csv::StringRecord, header: Header, hosts: u32) -> Result<Liste
     let flow = ListedFlow {
         src: host("src", src)?,
         dst: host("dst", dst)?,
-        size: size.parse().map_err(|_| error("size_bytes", size, "a whole number of bytes, 1 or more"))?,
+        size: size
+            .parse()
+            .map_err(|_| error("size_bytes", size, "a whole number of bytes, 1 or more"))?,
         start: read_ns(start)
             .ok_or_else(|| error("start_ns", start, "nanoseconds, 0 or more, with up to three decimals"))?,
         batch: read_batch(batch)?,
@@ -349,6 +357,7 @@ mod tests {
         assert_eq!(fails("# note\n\nsrc,dst\n"), at(3, "size_bytes", "missing"));
         assert_eq!(fails("src,dst,size_bytes,start_us\n"), at(1, "start_ns", "missing"));
         assert_eq!(fails("src,dst,src,size_bytes,start_ns\n"), at(1, "src", "there twice"));
+        assert_eq!(fails("src,dst,size_bytes,start_ns,Batch\n"), at(1, "batch", "Batch"));
         assert_eq!(fails(""), at(1, "src", "missing"));
     }
 

@@ -4,17 +4,20 @@
 //! flows of 342 bytes), and failed or slowed links take capacity away, so that a cell of a figure may be overloaded
 //! where its label does not say so: its completion times then depend on how long the run lasts.
 
-use spinewise_policy::time::Span;
-
 use super::{FlowSpec, Places};
+use serde_json::{Value, json};
+use spinewise_policy::time::{Span, Time};
+use std::ops::Range;
 
 const PS_PER_SECOND: f64 = 1e12;
 const BITS_PER_BYTE: f64 = 8.0;
 /// Above this share of the worst leaf's capacity, queues grow for as long as arrivals last.
 const OVERLOAD: f64 = 0.95;
+/// What an entry has of all bytes at least that counts by its own time: one that has less is no time of its own.
+const LEAST_SHARE: f64 = 0.1;
 
-/// The offered traffic between leaves, relative to capacity.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+/// The offered traffic between leaves, relative to capacity, at the time when most is offered.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Loads {
     /// Payload that leaves its rack over the nominal rate of all uplinks.
     pub payload_of_nominal: f64,
@@ -25,23 +28,37 @@ pub struct Loads {
     pub wire_of_available: f64,
     /// Whether `wire_of_available` exceeds 0.95.
     pub overloaded: bool,
+    /// Entries that are in none of them: what happens in the network decides when their flows start.
+    pub without: Vec<u8>,
 }
 
-/// What the loads follow from.
+impl Loads {
+    /// As reports have them.
+    pub fn json(&self) -> Value {
+        let available = self.wire_of_available;
+        json!({
+            "payload_of_nominal": self.payload_of_nominal,
+            "wire_of_nominal": self.wire_of_nominal,
+            "wire_of_available": if available.is_finite() { json!(available) } else { Value::Null },
+            "overloaded": self.overloaded,
+            "without": self.without,
+        })
+    }
+}
+
+/// What loads are measured by.
 #[derive(Clone, Copy, Debug)]
-pub struct Offered<'a> {
-    /// All flows.
-    pub flows: &'a [FlowSpec],
-    /// How long they take to arrive; see [`arrival_interval`] for flows that come without a duration.
-    pub interval: Span,
+pub struct Capacity<'a> {
     /// Payload of a full segment, in bytes.
     pub mss: u64,
     /// Bytes every data packet has on top of its payload.
     pub header: u64,
     /// Bytes of an acknowledgement on the wire, one for each data packet.
     pub ack: u64,
-    /// The topology, with nominal rates.
-    pub places: &'a Places<'a>,
+    /// The leaf of each host.
+    pub leaf_of: &'a [u32],
+    /// Nominal bits per second of the uplinks of each leaf, before overrides.
+    pub nominal: &'a [u64],
     /// Bits per second that each leaf can send up, after overrides.
     pub up: &'a [u64],
     /// Bits per second that the spines can send down to each leaf, after overrides.
@@ -50,28 +67,67 @@ pub struct Offered<'a> {
     pub pods: Option<(u32, &'a [u64], &'a [u64])>,
 }
 
-/// From the first to the last start of flows from hosts of this `rate`, bits per second. Zero if the largest takes longer by
-/// itself, as for flows that all start at once: so few have no load.
-pub fn arrival_interval(flows: &[FlowSpec], rate: u64) -> Span {
-    let starts = || flows.iter().map(|flow| flow.start);
-    let interval = match (starts().min(), starts().max()) {
-        (Some(first), Some(last)) => last.since(first),
-        _ => Span::ZERO,
-    };
-    let largest = flows.iter().map(|flow| flow.size).max().unwrap_or(0);
-    let takes = largest as f64 * BITS_PER_BYTE * PS_PER_SECOND / rate as f64;
-    if takes > interval.0 as f64 { Span::ZERO } else { interval }
+/// What a traffic entry asks for.
+#[derive(Clone, Debug)]
+pub struct Offered {
+    bytes: Bytes,
+    /// From when to when its flows start; none if so few come at once that they have no rate.
+    during: Option<Range<Time>>,
 }
 
-/// Bytes that leave racks, or pods, and that come in.
+/// From when to when `flows` start that have no clock: k instants are k gaps.
+pub(super) fn starts(flows: &[FlowSpec], places: &Places) -> Option<Range<Time>> {
+    let mut starts: Vec<Time> = flows.iter().map(|flow| flow.start).collect();
+    starts.sort_unstable();
+    starts.dedup();
+    let (&first, &last) = (starts.first()?, starts.last()?);
+    let gaps = starts.len() as u64 - 1;
+    let length = Span(last.since(first).0 + last.since(first).0.checked_div(gaps)?);
+    lasts(first..first + length, flows, places)
+}
+
+/// This time, if no flow takes longer by itself on the link of its host: so few flows have no rate.
+pub(super) fn lasts(during: Range<Time>, flows: &[FlowSpec], places: &Places) -> Option<Range<Time>> {
+    let rate = |flow: &FlowSpec| places.host_rates[flow.src as usize] as f64;
+    let takes = |flow: &FlowSpec| flow.size as f64 * BITS_PER_BYTE * PS_PER_SECOND / rate(flow);
+    flows.iter().all(|flow| takes(flow) <= length_of(&during)).then_some(during)
+}
+
+fn length_of(during: &Range<Time>) -> f64 {
+    during.end.since(during.start).0 as f64
+}
+
+/// Bytes, or bits per second.
+#[derive(Clone, Debug)]
+struct Bytes {
+    payload: f64,
+    wire: f64,
+    leaves: Crossed,
+    pods: Option<Crossed>,
+}
+
+impl Bytes {
+    /// Adds so many times as much.
+    fn add(&mut self, other: &Bytes, times: f64) {
+        self.payload += other.payload * times;
+        self.wire += other.wire * times;
+        self.leaves.add_all(&other.leaves, times);
+        if let (Some(pods), Some(others)) = (&mut self.pods, &other.pods) {
+            pods.add_all(others, times);
+        }
+    }
+}
+
+/// What leaves racks, or pods, and what comes in.
+#[derive(Clone, Debug)]
 struct Crossed {
     up: Vec<f64>,
     down: Vec<f64>,
 }
 
 impl Crossed {
-    fn new(many: u32) -> Crossed {
-        Crossed { up: vec![0.0; many as usize], down: vec![0.0; many as usize] }
+    fn new(many: usize) -> Crossed {
+        Crossed { up: vec![0.0; many], down: vec![0.0; many] }
     }
 
     /// Data goes from one to another, and acknowledgements come back.
@@ -85,59 +141,97 @@ impl Crossed {
         self.up[to] += acks;
         self.down[from] += acks;
     }
+
+    fn add_all(&mut self, other: &Crossed, times: f64) {
+        let own = self.up.iter_mut().chain(&mut self.down);
+        own.zip(other.up.iter().chain(&other.down)).for_each(|(own, other)| *own += other * times);
+    }
+
+    /// The largest share of what each can send up and be sent down.
+    fn worst(&self, up: &[u64], down: &[u64]) -> f64 {
+        let cuts = self.up.iter().zip(up).chain(self.down.iter().zip(down));
+        cuts.map(|(&rate, &most)| share(rate, most as f64)).fold(0.0, f64::max)
+    }
 }
 
-impl Offered<'_> {
-    /// The loads; `None` if the arrival interval is zero, since a load is a rate. Retransmissions, handshakes and
-    /// probes do not count, nor does traffic within a rack.
-    pub fn loads(&self) -> Option<Loads> {
-        if self.interval == Span::ZERO {
-            return None;
-        }
-        let mut payload = 0.0;
-        let mut leaves = Crossed::new(self.places.leaves);
-        let mut pods = self.pods.map(|(of, up, _)| (of, Crossed::new(up.len() as u32)));
-        for flow in self.flows {
-            let [from, to] = [flow.src, flow.dst].map(|host| self.places.leaf_of[host as usize]);
+fn share(rate: f64, of: f64) -> f64 {
+    if rate > 0.0 { rate / of } else { 0.0 }
+}
+
+impl Capacity<'_> {
+    fn nothing(&self) -> Bytes {
+        let pods = self.pods.map(|(_, up, _)| Crossed::new(up.len()));
+        Bytes { payload: 0.0, wire: 0.0, leaves: Crossed::new(self.nominal.len()), pods }
+    }
+
+    /// What these flows ask for that start `during` this time. Retransmissions, handshakes and probes do not count, nor
+    /// does traffic within a rack.
+    pub fn offered(&self, flows: &[FlowSpec], during: Option<Range<Time>>) -> Offered {
+        let mut bytes = self.nothing();
+        for flow in flows {
+            let [from, to] = [flow.src, flow.dst].map(|host| self.leaf_of[host as usize]);
             if from == to {
                 continue;
             }
             let packets = flow.size.div_ceil(self.mss.max(1)) as f64;
             let data = flow.size as f64 + packets * self.header as f64;
             let acks = packets * self.ack as f64;
-            payload += flow.size as f64;
-            leaves.add((from, to), data, acks);
-            if let Some((of, pods)) = &mut pods {
-                pods.add((from / *of, to / *of), data, acks);
+            bytes.payload += flow.size as f64;
+            bytes.wire += data + acks;
+            bytes.leaves.add((from, to), data, acks);
+            if let (Some(pods), Some((of, ..))) = (&mut bytes.pods, self.pods) {
+                pods.add((from / of, to / of), data, acks);
             }
         }
-        let bits_per_second = BITS_PER_BYTE * PS_PER_SECOND / self.interval.0 as f64;
-        let nominal = self.places.uplink_rate_of_leaf.iter().map(|&rate| rate as f64).sum();
-        let over = |bytes: f64, rate: f64| if bytes > 0.0 { bytes * bits_per_second / rate } else { 0.0 };
-        let worst_of = |crossed: &Crossed, up: &[u64], down: &[u64]| {
-            let cuts = crossed.up.iter().zip(up).chain(crossed.down.iter().zip(down));
-            cuts.map(|(&bytes, &rate)| over(bytes, rate as f64)).fold(0.0, f64::max)
-        };
-        let of_pods = pods.zip(self.pods).map_or(0.0, |((_, pods), (_, up, down))| worst_of(&pods, up, down));
-        let worst = worst_of(&leaves, self.up, self.down).max(of_pods);
-        Some(Loads {
-            payload_of_nominal: over(payload, nominal),
-            wire_of_nominal: over(leaves.up.iter().sum(), nominal),
-            wire_of_available: worst,
-            overloaded: worst > OVERLOAD,
-        })
+        Offered { bytes, during: during.filter(|during| !during.is_empty()) }
+    }
+
+    /// The loads of some entries at the time when most is offered; none if no entry has a time, since a load is a rate. An
+    /// entry counts over its own time. One that has little of all bytes, or no time, counts over the whole of all times.
+    pub fn loads(&self, entries: &[Offered]) -> Option<Loads> {
+        let times = || entries.iter().filter_map(|entry| entry.during.as_ref());
+        let whole = times().map(|during| during.start).min()?..times().map(|during| during.end).max()?;
+        let all: f64 = entries.iter().map(|entry| entry.bytes.wire).sum();
+        let own = |entry: &Offered| entry.during.clone().filter(|_| entry.bytes.wire >= LEAST_SHARE * all);
+        let during: Vec<Range<Time>> = entries.iter().map(|entry| own(entry).unwrap_or(whole.clone())).collect();
+        let mut most = Loads::default();
+        // More is offered only where something begins.
+        for begin in during.iter().map(|during| during.start) {
+            let mut rates = self.nothing();
+            for (entry, during) in entries.iter().zip(&during).filter(|(_, during)| during.contains(&begin)) {
+                rates.add(&entry.bytes, BITS_PER_BYTE * PS_PER_SECOND / length_of(during));
+            }
+            let nominal = self.nominal.iter().map(|&rate| rate as f64).sum();
+            let of_pods = rates.pods.as_ref().zip(self.pods).map_or(0.0, |(pods, (_, up, down))| pods.worst(up, down));
+            let worst = rates.leaves.worst(self.up, self.down).max(of_pods);
+            most.payload_of_nominal = most.payload_of_nominal.max(share(rates.payload, nominal));
+            most.wire_of_nominal = most.wire_of_nominal.max(share(rates.wire, nominal));
+            most.wire_of_available = most.wire_of_available.max(worst);
+        }
+        most.overloaded = most.wire_of_available > OVERLOAD;
+        Some(most)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::testing::Fabric;
-    use super::super::{LoadOf, Pairs, Poisson, Workload, builtin};
+    use super::super::{LoadOf, Pairs, Permutation, Poisson, Workload, builtin};
     use super::*;
-    use spinewise_policy::time::Time;
 
     fn flow(src: u32, dst: u32, size: u64, start: u64) -> FlowSpec {
         FlowSpec { src, dst, size, start: Time(start), ..FlowSpec::default() }
+    }
+
+    /// Packets of 1,000 bytes behind headers of 40, on links as they were built.
+    fn capacity<'a>(places: &'a Places<'a>) -> Capacity<'a> {
+        let nominal = places.uplink_rate_of_leaf;
+        let leaf_of = places.leaf_of;
+        Capacity { mss: 1000, header: 40, ack: 60, leaf_of, nominal, up: nominal, down: nominal, pods: None }
+    }
+
+    fn in_us(from: u64, to: u64) -> Option<Range<Time>> {
+        Some(Time::ZERO + Span::from_us(from)..Time::ZERO + Span::from_us(to))
     }
 
     #[test]
@@ -145,33 +239,26 @@ mod tests {
         // Two leaves of two hosts, 20 Gbps of uplinks each: 1 µs carries 2500 bytes on each cut.
         let fabric = Fabric::new(2, 2, 2);
         let flows = [flow(0, 2, 1001, 0), flow(1, 3, 500, 10), flow(2, 3, 1_000_000, 20)];
-        let offered = Offered {
-            flows: &flows,
-            interval: Span::from_us(1),
-            mss: 1000,
-            header: 40,
-            ack: 60,
-            places: &fabric.places(),
-            up: &[20_000_000_000, 20_000_000_000],
-            down: &[20_000_000_000, 10_000_000_000],
-            pods: None,
-        };
-        let loads = offered.loads().unwrap();
+        let places = fabric.places();
+        let healthy = capacity(&places);
+        let loads_of = |capacity: Capacity| capacity.loads(&[capacity.offered(&flows, in_us(0, 1))]).unwrap();
+        let slow = Capacity { down: &[20_000_000_000, 10_000_000_000], ..healthy };
+        let loads = loads_of(slow);
         let near = |a: f64, b: f64| (a - b).abs() < 1e-12;
         // 1501 bytes of payload in 3 packets: 1621 bytes of data, 180 of acknowledgements.
         assert!(near(loads.payload_of_nominal, 1501.0 / 5000.0), "{loads:?}");
         assert!(near(loads.wire_of_nominal, 1801.0 / 5000.0), "{loads:?}");
         assert!(near(loads.wire_of_available, 1621.0 / 1250.0), "{loads:?}");
         assert!(loads.overloaded);
-        let healthy = Offered { down: offered.up, ..offered }.loads().unwrap();
-        assert!(near(healthy.wire_of_available, 1621.0 / 2500.0) && !healthy.overloaded);
+        let whole = loads_of(healthy);
+        assert!(near(whole.wire_of_available, 1621.0 / 2500.0) && !whole.overloaded);
         // Each leaf a pod: slow cores are a cut of their own.
-        let (core, whole) = ([5_000_000_000, 20_000_000_000], [20_000_000_000; 2]);
-        let pods = Offered { down: offered.up, pods: Some((1, &core, &whole)), ..offered }.loads().unwrap();
+        let (core, full) = ([5_000_000_000, 20_000_000_000], [20_000_000_000; 2]);
+        let pods = loads_of(Capacity { pods: Some((1, &core, &full)), ..healthy });
         assert!(near(pods.wire_of_available, 1621.0 / 625.0) && pods.overloaded, "{pods:?}");
-        let within = Offered { down: offered.up, pods: Some((2, &core[..1], &whole[..1])), ..offered }.loads().unwrap();
-        assert_eq!(within, healthy, "all of it stays in a pod");
-        let cut_off = Offered { up: &[20_000_000_000, 0], ..offered }.loads().unwrap();
+        let within = loads_of(Capacity { pods: Some((2, &core[..1], &full[..1])), ..healthy });
+        assert_eq!(within, whole, "all of it stays in a pod");
+        let cut_off = loads_of(Capacity { up: &[20_000_000_000, 0], ..healthy });
         assert!(cut_off.wire_of_available.is_infinite() && cut_off.overloaded);
     }
 
@@ -179,25 +266,56 @@ mod tests {
     fn flows_at_one_instant_or_within_a_rack_have_no_load() {
         let fabric = Fabric::new(2, 2, 1);
         let places = fabric.places();
-        let offered = |flows| Offered {
-            flows,
-            interval: arrival_interval(flows, u64::MAX),
-            mss: 1000,
-            header: 40,
-            ack: 60,
-            places: &places,
-            up: &fabric.uplinks,
-            down: &[0, 0],
-            pods: None,
-        };
+        let capacity = capacity(&places);
         let at_once = [flow(0, 2, 5, 7), flow(1, 3, 5, 7)];
-        let within = [flow(0, 1, 5, 70), flow(1, 0, 5, 30)];
-        assert_eq!(offered(&at_once).loads(), None);
-        assert_eq!(offered(&[]).loads(), None);
-        assert_eq!(arrival_interval(&within, u64::MAX), Span(40));
-        let largest = within.iter().map(|flow| flow.size).max().expect("there are flows");
-        assert_eq!(arrival_interval(&within, largest * 8 * 1_000_000_000_000 / 41), Span::ZERO, "it takes 41 ps");
-        assert_eq!(offered(&within).loads(), Some(Loads::default()));
+        let within = [flow(0, 1, 5, 7_000), flow(1, 0, 5, 3_000)];
+        let loads_of = |flows: &[FlowSpec]| capacity.loads(&[capacity.offered(flows, starts(flows, &places))]);
+        assert_eq!(loads_of(&at_once), None);
+        assert_eq!(loads_of(&[]), None);
+        assert_eq!(starts(&within, &places), Some(Time(3_000)..Time(11_000)), "two instants are two gaps");
+        assert_eq!(starts(&[flow(0, 1, 11, 7_000), flow(1, 0, 5, 3_000)], &places), None, "it takes 8,800 ps");
+        assert_eq!(loads_of(&within), Some(Loads::default()));
+    }
+
+    /// A load is the same however many rounds there are of it: each is as long as a period.
+    #[test]
+    fn rounds_take_a_period_each() {
+        let fabric = Fabric::new(2, 2, 2);
+        let places = fabric.places();
+        let capacity = capacity(&places);
+        for repeat in [2, 3, 50] {
+            // 10 of its link's 20 us, from two hosts into 20 Gbps.
+            let permutation = Permutation { repeat, period: Span::from_us(20), ..Permutation::new(12_500) };
+            let workload = Workload::Permutation(permutation);
+            let flows = workload.plan(1, 0, &places).unwrap().flows;
+            let loads = capacity.loads(&[capacity.offered(&flows, workload.during(&flows, &places))]).unwrap();
+            assert!((loads.payload_of_nominal - 0.5).abs() < 1e-12, "{repeat} rounds: {loads:?}");
+        }
+        let once = Workload::Permutation(Permutation::new(12_500));
+        let flows = once.plan(1, 0, &places).unwrap().flows;
+        assert_eq!(once.during(&flows, &places), None);
+    }
+
+    /// An entry counts over its own time, so another far away hides nothing, and two one after the other do not add up.
+    #[test]
+    fn the_most_that_is_offered_at_a_time_counts() {
+        let fabric = Fabric::new(2, 2, 2);
+        let places = fabric.places();
+        let capacity = capacity(&places);
+        let payload = |entries: &[Offered]| capacity.loads(entries).unwrap().payload_of_nominal;
+        // 5,000 bytes a microsecond are all that two leaves send up.
+        let full = capacity.offered(&[flow(0, 2, 50_000, 0)], in_us(0, 10));
+        let later = Offered { during: in_us(100, 110), ..full.clone() };
+        let beside = Offered { during: in_us(5, 15), ..full.clone() };
+        let alone = payload(std::slice::from_ref(&full));
+        assert!((alone - 1.0).abs() < 1e-12);
+        assert!((payload(&[full.clone(), later]) - alone).abs() < 1e-12);
+        assert!((payload(&[full.clone(), beside]) - 2.0 * alone).abs() < 1e-12);
+        // Little, over a long time or at one instant, is spread over all the time there is.
+        let little = |during| capacity.offered(&[flow(0, 2, 1_000, 0)], during);
+        assert!((payload(&[full.clone(), little(in_us(0, 1_000))]) - alone - 1_000.0 / 5_000_000.0).abs() < 1e-12);
+        assert!((payload(&[full.clone(), little(in_us(4, 5))]) - alone - 0.02).abs() < 1e-12, "no burst of its own");
+        assert!((payload(&[full, little(None)]) - alone - 0.02).abs() < 1e-12);
     }
 
     /// Flows of 342 bytes with the frames of ns3-load-balance: headers make it 1.17 times the payload, with
@@ -209,26 +327,17 @@ mod tests {
         let cdf = builtin::find("enterprise_meet").unwrap().cdf();
         let poisson = Poisson { duration: Span::from_ms(50), ..Poisson::new(cdf, 0.7) };
         let flows = Workload::Poisson(poisson).plan(1, 0, &places).unwrap().flows;
-        let offered = Offered {
-            flows: &flows,
-            interval: Span::from_ms(50),
-            mss: 1400,
-            header: 54,
-            ack: 0,
-            places: &places,
-            up: &fabric.uplinks,
-            down: &fabric.uplinks,
-            pods: None,
-        };
-        let data = offered.loads().unwrap();
-        let all = Offered { ack: 54, ..offered }.loads().unwrap();
+        let frames = Capacity { mss: 1400, header: 54, ack: 0, ..capacity(&places) };
+        let loads_of = |capacity: Capacity| capacity.loads(&[capacity.offered(&flows, in_us(0, 50_000))]).unwrap();
+        let data = loads_of(frames);
+        let all = loads_of(Capacity { ack: 54, ..frames });
         // Four sigma of a compound Poisson sum of these sizes.
         let squares: f64 = flows.iter().map(|flow| (flow.size as f64).powi(2)).sum();
         let bytes: f64 = flows.iter().map(|flow| flow.size as f64).sum();
         assert!((data.payload_of_nominal / 0.7 - 1.0).abs() < 4.0 * squares.sqrt() / bytes, "{data:?}");
-        let weight = |loads: Loads| loads.wire_of_nominal / loads.payload_of_nominal;
-        assert!((weight(data) - 1.17).abs() < 0.02, "{}", weight(data));
-        assert!((weight(all) - 1.34).abs() < 0.04, "{}", weight(all));
+        let weight = |loads: &Loads| loads.wire_of_nominal / loads.payload_of_nominal;
+        assert!((weight(&data) - 1.17).abs() < 0.02, "{}", weight(&data));
+        assert!((weight(&all) - 1.34).abs() < 0.04, "{}", weight(&all));
         assert!(all.wire_of_available >= all.wire_of_nominal);
     }
 
@@ -250,18 +359,8 @@ mod tests {
         let flows = flows_of(run(0.8, LoadOf::LeafUplinks));
         assert_eq!(flows, flows_of(run(0.4, LoadOf::HostLinks)), "0.8 of the uplinks is 0.4 of the hosts' links");
 
-        let offered = Offered {
-            flows: &flows,
-            interval: Span::from_ms(40),
-            mss: 1000,
-            header: 48,
-            ack: 60,
-            places: &places,
-            up: &fabric.uplinks,
-            down: &fabric.uplinks,
-            pods: None,
-        };
-        let loads = offered.loads().unwrap();
+        let frames = Capacity { header: 48, ..capacity(&places) };
+        let loads = frames.loads(&[frames.offered(&flows, in_us(0, 40_000))]).unwrap();
         let (bytes, squares) =
             flows.iter().fold((0.0, 0.0), |(b, s), flow| (b + flow.size as f64, s + (flow.size as f64).powi(2)));
         let sigma = squares.sqrt() / bytes;

@@ -10,6 +10,7 @@ use crate::ids::HostId;
 use crate::warden::{ALWAYS, GoOn};
 use spinewise_policy::rng::Rng;
 use spinewise_policy::time::{Span, Time};
+use std::ops::Range;
 
 pub mod builtin;
 pub mod cdf;
@@ -154,8 +155,8 @@ pub struct Places<'a> {
     pub leaf_of: &'a [u32],
     /// Number of leaves.
     pub leaves: u32,
-    /// Rate of a host's link, in bits per second.
-    pub host_rate: u64,
+    /// Nominal rate of each host's link, in bits per second, before any override; as many as hosts.
+    pub host_rates: &'a [u64],
     /// Nominal rate of all uplinks of each leaf together, in bits per second, before any override.
     pub uplink_rate_of_leaf: &'a [u64],
     /// How much is drawn at most.
@@ -249,8 +250,7 @@ impl Workload {
         let hosts = u64::from(places.hosts);
         match self {
             Workload::Poisson(poisson) => {
-                let limited = poisson.max_flows > 0 && drawn >= poisson.max_flows;
-                poisson.load > 0.0 && !limited && until < poisson.start + poisson.duration
+                poisson.load > 0.0 && !poisson.is_limited(drawn) && until < poisson.start + poisson.duration
             }
             Workload::OnOff(on_off) => drawn < on_off.flows,
             Workload::List(list) => list.flows().iter().any(|flow| flow.start >= until),
@@ -261,6 +261,23 @@ impl Workload {
             Workload::Rpc(rpc) => drawn < u64::from(rpc.requests) * rpc.flows_of_request(),
             Workload::Collective(collective) => collective.start >= until,
             Workload::Dag(_) => false,
+        }
+    }
+
+    /// From when to when its flows start, which are `planned`; none if so few come at once that they have no rate.
+    pub fn during(&self, planned: &[FlowSpec], places: &Places) -> Option<Range<Time>> {
+        let rounds = |start: Time, period: Span, repeat: u32| {
+            let rounds = places.bounds.rounds(start, period, repeat);
+            load::lasts(start..start + period * u64::from(rounds), planned, places)
+        };
+        match self {
+            Workload::Poisson(poisson) if !poisson.is_limited(planned.len() as u64) => {
+                Some(poisson.start..poisson.end(&places.bounds))
+            }
+            Workload::Permutation(one) if one.period > Span::ZERO => rounds(one.start, one.period, one.repeat),
+            Workload::Incast(one) if one.period > Span::ZERO => rounds(one.start, one.period, one.repeat),
+            Workload::Rpc(one) if one.period > Span::ZERO => rounds(one.start, one.period, one.requests),
+            _ => load::starts(planned, places),
         }
     }
 
@@ -306,14 +323,16 @@ pub(crate) mod testing {
     /// Owns what [`Places`] borrows.
     pub(crate) struct Fabric {
         pub leaf_of: Vec<u32>,
+        pub host_rates: Vec<u64>,
         pub uplinks: Vec<u64>,
     }
 
     impl Fabric {
         /// Hosts 0.. under leaf 0, the next ones under leaf 1 and so on; 10 Gbps everywhere.
         pub(crate) fn new(leaves: u32, hosts_per_leaf: u32, spines: u64) -> Fabric {
-            let leaf_of = (0..leaves * hosts_per_leaf).map(|host| host / hosts_per_leaf).collect();
-            Fabric { leaf_of, uplinks: vec![spines * 10_000_000_000; leaves as usize] }
+            let leaf_of: Vec<u32> = (0..leaves * hosts_per_leaf).map(|host| host / hosts_per_leaf).collect();
+            let host_rates = vec![10_000_000_000; leaf_of.len()];
+            Fabric { leaf_of, host_rates, uplinks: vec![spines * 10_000_000_000; leaves as usize] }
         }
 
         pub(crate) fn places(&self) -> Places<'_> {
@@ -321,7 +340,7 @@ pub(crate) mod testing {
                 hosts: self.leaf_of.len() as u32,
                 leaf_of: &self.leaf_of,
                 leaves: self.uplinks.len() as u32,
-                host_rate: 10_000_000_000,
+                host_rates: &self.host_rates,
                 uplink_rate_of_leaf: &self.uplinks,
                 bounds: Bounds::default(),
             }

@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn receivers_are_uniform_over_those_allowed() {
         // Hosts strewn over the leaves, of unequal numbers: 0 and 3 under leaf 1, 1 under leaf 0, the rest under leaf 2.
-        let fabric = Fabric { leaf_of: vec![1, 0, 2, 1, 2, 2], uplinks: vec![1; 3] };
+        let fabric = Fabric { leaf_of: vec![1, 0, 2, 1, 2, 2], host_rates: vec![1; 6], uplinks: vec![1; 3] };
         let places = fabric.places();
         let cases: [(Pairs, u32, &[u32]); 5] = [
             (Pairs::Any, 3, &[0, 1, 2, 4, 5]),

@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn uneven_racks_fit_up_to_one_half() {
-        let mut fabric = Fabric { leaf_of: vec![0, 1, 0, 2, 0, 1, 0, 2], uplinks: vec![1; 3] };
+        let mut fabric = Fabric { leaf_of: vec![0, 1, 0, 2, 0, 1, 0, 2], host_rates: vec![1; 8], uplinks: vec![1; 3] };
         let flows = Permutation::new(1).generate(1, 0, &fabric.places()).unwrap();
         assert!(flows.iter().all(|flow| fabric.leaf_of[flow.src as usize] != fabric.leaf_of[flow.dst as usize]));
         fabric.leaf_of[1] = 0;

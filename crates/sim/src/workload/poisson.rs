@@ -71,11 +71,12 @@ impl Poisson {
         }
     }
 
-    /// Mean flows per second from a host under `leaf`.
-    fn rate(&self, places: &Places, matching: &Matching, leaf: u32) -> f64 {
+    /// Mean flows per second from a host.
+    fn rate(&self, places: &Places, matching: &Matching, host: u32) -> f64 {
+        let leaf = places.leaf_of[host as usize];
         let capacity = match self.load_of {
             LoadOf::LeafUplinks => places.uplink_rate_of_leaf[leaf as usize] as f64 / matching.hosts_under(leaf) as f64,
-            LoadOf::HostLinks => places.host_rate as f64,
+            LoadOf::HostLinks => places.host_rates[host as usize] as f64,
         };
         self.load * capacity / (BITS_PER_BYTE * self.cdf.mean())
     }
@@ -85,11 +86,8 @@ impl Poisson {
             return Err(WorkloadError::new("load", self.load, "a finite number, 0 or more"));
         }
         let matching = Matching::new(self.pairs, places)?;
-        let rates: Vec<(u32, f64)> = matching
-            .sources()
-            .iter()
-            .map(|&host| (host, self.rate(places, &matching, places.leaf_of[host as usize])))
-            .collect();
+        let rates: Vec<(u32, f64)> =
+            matching.sources().iter().map(|&host| (host, self.rate(places, &matching, host))).collect();
         self.check_length(rates.iter().map(|(_, rate)| rate).sum(), &places.bounds)?;
         let sources = rates
             .into_iter()
@@ -115,8 +113,13 @@ impl Poisson {
         bounds.refuse_too_many(key, value, limited as u64, FLOW_BYTES)
     }
 
+    /// Has it as many flows as it may have?
+    pub(super) fn is_limited(&self, drawn: u64) -> bool {
+        self.max_flows > 0 && drawn >= self.max_flows
+    }
+
     /// When the arrivals end.
-    fn end(&self, bounds: &Bounds) -> Time {
+    pub(super) fn end(&self, bounds: &Bounds) -> Time {
         (self.start + self.duration).min(bounds.until)
     }
 

@@ -1,0 +1,49 @@
+"""What the traffic of a run asks of its fabric, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from spinewise.measures import units
+from spinewise.measures.entries import names
+from spinewise.measures.summary import known_loads
+from spinewise.replies import Loads
+from spinewise.shapes import Spec, Traffic
+
+# The readings of offered load.
+READINGS = {
+    "payload_of_nominal": "payload over the nominal rate of uplinks",
+    "wire_of_nominal": "with headers and ACKs",
+    "wire_of_available": "at the busiest leaf, over what failed and slow links leave",
+}
+
+
+def lines(spec: Spec, loads: Loads | None) -> list[str]:
+    """Offered load, and whether it is more than the fabric can carry; nothing of traffic that has no load."""
+    if loads is None:
+        return []
+    words = [f"{READINGS[name]} {units.digits(load, 3)}" for name, load in known_loads(loads).items()]
+    found = ["offered load: " + " · ".join([*asked(spec), *words, *left_out(spec, loads)])]
+    return [*found, *(["OVERLOADED: the results depend on how long the run lasts"] if loads["overloaded"] else [])]
+
+
+def asked(spec: Spec) -> list[str]:
+    """The load that each traffic entry was to have, in words; what was drawn may differ."""
+    traffic = spec.get("traffic", [])
+    found = [(name, one) for name, one in zip(names(traffic), traffic, strict=True) if one.get("load")]
+    return [
+        f"asked for {one['load']:g}{of_what([one])}" + (f" by {name}" if len(traffic) > 1 else "")
+        for name, one in found
+    ]
+
+
+def of_what(traffic: Sequence[Traffic]) -> str:
+    """Of what a load is a share, where that is not what reports count by: the leaves' uplinks."""
+    return " of hosts' links" if any(one.get("load_of") == "host_links" for one in traffic) else ""
+
+
+def left_out(spec: Spec, loads: Loads) -> list[str]:
+    """The traffic that is in none of the loads."""
+    known = names(spec.get("traffic", []))
+    without = [known[entry] for entry in loads.get("without", [])]
+    return [f"without {', '.join(without)}, whose flows wait for others"] if without else []
