@@ -165,6 +165,8 @@ def test_the_best_and_who_is_not_told_apart_from_it() -> None:
     assert not found.less("far", "best")
     assert found.less("best", "far", share=0.2)
     assert not found.less("best", "far", share=0.1)
+    odd = cell(a=[2.0] * 19 + [100.0], b=[1.0 + seed / 100 for seed in range(19)] + [400.0])
+    assert not odd.less("a", "b"), "the ratios tell them apart the other way round"
 
 
 def test_supports_fail_where_the_runs_say_otherwise() -> None:

@@ -39,6 +39,20 @@ def test_what_is_far_behind_is_told_from_the_best() -> None:
     assert stats.told_from_best([[0.0, 0.0, 0.0], [9.0, 8.0, 9.0]]) == [False, True], "where there is no ratio"
 
 
+def test_who_is_less_goes_by_the_values_whose_chance_was_tested() -> None:
+    """One zero among the pairs: the chance was that of the differences, and who is less that of the ratios."""
+    more = [0.0, *(1e6 + k for k in range(1, 20))]
+    less = [0.5, *(1e6 + k - 1 for k in range(1, 20))]
+    assert stats.ratio_p(more, less) < 1e-9
+    assert stats.surely_less(less, more) < 1e-9
+    assert stats.surely_less(more, less) > 1.0 - 1e-9
+    assert (stats.is_less(less, more, 0.05), stats.is_less(more, less, 0.05)) == (True, False)
+    assert stats.told_from_best([more, less]) == [True, False]
+    falls, rises = [1.0, 2.0, 4.0], [2.0, 4.0, 8.0]
+    assert stats.surely_less(falls, rises) == stats.ratio_p(falls, rises) / 2.0, "where all are positive, of ratios"
+    assert math.isnan(stats.surely_less([1.0], [2.0]))
+
+
 def test_nearest_rank_is_the_fields_convention() -> None:
     values = list(range(1, 101))
     assert stats.percentile(values, 0.50) == 51

@@ -16,7 +16,7 @@ import samples
 import spinewise as sw
 from samples import TINY_TOML, TWO_ENTRIES
 from spinewise.cli import main
-from spinewise.comparison import answers, happened, report, tables
+from spinewise.comparison import answers, happened, reasons, report, tables
 from spinewise.comparison.cells import Cell, Comparison
 from spinewise.comparison.plan import run_name
 from spinewise.comparison.verdict import Verdict, verdicts
@@ -131,6 +131,18 @@ def test_ratios_decide_where_there_are_some() -> None:
     assert stats.ratio_p(pace, [2.0 * p for p in pace]) == pytest.approx(0.0, abs=1e-9)
     assert stats.paired_p(pace, [2.0 * p for p in pace]) > 0.3
     assert stats.ratio_p([0.0, 1.0], [1.0, 2.0]) == stats.paired_p([0.0, 1.0], [1.0, 2.0])
+
+
+def test_a_fact_whose_ratios_say_the_opposite_of_its_means_is_no_reason() -> None:
+    """Twice as many on nineteen seeds, and a quarter on one that rules the mean: it was called surely fewer."""
+    seeds = range(20)
+    values = {"a": [2.0] * 19 + [100.0], "b": [1.0 + seed / 100 for seed in range(19)] + [400.0]}
+    made = comparison({label: [cell(label, seed, 10.0, 0.5) for seed in seeds] for label in values})
+    fact = reasons.Fact("drops", "drops a run", lambda one: values[one.label][one.seed], str)
+    assert stats.ratio_p(values["a"], values["b"]) < 0.05
+    assert reasons.differing(made, fact, None, "a", "b") is None
+    values["a"], values["b"] = ([3.0 * value for value in values["b"]], values["b"])
+    assert reasons.differing(made, fact, None, "b", "a") is not None
 
 
 def test_a_longer_run_is_no_reason() -> None:

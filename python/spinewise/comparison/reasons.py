@@ -134,7 +134,8 @@ def differing(comparison: Comparison, fact: Fact, load: float | None, best: str,
         return None
     if fact.name in OF_THE_WHOLE_RUN and not lasts_alike(comparison, load, best, other):
         return None
-    if difference.n >= 2 and not stats.ratio_p(mine, theirs) < 1.0 - stats.CONFIDENCE:
+    less, more = (mine, theirs) if one < two else (theirs, mine)
+    if difference.n >= 2 and not 2.0 * stats.surely_less(less, more) < 1.0 - stats.CONFIDENCE:
         return None
     named = fact.name in ("hottest.max_use", "hottest.busy")
     where = hottest_names(comparison, load, best, other) if named else ("", "")

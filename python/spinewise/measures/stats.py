@@ -19,6 +19,7 @@ NEARLY_WHOLE = 1e-8
 """What is so far below a whole number may be that number, in decimals."""
 Method = Literal["nearest_rank", "linear"]
 Floats = npt.ArrayLike
+Kept = npt.NDArray[np.float64]
 
 CONFIDENCE = 0.95
 FEWEST_PAIRS = 3
@@ -171,16 +172,20 @@ def paired_p(values: Floats, baseline: Floats) -> float:
     return 2.0 * float(stdtr(found.n - 1, -t))
 
 
-def ratio_p(values: Floats, baseline: Floats) -> float:
-    """`paired_p` of the logarithms, where there are any: times and counts differ by factors, between seeds as well.
+def as_ratios(values: Floats, baseline: Floats) -> tuple[Kept, Kept]:
+    """The finite pairs of both as logarithms, if there are any: times and counts differ by factors, between seeds too.
 
-    Where a value is zero or below, of the values themselves.
+    Where a value is zero or below, the values themselves.
     """
     a, b = (np.asarray(found, dtype=np.float64) for found in (values, baseline))
     known = np.isfinite(a) & np.isfinite(b)
-    if known.any() and (a[known] > 0.0).all() and (b[known] > 0.0).all():
-        return paired_p(np.log(a[known]), np.log(b[known]))
-    return paired_p(a, b)
+    a, b = a[known], b[known]
+    return (np.log(a), np.log(b)) if (a > 0.0).all() and (b > 0.0).all() else (a, b)
+
+
+def ratio_p(values: Floats, baseline: Floats) -> float:
+    """`paired_p` of `as_ratios`."""
+    return paired_p(*as_ratios(values, baseline))
 
 
 def told_from_best(rows: Sequence[Sequence[float]], alpha: float = 1.0 - CONFIDENCE) -> list[bool]:
@@ -212,9 +217,9 @@ def is_less(values: Sequence[float], others: Sequence[float], alpha: float) -> b
 
 def surely_less(values: Sequence[float], others: Sequence[float]) -> float:
     """One-sided p of the test of `ratio_p`: small if `values` are surely less than `others`, pair by pair."""
-    pairs = [(a, b) for a, b in zip(values, others, strict=True) if math.isfinite(a) and math.isfinite(b)]
-    half = ratio_p(values, others) / 2.0
-    return half if sum(math.log(a / b) if a > 0.0 < b else a - b for a, b in pairs) < 0.0 else 1.0 - half
+    a, b = as_ratios(values, others)
+    half = paired_p(a, b) / 2.0
+    return half if mean(a - b) < 0.0 else 1.0 - half
 
 
 def jain(shares: Floats) -> float:
