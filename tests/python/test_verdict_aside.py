@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -12,6 +13,8 @@ from ring import ring
 from spinewise.comparison import answers, files, report, tables, verdict
 from spinewise.comparison.cells import Cell, Comparison
 from spinewise.comparison.verdict import verdicts
+from spinewise.measures.collectives import Job
+from spinewise.measures.summary import Summary
 from spinewise.page import of_comparison
 from spinewise.specs.variants import parse_list
 from test_verdict import words
@@ -184,3 +187,67 @@ def test_the_answer_says_which_of_two_tests_speaks() -> None:
     assert "%) against a" in said, "in brackets, for it may be chance"
     assert "not surely less than a by the ratios seed by seed, among 10 schemes; the interval of the difference" in said
     assert "why: not seen" not in said, "of a difference that may be chance no reason is told"
+
+
+def of_rounds(kind: str, done: dict[str, list[int]], rounds: int = 1) -> Comparison:
+    """A comparison of schemes under which so many rounds ended, seed by seed; all but `a` are ten times as fast."""
+    runs = []
+    for label, row in done.items():
+        for seed, ended in enumerate(row):
+            time = (1.0 if label == "a" else 0.1) * (1.0 + 0.01 * seed)
+            whole, mean = time if ended == rounds else math.nan, time if ended else math.nan
+            job = Job("job", kind, 1, 3, 0, rounds, rounds - ended, mean, mean, mean, mean, whole, 0.0, 0.0, None)
+            one = cell(label, seed, 1.0)
+            runs.append(replace(one, jobs={"job": job}, summary=named(one.summary)))
+    return comparison(*runs)
+
+
+def named(summary: Summary) -> Summary:
+    """With its only entry called after its rounds."""
+    return replace(summary, entries=[replace(summary.entries[0], name="job")])
+
+
+def test_a_scheme_whose_rounds_never_ended_is_not_the_best() -> None:
+    """One flow in 120 is less than a hundredth, and the round that it is of never ends: its seeds were left out."""
+    spec = {
+        "topology": {"leaves": 2, "spines": 2, "hosts_per_leaf": 120},
+        "traffic": [{"kind": "incast", "receiver": 0, "senders": [*range(120, 240)], "size_bytes": 20_000}],
+        "fault": [{"kind": "black_hole", "switch": "spine0", "at_us": 0, "pairs": [[120, 0]]}],
+        "run": {"until_us": 300_000},
+    }
+    found = sw.compare(spec, "rps,ecmp", seeds=6, jobs=1)
+    lost = sum(one.jobs["incast"].unfinished for one in found.at("ecmp", None))
+    assert 0 < lost == found.unfinished("ecmp", None) < 6
+    assert found.job("ecmp", None, "incast", "mean_s").mean < found.job("rps", None, "incast", "mean_s").mean
+    (one,) = verdicts(found)
+    assert (one.best, one.judged, one.ties) == ("rps", ["rps"], [])
+    assert one.aside == {"ecmp": f"{lost} of 6 rounds left unfinished"}
+    assert f"not judged: ecmp ({lost} of 6 rounds left unfinished)" in words(answers.answers(found))
+
+
+def test_what_has_no_value_on_a_seed_on_which_others_have_one_is_not_judged() -> None:
+    """One round in 300 is less than a hundredth; the job is not done all the same, and its seed was left out."""
+    found = of_rounds("all_reduce", {"a": [100, 100, 100], "b": [100, 99, 100], "c": [100, 100, 100]}, 100)
+    (one,) = verdicts(found)
+    assert one.question.words == "time until the job is done"
+    assert (one.best, one.judged, one.seeds) == ("c", ["c", "a"], 3)
+    assert one.aside == {"b": "no value on 1 of 3 seeds"}
+    some = of_rounds("incast", {"a": [100, 100, 100], "b": [100, 99, 100]}, 100)
+    (one,) = verdicts(some)
+    assert (one.best, one.aside) == ("b", {}), "a mean of 99 rounds is one of nearly all"
+    assert "but b left 1 round unfinished, which are in no mean here; a none" in words(answers.answers(some))
+
+
+def test_of_one_seed_too_nobody_goes_without_a_word() -> None:
+    """Its only round never ended, and the answer was of the others as if it had not been there."""
+    (one,) = verdicts(found := of_rounds("all_reduce", {"a": [200], "b": [199], "c": [200]}, 200))
+    assert (one.best, one.judged, one.aside) == ("c", ["c", "a"], {"b": "no value on 1 of 1 seed"})
+    assert "not judged: b (no value on 1 of 1 seed)" in words(answers.answers(found))
+    (one,) = verdicts(found := of_rounds("all_reduce", {"a": [1], "b": [1]}, 2))
+    assert (one.best, one.aside) == (None, {})
+    assert answers.lines(found, one)[0] == "time until the job is done: every scheme left rounds unfinished"
+
+
+def test_a_seed_on_which_nobody_has_a_value_is_held_against_nobody() -> None:
+    (one,) = verdicts(of_rounds("incast", {"a": [1, 1, 0], "b": [1, 1, 0]}))
+    assert (one.best, one.judged, one.seeds, one.aside) == ("b", ["b", "a"], 2, {})

@@ -39,7 +39,7 @@ def lines(comparison: Comparison, found: Verdict) -> list[str]:
     asked = found.question
     what = asked.words if asked.entry is None else f"{asked.entry}, {asked.words}"
     if found.best is None:
-        return [f"{what}: {'no scheme is judged' if found.aside else 'no flow has finished'}", *not_judged(found)]
+        return [f"{what}: {'no scheme is judged' if found.aside else nothing_ended(found)}", *not_judged(found)]
     if found.alike:
         who = "all that are judged" if found.aside else "all schemes"
         lines = [f"{what}: {who} alike, {units.duration(found.value.mean)}{spread(found)}"]
@@ -48,6 +48,12 @@ def lines(comparison: Comparison, found: Verdict) -> list[str]:
         lines += [*tied(comparison, found), *two_tests(found)]
     lines += [*left_open(comparison, found), *not_judged(found)]
     return [*lines, *told("why", found.why), *told("price", found.price), *unexplained(comparison, found)]
+
+
+def nothing_ended(found: Verdict) -> str:
+    """Why no scheme has a value: a job is done when all its rounds are."""
+    rounds = found.question.rounds is not None
+    return "every scheme left rounds unfinished" if rounds else "no flow has finished"
 
 
 def tied(comparison: Comparison, found: Verdict) -> list[str]:
@@ -85,24 +91,22 @@ def first_on(comparison: Comparison, found: Verdict) -> str:
     """On how many seeds the best was first, of those on which all that are judged have a value."""
     if found.seeds == len(comparison.seeds):
         return f"first on {found.first_on} of {units.counted(found.seeds, 'seed')}"
-    if not found.seeds:
-        return "on no seed do all of these have a value"
     these = units.counted(found.seeds, "seed")
     return f"first on {found.first_on} of the {these} on which all of these have a value"
 
 
 def not_judged(found: Verdict) -> list[str]:
-    """Schemes whose means tell of the flows that were lucky alone."""
+    """Schemes whose means tell of the flows, rounds or seeds that were lucky alone."""
     told = ", ".join(f"{label} ({why})" for label, why in found.aside.items())
     return [f"not judged: {told}"] if told else []
 
 
 def left_open(comparison: Comparison, found: Verdict) -> list[str]:
-    """How many flows the best one has left unfinished, and the others: those are in no mean."""
+    """How many flows or rounds the best one has left unfinished, and the others: those are in no mean."""
     asked = found.question
 
     def count(label: str) -> int:
-        return comparison.unfinished(label, found.load, asked.size_class, asked.entry)
+        return asked.left(comparison.at(label, found.load))[0]
 
     if found.best is None:
         return []
@@ -111,12 +115,12 @@ def left_open(comparison: Comparison, found: Verdict) -> list[str]:
         return []
     others = {label: count(label) for label in found.judged if label != found.best}
     but = "but " if any(left < own for left in others.values()) else ""
-    said = f"{but}{found.best} left {units.counted(own, 'flow')} unfinished, which are in no mean here"
+    said = f"{but}{found.best} left {units.counted(own, asked.unit)} unfinished, which are in no mean here"
     return [f"{said}; {rest_left(others)}" if others else said]
 
 
 def rest_left(others: dict[str, int]) -> str:
-    """How many flows the other schemes have left unfinished, from the fewest to the most."""
+    """How many the other schemes have left unfinished, from the fewest to the most."""
     fewest, most = min(others, key=others.__getitem__), max(others, key=others.__getitem__)
     if others[fewest] == others[most]:
         return f"{fewest if len(others) == 1 else 'each of the others'} {others[most] or 'none'}"

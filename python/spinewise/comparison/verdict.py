@@ -2,8 +2,9 @@
 
 For each question (a quantity of a traffic entry at a load) the scheme with the least mean over seeds is the best. Every
 other one that none is surely better than ties, by paired t tests of logarithms over seeds: with 95 % confidence the
-best is among these (`stats.told_from_best`). A mean is over flows that ended, so a scheme that deadlocked, or left many
-more flows behind than another, is set aside: it is neither.
+best is among these (`stats.told_from_best`). A mean is over flows or rounds that ended, so a scheme that deadlocked, or
+left many more of them behind than another, is set aside: it is neither. So is one without any value on a seed on which
+another one has a value: its mean would be one over the seeds on which it was lucky.
 What is called a reason is a fact of the runs that differs between two schemes by more than chance does; that it is the
 cause is not tested.
 """
@@ -11,7 +12,7 @@ cause is not tested.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from spinewise.comparison.cells import Cell, Comparison, job_value
@@ -26,8 +27,8 @@ FEWEST_SEEDS = 2
 """Seeds below which nothing is known of chance, and no scheme is said to tie."""
 
 SURVIVORS = 0.01
-"""A scheme that leaves a greater share of flows unfinished than another is not held against that one: a mean or a 99th
-percentile of those that ended tells of the lucky ones."""
+"""A scheme that leaves a share of flows or rounds unfinished that is so much greater than another's is not held against
+that one: a mean or a 99th percentile of those that ended tells of the lucky ones."""
 
 OF_ROUNDS = {
     "rpc": ("p99_s", "p99 time of a request"),
@@ -47,6 +48,7 @@ class Question:
         value: finds it in a run.
         size_class: of which flows.
         waits: whether in a run so many flows timed out that it may be the time of one that did; None: never asked.
+        rounds: the traffic entry of whose rounds it is; None: it is of flows.
     """
 
     entry: str | None
@@ -54,6 +56,20 @@ class Question:
     value: Callable[[Cell], float]
     size_class: str = ALL
     waits: Callable[[Cell], bool] | None = None
+    rounds: str | None = None
+
+    @property
+    def unit(self) -> str:
+        """What one of those is called that it is of."""
+        return "flow" if self.rounds is None else "round"
+
+    def left(self, cells: Sequence[Cell]) -> tuple[int, int]:
+        """How many of these some runs left unfinished, and how many they had."""
+        if self.rounds is None:
+            classes = [cell.summary.of(self.size_class, self.entry) for cell in cells]
+            return sum(one.unfinished for one in classes), sum(one.flows for one in classes)
+        jobs = [cell.jobs[self.rounds] for cell in cells]
+        return sum(one.unfinished for one in jobs), sum(one.rounds for one in jobs)
 
 
 @dataclass(frozen=True)
@@ -72,7 +88,7 @@ class Verdict:
         first_on: on how many seeds it was the least, of those on which all that are judged have a value.
         seeds: how many these are.
         judged: schemes that have a value and are not set aside, in order of their means.
-        aside: schemes that are not judged, and why: a deadlock, or flows left unfinished.
+        aside: schemes that are not judged, and why: a deadlock, flows or rounds left unfinished, or no value.
         alike: whether all schemes lie within `ALIKE` of each other.
         worst: the scheme with the greatest mean, and its paired difference to the best.
         why: facts of the runs by which `best` does better than `other`, where that is in `beats`, or there is one seed;
@@ -157,7 +173,7 @@ def job_questions(comparison: Comparison, name: str, entry: str | None) -> list[
     def waits(cell: Cell) -> bool:
         return timed_out(cell, name)[0] >= cell.jobs[name].rounds
 
-    return [Question(entry, words, job_value(name, metric), ALL, waits)]
+    return [Question(entry, words, job_value(name, metric), ALL, waits, name)]
 
 
 def verdicts(comparison: Comparison) -> list[Verdict]:
@@ -225,13 +241,25 @@ def set_aside(comparison: Comparison, asked: Question, load: float | None) -> di
         if locked := sum(bool(cell.summary.deadlock) for cell in cells):
             found[label] = f"DEADLOCK on {locked} of {units.counted(len(cells), 'seed')}"
             continue
-        classes = [cell.summary.of(asked.size_class, asked.entry) for cell in cells]
-        left[label] = (sum(one.unfinished for one in classes), sum(one.flows for one in classes))
-    fewest = min((unfinished / flows for unfinished, flows in left.values() if flows), default=0.0)
-    for label, (unfinished, flows) in left.items():
-        if flows and unfinished / flows - fewest > SURVIVORS:
-            found[label] = f"{unfinished:,} of {units.counted(flows, 'flow')} left unfinished"
-    return found
+        left[label] = asked.left(cells)
+    fewest = min((unfinished / whole for unfinished, whole in left.values() if whole), default=0.0)
+    for label, (unfinished, whole) in left.items():
+        if whole and unfinished / whole - fewest > SURVIVORS:
+            found[label] = f"{unfinished:,} of {units.counted(whole, asked.unit)} left unfinished"
+    seeds = units.counted(len(comparison.seeds), "seed")
+    lacking = {label: f"no value on {n} of {seeds}" for label, n in without_value(comparison, asked, load).items() if n}
+    why = lacking | found
+    return {label: why[label] for label in comparison.labels if label in why}
+
+
+def without_value(comparison: Comparison, asked: Question, load: float | None) -> dict[str, int]:
+    """On how many seeds each scheme has no value, or one of a deadlock, where another one has a value."""
+    known = {
+        label: [math.isfinite(asked.value(cell)) and not cell.summary.deadlock for cell in comparison.at(label, load)]
+        for label in comparison.labels
+    }
+    anyone = [any(row) for row in zip(*known.values(), strict=True)]
+    return {label: sum(anyone) - sum(own) for label, own in known.items()}
 
 
 def timeouts_everywhere(comparison: Comparison, asked: Question, load: float | None) -> Reason | None:
