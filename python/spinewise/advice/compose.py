@@ -284,19 +284,19 @@ def warned(course: Course) -> list[Notice]:
     That no packet crossed between switches counts on each seed under one scheme: probes of others cross there.
     """
     labels = dict.fromkeys(label for case, label, _ in course.trials.found if case == PLAIN)
-    found: dict[tuple[str, str | None], Notice] = {}
-    met: dict[int, list[set[tuple[str, str | None]]]] = {}
+    found: dict[object, Notice] = {}
+    met: dict[int, list[set[object]]] = {}
     for label in labels:
         for cell in course.trials.cells(PLAIN, label, course.trials.seeds(PLAIN, [label])[:PILOT]):
-            mine = {(one.code, one.key): one for one in cell.summary.warnings}
+            mine: dict[object, Notice] = {one.about: one for one in cell.summary.warnings}
             found = mine | found
             met.setdefault(cell.seed, []).append(set(mine))
 
-    def everywhere(code: str, key: str | None) -> bool:
-        enough = any if code in NO_CHOICE else all
-        return all(enough((code, key) in one for one in runs) for runs in met.values())
+    def everywhere(notice: Notice) -> bool:
+        enough = any if notice.code in NO_CHOICE else all
+        return all(enough(notice.about in one for one in runs) for runs in met.values())
 
-    return [notice for place, notice in found.items() if everywhere(*place)]
+    return [notice for notice in found.values() if everywhere(notice)]
 
 
 def interruption(course: Course) -> list[str]:

@@ -23,7 +23,7 @@ def command(args: argparse.Namespace) -> int:
     found, derived = validate(plain), worked_out(plain)
     spec = found.spec
     if args.json:
-        notices = [asdict(notice) for notice in found.warnings]
+        notices = [{"code": one.code, "key": one.key, "text": one.text} for one in found.warnings]
         estimate = asdict(found.estimate)
         told = {"valid": True, "spec_hash": found.spec_hash, "estimate": estimate, "warnings": notices, "spec": spec}
         told |= {"loads": found.loads, "worked_out": derived}

@@ -200,11 +200,16 @@ def warnings(comparison: Comparison) -> list[str]:
 
 
 def warned(runs: Sequence[tuple[str, Sequence[Notice]]]) -> list[str]:
-    """The same of any runs, each given by the name of what was run and by its warnings."""
-    met: dict[tuple[str, str | None], list[tuple[str, Notice]]] = {}
+    """The same of any runs, each given by the name of what was run and by its warnings.
+
+    What a run says twice of one thing counts as two warnings: each has a line.
+    """
+    met: dict[object, list[tuple[str, Notice]]] = {}
     for label, own in runs:
+        said: Counter[object] = Counter()
         for notice in own:
-            met.setdefault((notice.code, notice.key), []).append((label, notice))
+            said[notice.about] += 1
+            met.setdefault((notice.about, said[notice.about]), []).append((label, notice))
     lines = []
     for found in met.values():
         line = found[0][1].line()

@@ -83,6 +83,8 @@ def timer_tails(entry: EntrySummary, transport: Transport) -> Iterator[Notice]:
                     f" ({', '.join(duration(getattr(fct, name)) for name in at)}) are this timeout of"
                     f" {duration(timeout)} and little else ({counted(entry.packets.timeouts, 'timeout')}):"
                     " a scheme that does not prevent losses cannot change them.",
+                    entry.name,
+                    size_class.name,
                 )
 
 

@@ -16,11 +16,20 @@ class Notice:
         code: a short name of what it is about, the same for all warnings of a kind.
         key: the key of the spec to look at, or None.
         text: a plain sentence or two.
+        entry: name of the traffic entry of whose flows it is; None where it is of no flows.
+        size_class: their size class, likewise.
     """
 
     code: str
     key: str | None
     text: str
+    entry: str | None = None
+    size_class: str | None = None
+
+    @property
+    def about(self) -> tuple[str, str | None, str | None, str | None]:
+        """What it says, but for the numbers: by this it is found again in another run."""
+        return self.code, self.key, self.entry, self.size_class
 
     def line(self) -> str:
         """The warning on one line."""
