@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spinewise import Result, run
+from spinewise import Result, compare, run
+from spinewise.comparison.rounds import rounds_table
 from spinewise.measures.collectives import Collectives, algbw, busbw
 from spinewise.measures.stragglers import Straggler, straggler
+from spinewise.show import run_tables
 
 # Four hosts in one rack, 8 Gbps: a byte takes 1 ns on each of two links, whose delay is 1 us.
 RACK: dict[str, Any] = {
@@ -84,6 +86,36 @@ def test_groups_and_rounds_make_one_job() -> None:
     assert job.busbw_gbyte_per_s == pytest.approx(3000 / job.mean_s / 1e9)
     assert (incast.kind, incast.ranks, incast.message_bytes) == ("incast", 3, 1500)
     assert 0.0 < incast.busbw_gbyte_per_s < 1.0, "no more than the receiver's link, 1 GB/s"
+
+
+@pytest.mark.parametrize(
+    ("traffic", "title", "row"),
+    [
+        ({"kind": "incast", "receiver": 0, "senders": 3, "size_bytes": 30_000},
+         "1 round of incast, 3 senders, 30.0 kB each", ("4", "30.0 kB")),
+        ({"kind": "rpc", "fan_in": 1, "size_bytes": 5000, "requests": 2},
+         "2 rounds of rpc, 1 sender, 5.00 kB each", ("2", "5.00 kB")),
+        ({"kind": "all_to_all", "pair_bytes": 50_000, "hosts": [[0, 1], [2, 3, 1]], "rounds": 2},
+         "4 rounds of all_to_all, 2 groups of 2 to 3 hosts", ("2 to 3 x 2", "–")),
+        ({"kind": "all_to_all", "pair_bytes": 50_000, "hosts": [[0, 1], [2, 3]]},
+         "2 rounds of all_to_all, 2 groups of 2 hosts, 50.0 kB to each other", ("2 x 2", "50.0 kB")),
+        ({"kind": "all_reduce", "size_bytes": 6000, "hosts": [[0, 1], [2, 3, 1]]},
+         "2 rounds of all_reduce, 2 groups of 2 to 3 hosts, 6.00 kB each", ("2 to 3 x 2", "6.00 kB")),
+        ({"kind": "permutation", "size_bytes": 7000, "inter_rack": False},
+         "1 round of permutation, 4 hosts, 7.00 kB each", ("4", "7.00 kB")),
+        ({"kind": "flows", "list": [{"src": 0, "dst": 1, "size_bytes": 100}], "rounds": 2},
+         "2 rounds of flows, 2 hosts", ("2", "–")),
+    ],
+)  # fmt: skip
+def test_who_sends_how_much_is_told_as_it_is(traffic: dict[str, Any], title: str, row: tuple[str, str]) -> None:
+    """Three senders of 30 kB were "4 hosts, 120 kB each", and groups of two and of three "3 hosts, 150 kB each"."""
+    found = simulate(traffic)
+    (job,) = found.rounds.jobs
+    assert job.title == title
+    (line,) = run_tables.rounds_table(found).lines
+    assert line.cells[2:4] == row
+    both = compare({**RACK, "traffic": [traffic]}, "ecmp", seeds=1, jobs=1)
+    assert rounds_table(both, job.name).heading == f"{job.name}: {title}"
 
 
 def test_an_incast_that_loses_packets_tells_its_timeout() -> None:

@@ -23,14 +23,11 @@ def rounds_table(comparison: Comparison, entry: str) -> Grid:
         )
         for head, metric in shown(comparison, entry)
     ]
-    job = comparison.cells[0].jobs[entry]
-    what = f"{job.rounds} round{'s' * (job.rounds != 1)} of {job.kind}, {job.ranks} hosts"
-    size = f", {units.count(job.message_bytes)}B each" if job.message_bytes else ""
 
     def unfinished(label: str, load: float | None) -> int:
         return sum(cell.jobs[entry].unfinished for cell in comparison.at(label, load))
 
-    return by_scheme(comparison, f"{entry}: {what}{size}", columns, unfinished)
+    return by_scheme(comparison, f"{entry}: {comparison.cells[0].jobs[entry].title}", columns, unfinished)
 
 
 def shown(comparison: Comparison, entry: str) -> list[tuple[str, str]]:

@@ -32,6 +32,7 @@ from spinewise.measures import stats
 from spinewise.measures.entries import Entry
 from spinewise.measures.stragglers import NEEDED, Columns, Straggler, straggler
 from spinewise.measures.tables import numbers
+from spinewise.measures.units import count, counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -46,6 +47,9 @@ BUS_FACTORS: Mapping[str, Callable[[int], float]] = {
     "permutation": lambda _: 1.0,
 }
 
+
+GATHERS = ("incast", "rpc")
+"""Kinds of which all hosts of a round but one send to that one."""
 
 # Columns of flows that say which round they are of.
 KEYS = ("entry", "batch", "group")
@@ -150,6 +154,7 @@ class Job:
         algbw_gbyte_per_s: by the mean time, as nccl-tests do, 10⁹ bytes per second; mean over groups.
         busbw_gbyte_per_s: likewise.
         slowest: the round to look at: one unfinished, else the longest; None without rounds.
+        fewest_ranks: hosts of the smallest group; 0 in results that do not tell.
     """
 
     name: str
@@ -167,6 +172,47 @@ class Job:
     algbw_gbyte_per_s: float
     busbw_gbyte_per_s: float
     slowest: Round | None
+    fewest_ranks: int = 0
+
+    @property
+    def alike(self) -> bool:
+        """Whether all groups have the same number of hosts."""
+        return self.fewest_ranks in (0, self.ranks)
+
+    @property
+    def hosts(self) -> str:
+        """Hosts of a group: "8", or "2 to 3" where groups differ."""
+        return f"{self.ranks}" if self.alike else f"{self.fewest_ranks} to {self.ranks}"
+
+    @property
+    def who(self) -> str:
+        """Who takes part in a round, in words: "8 hosts", "6 senders" of an incast, "2 groups of 2 to 3 hosts"."""
+        if self.kind in GATHERS:
+            return counted(self.ranks - 1, "sender")
+        hosts = f"{self.hosts} host{'s' * (self.ranks != 1)}"
+        return f"{self.groups} groups of {hosts}" if self.groups > 1 else hosts
+
+    @property
+    def size(self) -> str:
+        """What each sender of an incast sends, or each host of an all-to-all to each other; else `message_bytes`.
+
+        Empty where that is not known, or differs from group to group.
+        """
+        if not self.message_bytes or not (self.alike or self.kind == "all_reduce"):
+            return ""
+        blocks = self.ranks if self.kind in (*GATHERS, "all_to_all") else 1
+        return f"{count(self.message_bytes / blocks)}B"
+
+    @property
+    def title(self) -> str:
+        """Rounds, hosts and size, in words: "1 round of incast, 6 senders, 30 kB each"."""
+        each = " to each other" if self.kind == "all_to_all" else " each"
+        parts = [
+            f"{counted(self.rounds, 'round')} of {self.kind}",
+            self.who,
+            *([self.size + each] if self.size else []),
+        ]
+        return ", ".join(parts)
 
 
 class Collectives:
@@ -304,4 +350,5 @@ def job(rounds: Sequence[Round]) -> Job:
         algbw_gbyte_per_s=stats.mean([algbw(one.message_bytes, mean) for mean, one in means]),
         busbw_gbyte_per_s=stats.mean([busbw(one.kind, one.ranks, one.message_bytes, mean) for mean, one in means]),
         slowest=min(open_, key=lambda one: one.start_s) if open_ else max(done, key=lambda one: one.time_s),
+        fewest_ranks=min(one.ranks for one in rounds),
     )

@@ -50,7 +50,7 @@ def answers(result: Result, summary: Summary) -> list[Answer]:
     found = [flows(summary, None if not summary.mixed else one.name) for one in summary.asked]
     found += [
         Answer(
-            f"{job.name}, {job.kind} of {job.ranks} hosts",
+            f"{job.name}, {job.kind} of {job.who}",
             units.duration(job.total_s if job.rounds > 1 else job.mean_s, 3),
             (f"{job.rounds} rounds, the slowest {units.duration(job.max_s, 3)}",)
             if job.rounds > 1

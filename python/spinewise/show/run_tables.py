@@ -91,8 +91,8 @@ def rounds_table(result: Result) -> Grid:
         table.line(
             job.name,
             job.kind,
-            str(job.ranks) + (f" x {job.groups}" if job.groups > 1 else ""),
-            f"{units.count(job.message_bytes)}B" if job.message_bytes else units.NOTHING,
+            job.hosts + (f" x {job.groups}" if job.groups > 1 else ""),
+            job.size or units.NOTHING,
             str(job.rounds),
             str(job.unfinished),
             units.duration(job.mean_s),

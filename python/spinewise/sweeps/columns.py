@@ -205,6 +205,7 @@ LINKS = (
 JOB_MEANINGS = {
     "groups": "groups of hosts, each with rounds of its own",
     "ranks": "hosts of a group, of the largest if they differ",
+    "fewest_ranks": "hosts of the smallest group",
     "message_bytes": "message of a host; of the largest group if they differ",
     "rounds": "rounds of all groups",
     "unfinished": "rounds that had not finished when the run stopped; they are in no time and no bandwidth",
