@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -198,6 +199,24 @@ def test_what_is_asked_of_a_comparison_and_is_not_there(comparison: sw.Compariso
     ):
         with pytest.raises(KeyError, match=words.replace("(", ".")):
             comparison.interval(*asked)
+
+
+def test_a_percentile_that_a_folder_does_not_have_is_said_to_be_missing_there(
+    comparison: sw.Comparison, tmp_path: Path
+) -> None:
+    """It said that there is no fct_s.p98, and that there are percentiles such as fct_s.p98."""
+    sw.write(comparison, tmp_path / "out")
+    again = sw.read(tmp_path / "out")
+    assert isinstance(again, sw.Comparison)
+    asked = ("rps", None, "all", "fct_s.p98")
+    assert math.isfinite(comparison.interval(*asked).mean)
+    why = "no 'fct_s.p98' here: of percentiles a file keeps p50, p95, p99, p999, and not the quantile 0.98"
+    with pytest.raises(KeyError, match=why):
+        again.interval(*asked)
+    for kept in ("p50", "p99.9"):
+        assert again.interval("rps", None, "all", f"fct_s.{kept}") == comparison.interval(
+            "rps", None, "all", f"fct_s.{kept}"
+        )
 
 
 def test_files_have_every_entry_and_all_together(comparison: sw.Comparison, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from functools import cached_property
 from spinewise.measures import html, stats, units
 from spinewise.measures.collectives import Job
 from spinewise.measures.curves import Curves
+from spinewise.measures.distribution import NotKeptError
 from spinewise.measures.entries import By
 from spinewise.measures.facts import Facts, mean_facts
 from spinewise.measures.summary import ALL, ClassSummary, EntrySummary, Summary
@@ -90,12 +91,14 @@ def attribute(summary: ClassSummary, path: str) -> float:
     """The number that a path such as ``fct_s.p99``, ``slowdown.p98`` or ``unfinished`` names.
 
     Raises:
-        KeyError: it names none.
+        KeyError: it names none, or one that the file from which the summary was read does not have.
     """
     quantity, dot, name = path.partition(".")
     try:
         found = getattr(summary, quantity)
         return float(found.get(name) if dot else found)
+    except NotKeptError as error:
+        raise KeyError(f"no {path!r} here: {error}") from None
     except (AttributeError, TypeError, ValueError):
         known = "fct_s or slowdown, a dot, and mean or a percentile (fct_s.p98); flows; unfinished"
         raise KeyError(f"no metric {path!r}; there are {known}") from None

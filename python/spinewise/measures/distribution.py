@@ -23,6 +23,10 @@ UNWRITTEN = {"unwritten": True}
 """Marks a field that no file has."""
 
 
+class NotKeptError(ValueError):
+    """A percentile that the file from which a distribution was read does not have; its text names those that it has."""
+
+
 @dataclass(frozen=True)
 class Distribution:
     """Mean and percentiles of one quantity over the finished flows of a class.
@@ -67,14 +71,14 @@ class Distribution:
         """The `p`-quantile, 0 ≤ p ≤ 1, in steps of a thousandth; NaN when there are no values.
 
         Raises:
-            ValueError: `p` lies between two steps, or this distribution was read from a file.
+            ValueError: `p` lies between two steps, or (`NotKeptError`) this distribution was read from a file.
         """
         place = step(p)
         if self.kept is None:
             known = {share(name): float(getattr(self, name)) for name in NAMED}
             if p in known:
                 return known[p]
-            raise ValueError(f"only {', '.join(NAMED)} are kept here, not the quantile {p:g}")
+            raise NotKeptError(f"of percentiles a file keeps {', '.join(NAMED)}, and not the quantile {p:g}")
         return float(self.kept[place])
 
     def get(self, name: str) -> float:
