@@ -346,6 +346,9 @@ def test_facts_and_verdicts_are_in_the_files(two: Comparison, tmp_path: Path) ->
     rows = parquet.read_table(tmp_path / "out" / "cells.parquet").to_pylist()
     page = (Path(__file__).parents[2] / "docs" / "comparisons.md").read_text()
     assert [name for name in rows[0] if f"`{name}`" not in page] == [], "docs/comparisons.md has every column"
+    words = happened.LEGEND["imbalance"]
+    assert words.endswith(", both summed over samples and switches"), "a ratio of sums, as docs/model.md has it"
+    assert words in page
     by_run = {(row["scheme"], row["seed"]): row["drops"] for row in rows}
     assert by_run == {(one.label, one.seed): one.summary.facts.drops for one in two.cells}
     assert {"hottest_name", "hottest_queue_p99", "imbalance", "overhead_acks_bytes"} <= set(rows[0])

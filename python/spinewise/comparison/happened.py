@@ -107,7 +107,7 @@ LEGEND = {
     "reroutes": "packets that left their first leaf by another uplink than the one before of their flow",
     "no data": "share of all bytes that carry none: acknowledgements, probes, messages, headers of schemes",
     "hottest link": "of those between switches, the one in use longest; mean use is over the run, max in one interval",
-    "imbalance": "(most - least) / mean use of the equal-cost links of a switch, interval by interval",
+    "imbalance": "(most - least) / mean use of the equal-cost links of a switch, both summed over samples and switches",
 }
 
 

@@ -36,7 +36,7 @@ class Row:
         lost: packets lost on links.
         out_of_order: share of packets that arrived behind a later one of their flow.
         moved: share of packets that left their first leaf by another uplink than the one before.
-        imbalance: (most - least) / mean use of a switch's equal links, sampled (CONGA §5).
+        imbalance: (most - least) / mean use of a switch's equal links, both summed over samples and switches.
         faulty: what the leaf's first uplink carried, both ways, over the mean of its others.
         paused_s: seconds of pauses, all queues added up.
         messages: share of bytes that carry no data: answers, probes, headers and messages of schemes.

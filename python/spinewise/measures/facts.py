@@ -69,7 +69,8 @@ class Facts:
         host_port: of the ports to hosts, the one at which most was dropped; None if nothing was.
         host_port_drops: packets dropped there.
         run_s: simulated seconds; shares of the run are small where it was long.
-        imbalance: (most - least) / mean use of the links of equal cost of a switch, over its samples (CONGA §5).
+        imbalance: (most - least) / mean use of the links of equal cost of a switch (CONGA §5), both summed over samples
+            and switches before they are divided.
     """
 
     drops: float = math.nan

@@ -145,7 +145,7 @@ MEANINGS_OF_FACTS = {
     "overhead_share": "bytes that carry no data, over all bytes that hosts and switches made",
     "paused_s": "time for which queues stood still by flow control, all added up",
     "dropped_there": "packets dropped at the link `dropped_at`",
-    "imbalance": "(most - least) / mean use of the links of equal cost of a switch, over its samples",
+    "imbalance": "(most - least) / mean use of the equal-cost links of a switch, both summed over samples and switches",
     "run_s": "simulated time",
     "host_port_drops": "packets dropped at the port `host_port`",
 }
