@@ -26,6 +26,10 @@ WITHIN_RACKS = (
     "No packet crossed a link between switches: no flow leaves its rack, or no link there was up, and no scheme had a"
     " choice. Hosts are numbered rack by rack."
 )
+ESTIMATED = (
+    "The run had more flows than this: percentiles are estimates from a histogram, each off by less than 3.2 %, which"
+    " no ± counts."
+)
 NO_CHOICE = ("no_packet_in_fabric", "one_path")
 """Codes of what leaves no scheme a choice of paths."""
 STAY = ("ecmp", "wcmp", "hedera", "lbsp")
@@ -43,6 +47,12 @@ def after_run(entries: Sequence[EntrySummary], facts: Facts, report: Report, spe
     if sent and fabric and "linux" not in report and not any(link.get("packets", 1) for link in fabric):
         found.append(Notice("no_packet_in_fabric", "traffic", WITHIN_RACKS))
     return found
+
+
+def estimated(classes: Sequence[ClassSummary]) -> Iterator[Notice]:
+    """That percentiles are estimates, where a run kept histograms and no rows."""
+    if any(found.flows > found.unfinished for found in classes):
+        yield Notice("percentiles_estimated", "metrics.keep_flows_up_to", ESTIMATED)
 
 
 def timeouts_of(transport: Transport) -> list[tuple[str, float, float]]:

@@ -21,6 +21,10 @@ STEPS: Kept = np.append(np.arange(1001) / 1000.0, 0.9999)
 """Shares at which a distribution is kept; of what lies between two of them nothing is known."""
 UNWRITTEN = {"unwritten": True}
 """Marks a field that no file has."""
+BINS_PER_OCTAVE = 32
+"""Bins of equal width in each doubling of a value: crates/sim/src/summary.rs has them."""
+BIN_SHARE = 1 / BINS_PER_OCTAVE
+"""How wide a bin of a histogram is, at most, as a share of its least value."""
 
 
 class NotKeptError(ValueError):
@@ -48,17 +52,21 @@ class Distribution:
 
     @classmethod
     def of_histogram(cls, mean: float | None, bins: Sequence[Sequence[int]], unit: float) -> Distribution:
-        """Of (lower edge, count) pairs in ascending order: a percentile is the lower edge of its bin.
+        """Of (least value, count) pairs in ascending order, as the engine's histograms have them.
 
-        The engine's bins are at most 1/32 wide, so a percentile is at most 3 % too low.
+        A percentile is interpolated: the values of a bin are taken to lie in it at equal ratios. It is in the bin of
+        the observed value, and so off by less than `BIN_SHARE` of it; where a bin is one whole number, it is that one.
         """
-        edges = np.array([edge for edge, _ in bins], dtype=np.float64)
-        ends = np.cumsum([count for _, count in bins])
+        edges = np.array([edge for edge, _ in bins], dtype=np.int64)
+        counts = np.array([count for _, count in bins], dtype=np.int64)
+        ends = np.cumsum(counts)
         total = int(ends[-1]) if len(bins) else 0
         kept = np.full(len(STEPS), math.nan)
         if total:
-            ranks = np.minimum([stats.rank(p, total) for p in STEPS.tolist()], total - 1)
-            kept = edges[np.searchsorted(ends, ranks, side="right")] * unit
+            ranks = np.minimum(stats.ranks(STEPS.tolist(), total), total - 1)
+            at = np.searchsorted(ends, ranks, side="right")
+            within = (ranks - ends[at] + counts[at] + 0.5) / counts[at]
+            kept = edges[at] * bin_ratios(edges[at]) ** within * unit
         return cls.at_steps(math.nan if mean is None else mean, kept)
 
     @classmethod
@@ -114,6 +122,13 @@ def share(name: str) -> float:
     if not digits.startswith("9"):
         raise ValueError(f"{name!r} lies above p100")
     return round(float(f"0.{digits}"), 6)
+
+
+def bin_ratios(edges: npt.NDArray[np.int64]) -> Kept:
+    """What the end of each bin of a histogram is of its least value; 1 where a bin is one whole number."""
+    exponents: npt.NDArray[np.int64] = np.frexp(edges.astype(np.float64))[1].astype(np.int64)
+    widths = np.exp2(exponents - 1) / BINS_PER_OCTAVE
+    return np.where(widths > 1.0, 1.0 + widths / np.maximum(edges, 1), 1.0)
 
 
 @cache

@@ -17,7 +17,7 @@ import numpy as np
 
 from spinewise.magnitudes import PS_PER_SECOND
 from spinewise.measures import html, stats
-from spinewise.measures.afterwards import after_run
+from spinewise.measures.afterwards import after_run, estimated
 from spinewise.measures.classes import ALL, ClassSummary, named, summarise_histogram, summarise_rows
 from spinewise.measures.distribution import Distribution
 from spinewise.measures.entries import EntrySummary, entries_of, summarise_entries
@@ -170,10 +170,13 @@ def summarise(
     packets = sum_packets(flows) if has_rows else Packets.of_totals(report["totals"])
     facts = facts_of(report, packets)
     entries = summarise_entries(flows, report, entries_of(spec), method)
-    return Summary(
-        classes=summarise_rows(flows, spec.get("metrics", {}).get("size_classes", []), method)
+    classes = (
+        summarise_rows(flows, spec.get("metrics", {}).get("size_classes", []), method)
         if has_rows
-        else [summarise_histogram(entry) for entry in report["classes"]],
+        else [summarise_histogram(entry) for entry in report["classes"]]
+    )
+    return Summary(
+        classes=classes,
         packets=packets,
         facts=facts,
         entries=entries,
@@ -184,7 +187,11 @@ def summarise(
         links=link_tiers(report["links"]),
         deadlock=list(report.get("deadlock") or []),
         faults=fault_counts(report),
-        warnings=[*notices(report.get("warnings") or []), *after_run(entries, facts, report, spec)],
+        warnings=[
+            *notices(report.get("warnings") or []),
+            *after_run(entries, facts, report, spec),
+            *([] if has_rows else estimated(classes)),
+        ],
     )
 
 
