@@ -100,5 +100,5 @@ def summarise_histogram(entry: ClassCounts) -> ClassSummary:
         fct_s=Distribution.of_histogram(
             None if fct_ps is None else fct_ps / PS_PER_SECOND, entry["fct_ps_histogram"], 1 / PS_PER_SECOND
         ),
-        slowdown=Distribution.of_histogram(slowdown, entry["slowdown_thousandths_histogram"], 1e-3),
+        slowdown=Distribution.of_histogram(slowdown, entry["slowdown_thousandths_histogram"], 1e-3, least=1.0),
     )

@@ -51,11 +51,14 @@ class Distribution:
         return cls.at_steps(stats.mean(values), np.array(stats.percentiles(values, STEPS.tolist(), method)))
 
     @classmethod
-    def of_histogram(cls, mean: float | None, bins: Sequence[Sequence[int]], unit: float) -> Distribution:
+    def of_histogram(
+        cls, mean: float | None, bins: Sequence[Sequence[int]], unit: float, least: float = 0.0
+    ) -> Distribution:
         """Of (least value, count) pairs in ascending order, as the engine's histograms have them.
 
         A percentile is interpolated: the values of a bin are taken to lie in it at equal ratios. It is in the bin of
         the observed value, and so off by less than `BIN_SHARE` of it; where a bin is one whole number, it is that one.
+        No value is below `least`, though a bin may begin there.
         """
         edges = np.array([edge for edge, _ in bins], dtype=np.int64)
         counts = np.array([count for _, count in bins], dtype=np.int64)
@@ -66,7 +69,7 @@ class Distribution:
             ranks = np.minimum(stats.ranks(STEPS.tolist(), total), total - 1)
             at = np.searchsorted(ends, ranks, side="right")
             within = (ranks - ends[at] + counts[at] + 0.5) / counts[at]
-            kept = edges[at] * bin_ratios(edges[at]) ** within * unit
+            kept = np.maximum(edges[at] * bin_ratios(edges[at]) ** within * unit, least)
         return cls.at_steps(math.nan if mean is None else mean, kept)
 
     @classmethod

@@ -20,7 +20,7 @@ READINGS = {
 
 def lines(spec: Spec, loads: Loads | None) -> list[str]:
     """Offered load, and whether it is more than the fabric can carry; nothing of traffic that has no load."""
-    if loads is None:
+    if not loads:
         return []
     words = [f"{READINGS[name]} {units.digits(load, 3)}" for name, load in known_loads(loads).items()]
     found = ["offered load: " + " · ".join([*asked(spec), *words, *left_out(spec, loads)])]
