@@ -20,7 +20,8 @@ from spinewise.advice import files as advice_files
 from spinewise.advice.answer import CaseAnswer
 from spinewise.advice.stress import Regret
 from spinewise.cli import main
-from spinewise.page import of_claims
+from spinewise.errors import SpecError
+from spinewise.page import of_claims, source
 from spinewise.page.model import Table, text
 from spinewise.page.of_study import best, read_study, unfinished
 from spinewise.studies.beside import Flows
@@ -60,6 +61,28 @@ def test_what_an_advice_cannot_tell_comes_back_as_no_number(tmp_path: Path) -> N
     assert found.because is None
     assert math.isnan(found.regrets[0].low)
     assert found.regrets[0].mean == 0.0
+
+
+def test_a_study_of_faults_shows_its_tables_and_a_bar_a_scheme(tmp_path: Path) -> None:
+    fault = '\n[[fault]]\nkind = "down"\nends = ["leaf0", "spine1"]\nat_us = 100\n'
+    (tmp_path / "tiny.toml").write_text(TINY_TOML + fault)
+    out = tmp_path / "study"
+    told = ["resilience", str(tmp_path / "tiny.toml"), "--schemes", "ecmp,rps", "--seeds", "2", "--out", str(out)]
+    assert main(told) == 0
+    found = page(str(out), out=tmp_path / "page.html")
+    printed = [word for word in (out / "table.txt").read_text().split() if not word.startswith("─")]
+    assert [word for word in printed if word not in found.text] == []
+    (bars,) = (one for one in found.models() if one.get("bars"))
+    record = json.loads((out / "resilience.json").read_text())
+    lost = {one: [run["goodput_lost"] for run in record["runs"] if run["scheme"] == one] for one in ("ecmp", "rps")}
+    means = {one["label"]: one["x"][0] for one in bars["curves"]}
+    assert means == pytest.approx({one: 100 * sum(shares) / 2 for one, shares in lost.items()}, abs=0.01)
+
+
+def test_a_study_of_faults_that_an_older_version_wrote_is_refused_in_words(tmp_path: Path) -> None:
+    (tmp_path / "resilience.json").write_text('{"format": "spinewise-resilience-1"}')
+    with pytest.raises(SpecError, match="makes it again"):
+        source.read(str(tmp_path), "")
 
 
 def test_kept_evidence_shows_every_verdict_and_draws_its_panels(tmp_path: Path) -> None:

@@ -14,11 +14,13 @@ from spinewise.comparison.kept import read_comparison
 from spinewise.comparison.side_by_side import SideBySide, share_a_table
 from spinewise.errors import SpecError
 from spinewise.own.scheme import Scheme
-from spinewise.page import moving, of_advice, of_claims, of_comparison, of_run, of_runs, of_study
+from spinewise.page import moving, of_advice, of_claims, of_comparison, of_resilience, of_run, of_runs, of_study
 from spinewise.page.model import Page, Part
 from spinewise.page.moving import Making
 from spinewise.page.of_claims import Shown
 from spinewise.reading import printable
+from spinewise.resilience import told as resilience_files
+from spinewise.resilience.told import Told
 from spinewise.runs import formats
 from spinewise.runs.result import Result
 from spinewise.studies.conduct import Conducted
@@ -26,7 +28,10 @@ from spinewise.sweeps.store import LEDGER
 
 MOST_TRACKS = 4
 """Runs side by side."""
-ALLOWED = "the folder of a run, a comparison, an advice or a reproduction, kept evidence, or a study (STUDY.toml)"
+ALLOWED = (
+    "the folder of a run, a comparison, an advice, a study of faults or a reproduction, kept evidence,"
+    " or a study (STUDY.toml)"
+)
 
 
 @dataclass(frozen=True)
@@ -39,7 +44,7 @@ class Source:
     """
 
     place: str
-    found: Result | Comparison | Advice | Conducted | list[Shown]
+    found: Result | Comparison | Advice | Told | Conducted | list[Shown]
 
     @property
     def name(self) -> str:
@@ -69,6 +74,8 @@ def read(place: str, store: str, own: Sequence[type[Scheme]] = ()) -> Source:
         return Source(place, Result.read(folder))
     if (folder / formats.ADVISE.record).is_file():
         return Source(place, advice_files.read(folder))
+    if (folder / formats.RESILIENCE.record).is_file():
+        return Source(place, resilience_files.read(folder))
     if of_claims.there(folder):
         return Source(place, of_claims.read_claims(folder))
     raise SpecError("RESULTS", printable(place), ALLOWED, unknown(folder))
@@ -122,18 +129,30 @@ def scheme_of(source: Source) -> str:
 
 
 def part(source: Source, sources: Sequence[Source], making: Making) -> Part:
-    """One of RESULTS as a part; runs on one fabric are shown side by side in the part of the first."""
+    """One of RESULTS as a part."""
+    if isinstance(source.found, Result):
+        return run_part(source, source.found, sources, making)
     if isinstance(source.found, Comparison):
         runs = of_comparison.side_by_side(source.found, source.place, making)
         return of_comparison.part(source.found, source.name, moving.sections(runs, making) if runs else ())
-    if isinstance(source.found, Conducted):
-        return of_study.part(source.found, source.name)
-    if isinstance(source.found, Advice):
-        return of_advice.part(source.found, source.name)
-    if isinstance(source.found, list):
-        return of_claims.part(source.found, source.name)
+    return kept_part(source.found, source.name)
+
+
+def kept_part(found: Advice | Told | Conducted | list[Shown], name: str) -> Part:
+    """A part of what is shown as it was kept."""
+    if isinstance(found, Conducted):
+        return of_study.part(found, name)
+    if isinstance(found, Advice):
+        return of_advice.part(found, name)
+    if isinstance(found, Told):
+        return of_resilience.part(found)
+    return of_claims.part(found, name)
+
+
+def run_part(source: Source, run: Result, sources: Sequence[Source], making: Making) -> Part:
+    """The part of a run; runs on one fabric are shown side by side in the part of the first."""
     together = [one for one in sources if isinstance(one.found, Result) and one.fabric == source.fabric]
     if together[0] is not source:
-        return of_run.part(source.found, source.name)
+        return of_run.part(run, source.name)
     labels = of_run.labels([(one.name, one.found) for one in together[:MOST_TRACKS] if isinstance(one.found, Result)])
-    return of_run.part(source.found, source.name, moving.sections(labels, making))
+    return of_run.part(run, source.name, moving.sections(labels, making))

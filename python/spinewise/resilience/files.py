@@ -7,9 +7,11 @@ from pathlib import Path
 
 from spinewise import core
 from spinewise.measures import stats
-from spinewise.measures.summary import without_nan
+from spinewise.measures.plain import without_nan
 from spinewise.resilience import show
+from spinewise.resilience.setting import Fabric, Fault
 from spinewise.resilience.study import Study
+from spinewise.resilience.told import Lost, Rows, Told, subtitle
 from spinewise.runs import formats
 from spinewise.runs.result import write_json
 from spinewise.show import style, terminal
@@ -47,6 +49,7 @@ def record(study: Study) -> dict[str, object]:
                 for fabric, found in plan.skipped.items()
                 for one in found
             ],
+            "told": told(study),
             "cells": [
                 cell(study, fabric.name, fault.name, label)
                 for fabric in plan.fabrics
@@ -58,6 +61,26 @@ def record(study: Study) -> dict[str, object]:
     )
     assert isinstance(plain, dict)
     return plain
+
+
+def told(study: Study) -> Told:
+    """What is printed, kept for pages."""
+    plan = study.plan
+    schemes = dict.fromkeys(label for fabric in plan.fabrics for label in study.labels(fabric.name))
+    return Told(
+        title="What faults cost",
+        subtitle=subtitle(list(schemes), len(plan.seeds)),
+        lost=[lost(study, fabric, fault) for fabric in plan.fabrics for fault in plan.faults],
+        tables=[Rows.of(show.table(study))],
+        notes=show.notes(study),
+    )
+
+
+def lost(study: Study, fabric: Fabric, fault: Fault) -> Lost:
+    """What one fault cost on one fabric."""
+    labels = study.labels(fabric.name)
+    found = {label: study.interval(fabric.name, fault.name, label, "goodput_lost") for label in labels}
+    return Lost.means(f"{fault.title}, {fabric.name}", found)
 
 
 def cell(study: Study, fabric: str, fault: str, label: str) -> dict[str, object]:

@@ -17,6 +17,7 @@ from spinewise.measures.summary import ALL
 from spinewise.resilience.measures import SHARE
 from spinewise.resilience.own import Outcome, Plan, Study
 from spinewise.resilience.show import at_least, fixed, slower
+from spinewise.resilience.told import Lost, Rows, Told, subtitle
 from spinewise.runs import formats
 from spinewise.runs.result import write_json
 from spinewise.show import terminal
@@ -32,6 +33,17 @@ BELOW_ZERO = -0.0005
 def report(study: Study) -> RenderableType:
     """Everything ``spinewise resilience SPEC.toml`` prints."""
     return Group(goodput_table(study), tail_table(study), Text("\n".join(notes(study))))
+
+
+def told(study: Study) -> Told:
+    """The same, kept for pages."""
+    return Told(
+        title=f"{study.plan.spec.get('name', 'a spec')}: what its faults cost",
+        subtitle=subtitle(study.labels, len(study.plan.seeds)),
+        lost=[Lost.means("all faults of the spec", {one: study.interval(one, "goodput_lost") for one in study.labels})],
+        tables=[Rows.of(goodput_table(study)), Rows.of(tail_table(study))],
+        notes=notes(study),
+    )
 
 
 def goodput_table(study: Study) -> Grid:
@@ -214,6 +226,7 @@ def record(study: Study) -> dict[str, object]:
             "last_repair_us": plan.last_us,
             "skipped": plan.skipped,
             "entries": study.entries,
+            "told": told(study),
             "runs": [
                 {
                     "scheme": label,
