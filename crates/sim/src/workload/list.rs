@@ -256,9 +256,7 @@ fn read_row(row: &csv::StringRecord, header: Header, hosts: u32) -> Result<Liste
     let flow = ListedFlow {
         src: host("src", src)?,
         dst: host("dst", dst)?,
-        size: size
-            .parse()
-            .map_err(|_| error("size_bytes", size, "a whole number of bytes, 1 or more"))?,
+        size: size.parse().map_err(|_| error("size_bytes", size, "a whole number of bytes, 1 or more"))?,
         start: read_ns(start)
             .ok_or_else(|| error("start_ns", start, "nanoseconds, 0 or more, with up to three decimals"))?,
         batch: read_batch(batch)?,
