@@ -69,7 +69,8 @@ pub struct Trace {
 /// [`crate::setup::simulate`] with a trace of these flows: twice the run.
 ///
 /// # Errors
-/// [`Failure`]: as there; or a flow that is not there or stays in its rack, a trace too large.
+/// [`Failure`]: as there; or a flow that is not there or stays in its rack, a trace too large, or a scheme of one's own
+/// under which no two runs are alike.
 pub fn simulate(spec: &Spec, tuning: Tuning, flows: &[u32], watch: Watch<'_>) -> Result<(Outcome, Trace), Failure> {
     let Setup { net, start, loads } = Setup::build(spec, tuning, &Warden::new(watch))?;
     let mut sim = Sim::new(&net, start);
@@ -90,9 +91,21 @@ pub fn simulate(spec: &Spec, tuning: Tuning, flows: &[u32], watch: Watch<'_>) ->
     let stop = again.finish(spec, tuning, watch)?;
     let trace = table::table(&again, &choices);
     let second = closed(spec, again, (stop, loads), watch)?;
-    assert!(second.hash == outcome.hash, "a run that is looked at is the same run");
+    if second.hash != outcome.hash {
+        return Err(unlike(spec).into());
+    }
     outcome.report["traced_flows"] = flows.into();
     Ok((outcome, trace))
+}
+
+/// Why a run that is looked at was another run: nothing keeps code of one's own from drawing elsewhere.
+fn unlike(spec: &Spec) -> SpecError {
+    let entry = spec.scheme.chosen().entry();
+    assert!(entry.source.is_some(), "a run that is looked at is the same run");
+    SpecError::said("scheme", entry.name(), "a scheme under which a run comes out the same each time").hint(
+        "made once more, it came out otherwise: take chance from cx.rng alone, keep what changes in rows alone, and look at \
+         no clock, set or address",
+    )
 }
 
 /// Is there anything to trace?

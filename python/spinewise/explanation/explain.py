@@ -20,6 +20,7 @@ from spinewise.explanation.resent import Again, sent_again
 from spinewise.magnitudes import PS_PER_US
 from spinewise.measures.tables import Values as Array
 from spinewise.runs import api, formats
+from spinewise.runs.otherwise import why_otherwise
 from spinewise.runs.result import Result
 
 if TYPE_CHECKING:
@@ -145,13 +146,8 @@ def traced_again(result: Result, again: Result, folder: str | None = None) -> Re
     """
     old, new = (each.report["outcome_hash"] for each in (result, again))
     if old != new:
-        made, now = result.report.get("version", "another version"), core.version()
-        why = (
-            f"it was made by Spinewise {made}, this is {now}: run it anew"
-            if made != now
-            else "this version is another build, or the folder was changed: run it anew"
-        )
-        raise SpecError("outcome_hash", f"{new}, run once more", f"{old}, as when it was made", why, file=folder)
+        allowed = f"{old}, as when it was made"
+        raise SpecError("outcome_hash", f"{new}, run once more", allowed, why_otherwise(result), file=folder)
     return again
 
 

@@ -15,6 +15,7 @@ from spinewise.exports.told import Packet, Told
 from spinewise.measures.report import Captured
 from spinewise.replies import Fabric
 from spinewise.runs import api, formats
+from spinewise.runs.otherwise import why_otherwise
 from spinewise.runs.result import Result, refuse_linux
 
 if TYPE_CHECKING:
@@ -53,8 +54,7 @@ def captured(result: Result, at: Sequence[str] | None, folder: str, progress: Pr
         raise error.with_file(f"{folder}/{formats.RUN.record}") from None
     old, new = (each.report["outcome_hash"] for each in (result, again))
     if old != new:
-        made, now = result.report.get("version", "another version"), core.version()
-        why = f"it was made by Spinewise {made}, this is {now}, which comes to another outcome"
+        why = f"it comes to another outcome: {why_otherwise(result)}"
         raise SpecError("RUN", folder, "a run that this version makes once more as it was", why)
     return again
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spinewise import core
 from spinewise.core import ProgressHook
 from spinewise.errors import SpecError
 from spinewise.explanation.facts import leaves_of
@@ -19,6 +18,7 @@ from spinewise.measures.classes import members
 from spinewise.measures.entries import entries_of
 from spinewise.measures.tables import numbers
 from spinewise.runs import api
+from spinewise.runs.otherwise import why_otherwise
 from spinewise.runs.result import Result, refuse_linux
 
 FRAMES = 240
@@ -84,9 +84,7 @@ def sampled(result: Result, label: str, flows: list[int], interval_us: float, pr
         notes.append(f"{label}: no paths of flows, for {error.hint or error.one_line()}.")
         again = api.run(spec, progress=progress)
     if not alike(result, again):
-        made, now = result.report.get("version", "another version"), core.version()
-        why = f"it was made by Spinewise {made}, this is {now}" if made != now else "this is another build"
-        raise SpecError("RESULTS", label, "a run that comes out as it did", f"{why}: run it anew")
+        raise SpecError("RESULTS", label, "a run that comes out as it did", why_otherwise(result))
     traced = len(again.report.get("traced_flows", ()))
     with_traces = f", with the choices of {traced} flows" if traced else ""
     notes.insert(

@@ -91,6 +91,8 @@ def run_of(comparison: Comparison, cell: Cell, place: str, making: Making) -> Re
     found = api.run(spec, seed=cell.seed, progress=making.watching(f"{cell.label}, seed {cell.seed}"))
     if found.report["outcome_hash"] != cell.outcome_hash:
         why = "the comparison was made by another version, or its first scheme has settings of its own"
+        if "source" in found.spec["scheme"]:
+            why += f", or no two runs under {cell.label} are alike (chance is from cx.rng alone)"
         raise SpecError("RESULTS", place, "a comparison whose runs come out as they did", f"{why}: use --keep-runs")
     return found
 

@@ -5,6 +5,7 @@
 | `api` | `spinewise.run` |
 | `result` | what a run gave; its folder is written and read here |
 | `kept` | reading that folder, and refusing what is none |
+| `otherwise` | why a run made once more is another one |
 | `validation` | `spinewise.validate`: what a run will come to |
 | `folder` | results folders that are there whole or not at all |
 | `file` | one file that is there whole or not at all |
