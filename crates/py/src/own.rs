@@ -5,11 +5,13 @@
 //! | `own.rs` | the class as an entry of the engine's list of schemes, and as a spec has chosen it |
 //! | `own/hooks.rs` | its hooks, called |
 //! | `own/lent.rs` | what a hook is lent, within reach while it runs |
+//! | `own/handles.rs` | the objects through which Python looks at that, lent again and again |
 //! | `own/views.rs`, `packet.rs`, `wishes.rs`, `rows.rs` | that, as Python sees it |
 //! | `own/failure.rs` | an exception in a hook, kept until the engine looks |
 
 mod extent;
 pub(crate) mod failure;
+mod handles;
 mod hooks;
 mod lent;
 mod packet;

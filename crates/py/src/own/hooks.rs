@@ -3,16 +3,15 @@
 use super::OfClass;
 use super::extent::Extent;
 use super::failure;
+use super::handles::{Handles, Origin};
 use super::lent::{Place, lend};
-use super::packet::{InBand, InHand, Learnt, Letter};
 use super::rows::{self, Makers};
-use super::views::{Cx, OfHost, OfSwitch, Peers};
-use super::wishes::{Stream, Wishes, told_key};
+use super::wishes::told_key;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use spinewise_policy::{Change, Hooks, Layout, Queue, Shape, Verdict, Way};
 use spinewise_sim::bank::{Answer, Elsewhere, Hook, Lent, Places, Room, Row, Tags};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Bound methods, where the class has them.
 #[derive(Default)]
@@ -35,12 +34,9 @@ pub(super) struct Instance {
     writes_header: bool,
     tags: Tags,
     methods: Methods,
-    makers: Arc<Makers>,
-    cx: Py<Cx>,
-    packet: Py<InHand>,
-    header: Py<InBand>,
-    feedback: Py<Learnt>,
-    message: Py<Letter>,
+    origin: Origin,
+    /// One hook of a run is called at a time.
+    handles: Mutex<Handles>,
     /// By the shapes of the run.
     pub layouts: Vec<(Shape, Layout)>,
 }
@@ -64,21 +60,13 @@ impl Instance {
             link: method(Hooks::LINK, "link")?,
             drained: method(Hooks::DRAINED, "drained")?,
         };
-        let makers = Arc::new(Makers::of(&object.get_type())?);
-        let extent =
-            places.shapes.first().map_or_else(Extent::default, |s| Extent { hosts: s.hosts, leaves: s.leaves });
-        let view = if chosen.class.site == "host" {
-            Py::new(py, OfHost(extent))?.into_any()
-        } else {
-            Py::new(py, OfSwitch::new(extent))?.into_any()
-        };
-        let wishes = Wishes { series: chosen.class.sheet.series.len(), extent, timers: hooks.has(Hooks::TIMER) };
-        let cx = Cx {
-            view,
-            rng: Py::new(py, Stream)?,
-            out: Py::new(py, wishes)?,
-            peers: Py::new(py, Peers(makers.clone()))?,
-            makers: makers.clone(),
+        let origin = Origin {
+            at_hosts: chosen.class.site == "host",
+            header: chosen.class.header,
+            series: chosen.class.sheet.series.len(),
+            timers: hooks.has(Hooks::TIMER),
+            extent: places.shapes.first().map_or_else(Extent::default, |s| Extent { hosts: s.hosts, leaves: s.leaves }),
+            makers: Arc::new(Makers::of(&object.get_type())?),
         };
         Ok(Instance {
             class: chosen.class.source.class,
@@ -86,12 +74,8 @@ impl Instance {
             writes_header: chosen.class.header,
             tags: places.tags,
             methods,
-            makers,
-            cx: Py::new(py, cx)?,
-            packet: Py::new(py, InHand)?,
-            header: Py::new(py, InBand { told: chosen.class.header })?,
-            feedback: Py::new(py, Learnt)?,
-            message: Py::new(py, Letter)?,
+            handles: Mutex::new(Handles::new(py, &origin)?),
+            origin,
             layouts: Vec::new(),
         })
     }
@@ -120,7 +104,7 @@ impl Instance {
     fn row(&self, py: Python<'_>, flow: Option<&mut Row>, hook: &Hook<'_>) -> PyResult<Py<PyAny>> {
         match hook {
             Hook::Tick | Hook::Link(..) | Hook::Egress(..) => Ok(py.None()),
-            _ => rows::of_flow(py, flow, self.makers.flow.as_ref()),
+            _ => rows::of_flow(py, flow, self.origin.makers.flow.as_ref()),
         }
     }
 
@@ -134,17 +118,20 @@ impl Instance {
         place: &mut dyn Place,
     ) -> PyResult<Bound<'py, PyAny>> {
         let method = method.bind(py);
-        let cx = &self.cx;
-        lend(place, || match *hook {
-            Hook::Pick(_) | Hook::Ingress(_) => method.call1((cx, flow, &self.packet, &self.header)),
-            Hook::Egress(port, _) => method.call1((cx, port.0, &self.packet, &self.header)),
-            Hook::Feedback(_) => method.call1((cx, flow, &self.feedback)),
-            Hook::Message(_) => method.call1((cx, flow, &self.message)),
+        let mut handles = self.handles.lock().unwrap_or_else(PoisonError::into_inner);
+        let Handles { cx, packet, header, feedback, message, .. } = &*handles;
+        let answer = lend(place, || match *hook {
+            Hook::Pick(_) | Hook::Ingress(_) => method.call1((cx, flow, packet, header)),
+            Hook::Egress(port, _) => method.call1((cx, port.0, packet, header)),
+            Hook::Feedback(_) => method.call1((cx, flow, feedback)),
+            Hook::Message(_) => method.call1((cx, flow, message)),
             Hook::Timer(key) => method.call1((cx, flow, told_key(py, key)?)),
             Hook::Tick => method.call1((cx,)),
             Hook::Link(port, change) => method.call1((cx, port.0, change_name(change))),
             Hook::Drained(port, queue) => method.call1((cx, flow, port.0, queue.0)),
-        })
+        });
+        handles.take_back(py, &self.origin)?;
+        answer
     }
 }
 

@@ -1,13 +1,14 @@
 //! What the contract lends to a hook, within reach of Python for as long as the hook runs and no longer.
 //!
-//! Views in Python hold nothing: each looks here, and finds nothing once the hook has returned. So what is lent cannot be
-//! kept, and a view always shows the place that is being asked now.
+//! Views in Python hold nothing: each looks here, and finds nothing once the hook has returned. One that was kept finds
+//! nothing in later hooks either: its lease has ended (`handles.rs`). So a view always shows the place that it was lent for.
 
 use pyo3::PyResult;
 use pyo3::exceptions::PyRuntimeError;
 use scoped_tls_hkt::scoped_thread_local;
 use spinewise_policy::{Out, Rng, Time};
 use spinewise_sim::bank::{Header, Hook, Lent, Room, Row};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A row of this seat.
 #[derive(Clone, Copy, Debug)]
@@ -88,13 +89,28 @@ pub(super) fn lend<R>(place: &mut dyn Place, hook: impl FnOnce() -> R) -> R {
     LENT.set(place, hook)
 }
 
+/// How long a handle in Python may look at what is lent: until a hook is found to have kept it.
+#[derive(Debug, Default)]
+pub struct Lease(AtomicBool);
+
+impl Lease {
+    /// From now on its handles find nothing.
+    pub(super) fn end(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    fn has_ended(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
 /// Looks at what is lent.
 ///
 /// # Errors
-/// Nothing is: no hook is running.
+/// Nothing is: no hook is running, or the lease has ended.
 #[inline]
-pub(super) fn lent<R>(look: impl FnOnce(&mut dyn Place) -> PyResult<R>) -> PyResult<R> {
-    if LENT.is_set() {
+pub(super) fn lent<R>(lease: &Lease, look: impl FnOnce(&mut dyn Place) -> PyResult<R>) -> PyResult<R> {
+    if LENT.is_set() && !lease.has_ended() {
         LENT.with(look)
     } else {
         Err(PyRuntimeError::new_err(

@@ -1,6 +1,6 @@
 //! Rows of a scheme in Python: one object each, made when first looked at, gone when the row is.
 
-use super::lent::{Which, lent};
+use super::lent::{Lease, Which, lent};
 use pyo3::exceptions::{PyAttributeError, PyIndexError};
 use pyo3::prelude::*;
 use spinewise_sim::bank::Row;
@@ -55,7 +55,7 @@ pub(super) fn of_flow(py: Python<'_>, row: Option<&mut Row>, maker: Option<&Py<P
 }
 
 /// The object of another row.
-pub(super) fn of(py: Python<'_>, which: Which, maker: Option<&Py<PyAny>>) -> PyResult<Py<PyAny>> {
+pub(super) fn of(py: Python<'_>, lease: &Lease, which: Which, maker: Option<&Py<PyAny>>) -> PyResult<Py<PyAny>> {
     let Some(maker) = maker else {
         let class = match which {
             Which::Node => "Node",
@@ -66,12 +66,12 @@ pub(super) fn of(py: Python<'_>, which: Which, maker: Option<&Py<PyAny>>) -> PyR
         return Err(PyAttributeError::new_err(format!("the scheme keeps no such rows: give it a class {class}")));
     };
     let none = || PyIndexError::new_err(format!("there is no {which:?} here"));
-    if let Some(object) = lent(|place| Ok(held(py, place.row(which).ok_or_else(none)?)))? {
+    if let Some(object) = lent(lease, |place| Ok(held(py, place.row(which).ok_or_else(none)?)))? {
         return Ok(object);
     }
     // Made while nothing is borrowed: making it may look at what is lent too.
     let object = maker.call0(py)?;
-    lent(|place| {
+    lent(lease, |place| {
         hold(py, place.row(which).ok_or_else(none)?, &object);
         Ok(())
     })?;

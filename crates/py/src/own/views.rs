@@ -1,7 +1,7 @@
 //! `cx` and what a place can see, as Python objects. They hold nothing and are made once a run: see `lent.rs`.
 
 use super::extent::{Extent, within};
-use super::lent::{Place, Which, lent};
+use super::lent::{Lease, Place, Which, lent};
 use super::rows::{self, Makers};
 use super::wishes::{Stream, Wishes};
 use pyo3::exceptions::PyAttributeError;
@@ -29,6 +29,7 @@ pub(super) fn flow_of(place: &dyn Place) -> Option<u32> {
 /// What every hook is lent.
 #[pyclass(frozen, module = "spinewise._core")]
 pub struct Cx {
+    pub lease: Arc<Lease>,
     pub view: Py<PyAny>,
     pub rng: Py<Stream>,
     pub out: Py<Wishes>,
@@ -41,7 +42,7 @@ impl Cx {
     /// The present, in picoseconds.
     #[getter]
     fn now(&self) -> PyResult<u64> {
-        lent(|place| Ok(place.now().0))
+        lent(&self.lease, |place| Ok(place.now().0))
     }
     /// What this place can know.
     #[getter]
@@ -66,70 +67,73 @@ impl Cx {
     /// This device's row.
     #[getter]
     fn node(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        rows::of(py, Which::Node, self.makers.node.as_ref())
+        rows::of(py, &self.lease, Which::Node, self.makers.node.as_ref())
     }
     /// The row of the peer this call is about.
     #[getter]
     fn peer(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let current = lent(|place| Ok(place.peers().1))?;
-        rows::of(py, Which::Peer(current), self.makers.peer.as_ref())
+        let current = lent(&self.lease, |place| Ok(place.peers().1))?;
+        rows::of(py, &self.lease, Which::Peer(current), self.makers.peer.as_ref())
     }
     /// The row of a way to the peer this call is about.
     fn route(&self, py: Python<'_>, way: usize) -> PyResult<Py<PyAny>> {
-        let current = lent(|place| Ok(place.peers().1))?;
-        rows::of(py, Which::Route(current, way), self.makers.route.as_ref())
+        let current = lent(&self.lease, |place| Ok(place.peers().1))?;
+        rows::of(py, &self.lease, Which::Route(current, way), self.makers.route.as_ref())
     }
     /// The row of a port.
     fn port(&self, py: Python<'_>, port: usize) -> PyResult<Py<PyAny>> {
-        rows::of(py, Which::Port(port), self.makers.port.as_ref())
+        rows::of(py, &self.lease, Which::Port(port), self.makers.port.as_ref())
     }
 }
 
 /// The peers this seat has met, in the order of meeting.
 #[pyclass(frozen, module = "spinewise._core")]
-pub struct Peers(pub Arc<Makers>);
+pub struct Peers {
+    pub lease: Arc<Lease>,
+    pub makers: Arc<Makers>,
+}
 
 #[pymethods]
 impl Peers {
     fn __len__(&self) -> PyResult<usize> {
-        lent(|place| Ok(place.peers().0.len()))
+        lent(&self.lease, |place| Ok(place.peers().0.len()))
     }
     /// Their ids: hosts or leaves.
     #[getter]
     fn ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        lent(|place| PyTuple::new(py, place.peers().0))
+        lent(&self.lease, |place| PyTuple::new(py, place.peers().0))
     }
     /// The place of peer `id` among them, or None.
     fn position(&self, id: u32) -> PyResult<Option<usize>> {
-        lent(|place| Ok(place.peers().0.iter().position(|&met| met == id)))
+        lent(&self.lease, |place| Ok(place.peers().0.iter().position(|&met| met == id)))
     }
     /// The row of the n-th.
     fn at(&self, py: Python<'_>, n: usize) -> PyResult<Py<PyAny>> {
-        rows::of(py, Which::Peer(n), self.0.peer.as_ref())
+        rows::of(py, &self.lease, Which::Peer(n), self.makers.peer.as_ref())
     }
     /// The row of a way to the n-th.
     fn route(&self, py: Python<'_>, n: usize, way: usize) -> PyResult<Py<PyAny>> {
-        rows::of(py, Which::Route(n, way), self.0.route.as_ref())
+        rows::of(py, &self.lease, Which::Route(n, way), self.makers.route.as_ref())
     }
 }
 
-fn at_host<R>(look: impl FnOnce(&HostView<'_>) -> PyResult<R>) -> PyResult<R> {
-    lent(|place| match place.room() {
+fn at_host<R>(lease: &Lease, look: impl FnOnce(&HostView<'_>) -> PyResult<R>) -> PyResult<R> {
+    lent(lease, |place| match place.room() {
         Room::Host(view) => look(view),
         Room::Switch(_) => Err(PyAttributeError::new_err("this is the view of a host, and a switch is asked")),
     })
 }
 
 #[inline]
-fn at_switch<R>(look: impl FnOnce(&SwitchView<'_>) -> PyResult<R>) -> PyResult<R> {
-    lent(|place| match place.room() {
+fn at_switch<R>(lease: &Lease, look: impl FnOnce(&SwitchView<'_>) -> PyResult<R>) -> PyResult<R> {
+    lent(lease, |place| match place.room() {
         Room::Switch(view) => look(view),
         Room::Host(_) => Err(PyAttributeError::new_err("this is the view of a switch, and a host is asked")),
     })
 }
 
-fn at_port<R>(port: u16, look: impl FnOnce(&SwitchView<'_>, Port) -> R) -> PyResult<R> {
-    lent(|place| {
+fn at_port<R>(lease: &Lease, port: u16, look: impl FnOnce(&SwitchView<'_>, Port) -> R) -> PyResult<R> {
+    lent(lease, |place| {
         let port = Port(within("port", u32::from(port), place.ports() as u32)? as u16);
         match place.room() {
             Room::Switch(view) => Ok(look(view, port)),
@@ -158,69 +162,72 @@ fn no_such(name: &str, own: (&str, &str), other: (&str, &str)) -> PyErr {
 
 /// What a host can know, and what its operator has told it.
 #[pyclass(frozen, name = "HostView", module = "spinewise._core")]
-pub struct OfHost(pub Extent);
+pub struct OfHost {
+    pub lease: Arc<Lease>,
+    pub extent: Extent,
+}
 
 #[pymethods]
 impl OfHost {
     /// This host.
     #[getter]
     fn host(&self) -> PyResult<u32> {
-        at_host(|view| Ok(view.host))
+        at_host(&self.lease, |view| Ok(view.host))
     }
     /// Its leaf.
     #[getter]
     fn leaf(&self) -> PyResult<u32> {
-        at_host(|view| Ok(view.leaf))
+        at_host(&self.lease, |view| Ok(view.leaf))
     }
     /// Told: bits per second of its link.
     #[getter]
     fn link_rate(&self) -> PyResult<u64> {
-        at_host(|view| Ok(view.link_rate))
+        at_host(&self.lease, |view| Ok(view.link_rate))
     }
     /// Told: bits per second of an unloaded path.
     #[getter]
     fn path_rate(&self) -> PyResult<u64> {
-        at_host(|view| Ok(view.path_rate))
+        at_host(&self.lease, |view| Ok(view.path_rate))
     }
     /// Told: picoseconds of a round trip on an empty path between racks.
     #[getter]
     fn base_rtt(&self) -> PyResult<u64> {
-        at_host(|view| Ok(view.base_rtt.0))
+        at_host(&self.lease, |view| Ok(view.base_rtt.0))
     }
     /// Told: picoseconds of its way there.
     #[getter]
     fn base_one_way(&self) -> PyResult<u64> {
-        at_host(|view| Ok(view.base_one_way.0))
+        at_host(&self.lease, |view| Ok(view.base_one_way.0))
     }
     /// Largest payload of a packet, bytes.
     #[getter]
     fn mss(&self) -> PyResult<u32> {
-        at_host(|view| Ok(view.mss))
+        at_host(&self.lease, |view| Ok(view.mss))
     }
     /// Largest packet, bytes on the wire.
     #[getter]
     fn mtu(&self) -> PyResult<u32> {
-        at_host(|view| Ok(view.mtu))
+        at_host(&self.lease, |view| Ok(view.mtu))
     }
     /// The leaf of a host: addresses are assigned by rack.
     fn leaf_of(&self, host: u32) -> PyResult<u32> {
-        let host = self.0.host(host)?;
-        at_host(|view| Ok(view.leaf_of[host as usize]))
+        let host = self.extent.host(host)?;
+        at_host(&self.lease, |view| Ok(view.leaf_of[host as usize]))
     }
     /// How many paths lead to a host.
     fn ways_to_host(&self, host: u32) -> PyResult<u16> {
-        let host = self.0.host(host)?;
-        at_host(|view| Ok(view.ways_to_host(host)))
+        let host = self.extent.host(host)?;
+        at_host(&self.lease, |view| Ok(view.ways_to_host(host)))
     }
     /// How many paths lead to a leaf.
     fn ways_to_leaf(&self, leaf: u32) -> PyResult<u16> {
-        let leaf = self.0.leaf(leaf)?;
-        at_host(|view| Ok(view.ways[leaf as usize]))
+        let leaf = self.extent.leaf(leaf)?;
+        at_host(&self.lease, |view| Ok(view.ways[leaf as usize]))
     }
     /// Told: bits per second of one path to a host, between the leaves.
     fn rate_to_host(&self, host: u32, way: u16) -> PyResult<u64> {
-        let host = self.0.host(host)?;
-        at_host(|view| Ok(view.rate_to_host(host, way)))
+        let host = self.extent.host(host)?;
+        at_host(&self.lease, |view| Ok(view.rate_to_host(host, way)))
     }
     fn __getattr__(&self, name: &str) -> PyResult<Py<PyAny>> {
         Err(no_such(name, ("host", HOST_HAS), ("switch", SWITCH_HAS)))
@@ -230,14 +237,15 @@ impl OfHost {
 /// What a switch can know of itself.
 #[pyclass(frozen, name = "SwitchView", module = "spinewise._core")]
 pub struct OfSwitch {
-    pub extent: Extent,
+    lease: Arc<Lease>,
+    extent: Extent,
     /// Lists of ports seen, as Python has them: there are few.
     lists: Mutex<BTreeMap<Vec<u16>, Py<PyTuple>>>,
 }
 
 impl OfSwitch {
-    pub fn new(extent: Extent) -> OfSwitch {
-        OfSwitch { extent, lists: Mutex::new(BTreeMap::new()) }
+    pub fn new(lease: Arc<Lease>, extent: Extent) -> OfSwitch {
+        OfSwitch { lease, extent, lists: Mutex::new(BTreeMap::new()) }
     }
 
     fn list(&self, py: Python<'_>, ports: &[u16]) -> PyResult<Py<PyTuple>> {
@@ -256,88 +264,88 @@ impl OfSwitch {
     /// This switch: leaves first, then spines.
     #[getter]
     fn switch(&self) -> PyResult<u32> {
-        at_switch(|view| Ok(view.switch))
+        at_switch(&self.lease, |view| Ok(view.switch))
     }
     /// "leaf", "aggregation" or "spine".
     #[getter]
     fn tier(&self) -> PyResult<&'static str> {
-        at_switch(|view| Ok(tier_name(view.tier)))
+        at_switch(&self.lease, |view| Ok(tier_name(view.tier)))
     }
     /// Equal-cost output ports for the packet in hand; none outside `pick`.
     #[getter]
     fn candidates(&self, py: Python<'_>) -> PyResult<Py<PyTuple>> {
-        at_switch(|view| self.list(py, view.candidates))
+        at_switch(&self.lease, |view| self.list(py, view.candidates))
     }
     /// Ports below this lead to hosts, the others to switches.
     #[getter]
     fn host_ports(&self) -> PyResult<u16> {
-        at_switch(|view| Ok(view.host_ports))
+        at_switch(&self.lease, |view| Ok(view.host_ports))
     }
     /// A salt of its own, for hashing.
     #[getter]
     fn salt(&self) -> PyResult<u64> {
-        at_switch(|view| Ok(view.salt))
+        at_switch(&self.lease, |view| Ok(view.salt))
     }
     /// A salt that all switches share.
     #[getter]
     fn fabric_salt(&self) -> PyResult<u64> {
-        at_switch(|view| Ok(view.fabric_salt()))
+        at_switch(&self.lease, |view| Ok(view.fabric_salt()))
     }
     /// Bytes queued at a port now.
     fn queue_bytes(&self, port: u16) -> PyResult<u64> {
-        at_port(port, |view, port| view.queue_bytes(port))
+        at_port(&self.lease, port, |view, port| view.queue_bytes(port))
     }
     /// Packets queued at a port now.
     fn queue_packets(&self, port: u16) -> PyResult<u32> {
-        at_port(port, |view, port| view.queue_packets(port))
+        at_port(&self.lease, port, |view, port| view.queue_packets(port))
     }
     /// Picoseconds that a packet which joins the queue of a port now waits.
     fn queueing_delay(&self, port: u16) -> PyResult<u64> {
-        at_port(port, |view, port| view.queueing_delay(port).0)
+        at_port(&self.lease, port, |view, port| view.queueing_delay(port).0)
     }
     /// Bits per second of the link at a port.
     fn rate(&self, port: u16) -> PyResult<u64> {
-        at_port(port, |view, port| view.rate(port))
+        at_port(&self.lease, port, |view, port| view.rate(port))
     }
     /// A held queue of a port that is free, or None.
     fn free_queue(&self, port: u16) -> PyResult<Option<u16>> {
-        at_port(port, |view, port| view.free_queue(port).map(|queue| queue.0))
+        at_port(&self.lease, port, |view, port| view.free_queue(port).map(|queue| queue.0))
     }
     /// An oracle: free held queues at the port of a host. Needs `Layout(free_queues=True)`.
     fn free_queues(&self, host: u32) -> PyResult<u16> {
         let host = self.extent.host(host)?;
         let missing = || PyAttributeError::new_err("free_queues: the layout does not ask for that oracle");
-        at_switch(|view| view.free_queues.get(host as usize).copied().ok_or_else(missing))
+        at_switch(&self.lease, |view| view.free_queues.get(host as usize).copied().ok_or_else(missing))
     }
     /// The leaf of a host.
     fn leaf_of(&self, host: u32) -> PyResult<u32> {
         let host = self.extent.host(host)?;
-        at_switch(|view| Ok(view.leaf_of(host)))
+        at_switch(&self.lease, |view| Ok(view.leaf_of(host)))
     }
     /// The equal-cost ports towards a leaf; none for its own.
     fn towards(&self, py: Python<'_>, leaf: u32) -> PyResult<Py<PyTuple>> {
         let leaf = self.extent.leaf(leaf)?;
-        at_switch(|view| self.list(py, view.towards(leaf)))
+        at_switch(&self.lease, |view| self.list(py, view.towards(leaf)))
     }
     /// Told: bits per second that the paths by way of a port can carry to a leaf.
     fn told_capacity(&self, port: u16, leaf: u32) -> PyResult<u64> {
         let leaf = self.extent.leaf(leaf)?;
-        at_port(port, |view, port| view.told_capacity(port, leaf))
+        at_port(&self.lease, port, |view, port| view.told_capacity(port, leaf))
     }
     /// Told: the n-th port of one leaf towards another, and the bits per second of its paths; or None.
     fn told_path(&self, from: u32, to: u32, n: usize) -> PyResult<Option<(u16, u64)>> {
         let (from, to) = (self.extent.leaf(from)?, self.extent.leaf(to)?);
-        at_switch(|view| Ok(view.told_path(from, to, n).map(|(port, rate)| (port.0, rate))))
+        at_switch(&self.lease, |view| Ok(view.told_path(from, to, n).map(|(port, rate)| (port.0, rate))))
     }
     /// Told: does a link that is down take paths to a leaf away?
     fn told_loss(&self, leaf: u32) -> PyResult<bool> {
         let leaf = self.extent.leaf(leaf)?;
-        at_switch(|view| Ok(view.told_loss(leaf)))
+        at_switch(&self.lease, |view| Ok(view.told_loss(leaf)))
     }
     /// Told: the n-th symmetric component of the paths between two leaves: bits per second and ports; or None.
     fn told_component(&self, py: Python<'_>, from: u32, to: u32, n: usize) -> PyResult<Option<(u64, Py<PyTuple>)>> {
         let (from, to) = (self.extent.leaf(from)?, self.extent.leaf(to)?);
-        at_switch(|view| match view.told_component(from, to, n) {
+        at_switch(&self.lease, |view| match view.told_component(from, to, n) {
             Some((rate, ports)) => Ok(Some((rate, self.list(py, ports)?))),
             None => Ok(None),
         })
@@ -345,12 +353,12 @@ impl OfSwitch {
     /// Told: how many whole paths lead to a leaf; 0 where an uplink says all about a path.
     fn told_paths(&self, leaf: u32) -> PyResult<u16> {
         let leaf = self.extent.leaf(leaf)?;
-        at_switch(|view| Ok(view.told_paths(leaf)))
+        at_switch(&self.lease, |view| Ok(view.told_paths(leaf)))
     }
     /// Told: this switch's port on a whole path between two leaves; or None.
     fn told_hop(&self, from: u32, to: u32, way: u16) -> PyResult<Option<u16>> {
         let (from, to) = (self.extent.leaf(from)?, self.extent.leaf(to)?);
-        at_switch(|view| Ok(view.told_hop(from, to, Way(way)).map(|port| port.0)))
+        at_switch(&self.lease, |view| Ok(view.told_hop(from, to, Way(way)).map(|port| port.0)))
     }
     fn __getattr__(&self, name: &str) -> PyResult<Py<PyAny>> {
         Err(no_such(name, ("switch", SWITCH_HAS), ("host", HOST_HAS)))

@@ -1,16 +1,17 @@
 //! The random stream of a seat, and what a hook wants done.
 
 use super::extent::{Extent, within};
-use super::lent::lent;
+use super::lent::{Lease, lent};
 use pyo3::exceptions::{PyAttributeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use spinewise_policy::{FlowKey, Key, Out, Port, Queue, Span, Time, To, Way};
 use spinewise_sim::bank::Room;
+use std::sync::Arc;
 
 /// This seat's random stream: what it draws shifts nobody else's.
 #[pyclass(frozen, name = "Rng", module = "spinewise._core")]
-pub struct Stream;
+pub struct Stream(pub Arc<Lease>);
 
 #[pymethods]
 impl Stream {
@@ -19,45 +20,29 @@ impl Stream {
         if n == 0 {
             return Err(PyValueError::new_err("below(0): allowed is 1 or more"));
         }
-        lent(|place| Ok(place.rng().below(n)))
+        lent(&self.0, |place| Ok(place.rng().below(n)))
     }
     /// 64 random bits.
     fn bits(&self) -> PyResult<u64> {
-        lent(|place| Ok(place.rng().bits()))
+        lent(&self.0, |place| Ok(place.rng().bits()))
     }
     /// Uniform in [0, 1).
     fn unit(&self) -> PyResult<f64> {
-        lent(|place| Ok(place.rng().unit()))
+        lent(&self.0, |place| Ok(place.rng().unit()))
     }
 }
 
 /// What is to be done: a list that the engine works through when the hook has returned.
 #[pyclass(frozen, name = "Out", module = "spinewise._core")]
 pub struct Wishes {
+    /// Until when.
+    pub lease: Arc<Lease>,
     /// Series of the scheme.
     pub series: usize,
     /// The network.
     pub extent: Extent,
     /// There is a method `timer`.
     pub timers: bool,
-}
-
-/// Adds a wish with a body.
-fn wish(body: usize, mut add: impl FnMut(&mut Out<'_>)) -> PyResult<()> {
-    lent(|place| {
-        let mut fits = Ok(());
-        place.ask(&mut |out| {
-            let (actions, bytes) = out.room();
-            if actions == 0 {
-                fits = Err(PyValueError::new_err("more is asked for in one hook than Layout(actions=…) has room for"));
-            } else if bytes < body {
-                fits = Err(PyValueError::new_err("longer messages in one hook than Layout(bytes=…) has room for"));
-            } else {
-                add(out);
-            }
-        });
-        fits
-    })
 }
 
 /// Most bytes of a packet on the wire.
@@ -76,20 +61,20 @@ impl Wishes {
         flow: Option<u32>,
         way: u16,
     ) -> PyResult<()> {
-        let to = destination(to, self.extent)?;
+        let to = self.destination(to)?;
         if wire > MOST_WIRE || wire == 0 {
             return Err(PyValueError::new_err(format!("wire = {wire}: allowed is 1 to {MOST_WIRE} bytes")));
         }
-        wish(body.len(), |out| out.send(to, kind, flow.map(FlowKey), Way(way), &body, wire))
+        self.wish(body.len(), |out| out.send(to, kind, flow.map(FlowKey), Way(way), &body, wire))
     }
     /// Sends a probe to a host or a leaf on a way; the answer or its absence comes back as feedback.
     #[pyo3(signature = (to, way, *, wire = 64, ttl = 0, give_up))]
     fn probe(&self, to: &Bound<'_, PyTuple>, way: u16, wire: u32, ttl: u8, give_up: u64) -> PyResult<()> {
-        let to = destination(to, self.extent)?;
+        let to = self.destination(to)?;
         if !matches!(to, To::Host(_) | To::Leaf(_)) || wire > MOST_WIRE || wire == 0 {
             return Err(PyValueError::new_err("a probe goes to one host or leaf, with 1 to 65535 bytes on the wire"));
         }
-        wish(0, |out| out.probe(to, Way(way), wire, ttl, Span(give_up)))
+        self.wish(0, |out| out.probe(to, Way(way), wire, ttl, Span(give_up)))
     }
     /// Arms a timer for an instant (ps), or moves it.
     fn arm(&self, key: &Bound<'_, PyTuple>, at: u64) -> PyResult<()> {
@@ -99,62 +84,83 @@ impl Wishes {
             ));
         }
         let key = timer(key)?;
-        wish(0, |out| out.arm(key, Time(at)))
+        self.wish(0, |out| out.arm(key, Time(at)))
     }
     /// Cancels a timer if it is armed.
     fn cancel(&self, key: &Bound<'_, PyTuple>) -> PyResult<()> {
         let key = timer(key)?;
-        wish(0, |out| out.cancel(key))
+        self.wish(0, |out| out.cancel(key))
     }
     /// Lets a held queue go.
     fn release(&self, port: u16, queue: u16) -> PyResult<()> {
-        at_a_switch("release")?;
-        let port = own_port(u32::from(port))?;
-        wish(0, |out| out.release(port, Queue(queue)))
+        self.check_switch("release")?;
+        let port = self.own_port(u32::from(port))?;
+        self.wish(0, |out| out.release(port, Queue(queue)))
     }
     /// Hides the mark of the packet in hand from the transport.
     fn mask_ecn(&self) -> PyResult<()> {
-        wish(0, |out| out.mask_ecn())
+        self.wish(0, |out| out.mask_ecn())
     }
     /// Drops the packet in hand (at `egress` only).
     fn discard(&self) -> PyResult<()> {
-        at_a_switch("discard")?;
-        wish(0, |out| out.discard())
+        self.check_switch("discard")?;
+        self.wish(0, |out| out.discard())
     }
     /// Adds a point to one of the scheme's own series, by its place in `series`.
     fn record(&self, series: usize, value: f64) -> PyResult<()> {
         within("series", series as u32, self.series as u32)?;
-        wish(0, |out| out.record_at(series as u16, value))
+        self.wish(0, |out| out.record_at(series as u16, value))
     }
 }
 
-fn at_a_switch(what: &str) -> PyResult<()> {
-    lent(|place| match place.room() {
-        Room::Switch(_) => Ok(()),
-        Room::Host(_) => Err(PyAttributeError::new_err(format!("{what} is for switches: a host has no queues"))),
-    })
-}
+impl Wishes {
+    /// Adds a wish with a body.
+    fn wish(&self, body: usize, mut add: impl FnMut(&mut Out<'_>)) -> PyResult<()> {
+        lent(&self.lease, |place| {
+            let mut fits = Ok(());
+            place.ask(&mut |out| {
+                let (actions, bytes) = out.room();
+                if actions == 0 {
+                    fits =
+                        Err(PyValueError::new_err("more is asked for in one hook than Layout(actions=…) has room for"));
+                } else if bytes < body {
+                    fits = Err(PyValueError::new_err("longer messages in one hook than Layout(bytes=…) has room for"));
+                } else {
+                    add(out);
+                }
+            });
+            fits
+        })
+    }
 
-/// `To` of Python: a tuple whose first item says what the others are.
-fn destination(to: &Bound<'_, PyTuple>, extent: Extent) -> PyResult<To> {
-    let refused = || PyValueError::new_err(format!("{to}: allowed is what spinewise.To makes, such as To.host(3)"));
-    let number = |at: usize| to.get_item(at).and_then(|item| item.extract::<u32>()).map_err(|_| refused());
-    let kind: String = to.get_item(0).and_then(|item| item.extract()).map_err(|_| refused())?;
-    Ok(match kind.as_str() {
-        "host" => To::Host(extent.host(number(1)?)?),
-        "leaf" => To::Leaf(extent.leaf(number(1)?)?),
-        "rack" => To::Rack,
-        "port" => To::Port(own_port(number(1)?)?),
-        "neighbours" if to.len() == 1 => To::Neighbours { except: None },
-        "neighbours" => To::Neighbours { except: Some(own_port(number(1)?)?) },
-        _ => return Err(refused()),
-    })
-}
+    fn check_switch(&self, what: &str) -> PyResult<()> {
+        lent(&self.lease, |place| match place.room() {
+            Room::Switch(_) => Ok(()),
+            Room::Host(_) => Err(PyAttributeError::new_err(format!("{what} is for switches: a host has no queues"))),
+        })
+    }
 
-/// A port of this device.
-fn own_port(port: u32) -> PyResult<Port> {
-    let ports = lent(|place| Ok(place.ports() as u32))?;
-    Ok(Port(within("port", port, ports)? as u16))
+    /// `To` of Python: a tuple whose first item says what the others are.
+    fn destination(&self, to: &Bound<'_, PyTuple>) -> PyResult<To> {
+        let refused = || PyValueError::new_err(format!("{to}: allowed is what spinewise.To makes, such as To.host(3)"));
+        let number = |at: usize| to.get_item(at).and_then(|item| item.extract::<u32>()).map_err(|_| refused());
+        let kind: String = to.get_item(0).and_then(|item| item.extract()).map_err(|_| refused())?;
+        Ok(match kind.as_str() {
+            "host" => To::Host(self.extent.host(number(1)?)?),
+            "leaf" => To::Leaf(self.extent.leaf(number(1)?)?),
+            "rack" => To::Rack,
+            "port" => To::Port(self.own_port(number(1)?)?),
+            "neighbours" if to.len() == 1 => To::Neighbours { except: None },
+            "neighbours" => To::Neighbours { except: Some(self.own_port(number(1)?)?) },
+            _ => return Err(refused()),
+        })
+    }
+
+    /// A port of this device.
+    fn own_port(&self, port: u32) -> PyResult<Port> {
+        let ports = lent(&self.lease, |place| Ok(place.ports() as u32))?;
+        Ok(Port(within("port", port, ports)? as u16))
+    }
 }
 
 /// `Key` of Python.
