@@ -19,6 +19,10 @@ ANY = 65_535
 """A way: "no choice of mine"; the fabric's own scheme decides."""
 
 
+LEAST_TICK = 1_000
+"""The shortest period, ps: a shorter one would take all the time of a run."""
+
+
 def us(microseconds: float) -> int:
     """Microseconds as picoseconds, to the nearest, as parameters of the engine are read."""
     return int(microseconds * 1e6 + 0.5)
@@ -52,8 +56,8 @@ class Layout:
         all_peers: the rows of all peers are there from the beginning.
         slots: rows per peer where they are not for ways; 0: one per way.
         flow_idle: a `Flow` row idle for longer (ps) is forgotten; None: never.
-        tick: period of `tick`, ps; 0: never; None: never, and an error of a class with a method `tick` if all its seats
-            say so.
+        tick: period of `tick`, ps, 1 ns at least; 0: never; None: never, and an error of a class with a method `tick`
+            if all its seats say so.
         random_phase: the first tick comes after a random part of the period.
         actions: most things that one hook asks for.
         bytes: most bytes of message bodies of one hook.
@@ -97,6 +101,8 @@ class Layout:
             fits = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= largest
             if not fits and not (name in ("flow_idle", "tick") and value is None):
                 raise ValueError(f"Layout.{name} = {value!r}: allowed is a whole number from 0 to {largest}")
+        if self.tick is not None and 0 < self.tick < LEAST_TICK:
+            raise ValueError(f"Layout.tick = {self.tick}: allowed is 0 for never, or {LEAST_TICK} ps (1 ns) or more")
 
 
 Row: TypeAlias = Any

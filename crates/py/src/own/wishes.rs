@@ -2,7 +2,7 @@
 
 use super::extent::{Extent, within};
 use super::lent::{Lease, lent};
-use pyo3::exceptions::{PyAttributeError, PyValueError};
+use pyo3::exceptions::{PyAttributeError, PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use spinewise_policy::{FlowKey, Key, Out, Port, Queue, Span, Time, To, Way};
@@ -76,15 +76,16 @@ impl Wishes {
         }
         self.wish(0, |out| out.probe(to, Way(way), wire, ttl, Span(give_up)))
     }
-    /// Arms a timer for an instant (ps), or moves it.
-    fn arm(&self, key: &Bound<'_, PyTuple>, at: u64) -> PyResult<()> {
+    /// Arms a timer for an instant to come (ps), or moves it.
+    fn arm(&self, key: &Bound<'_, PyTuple>, at: &Bound<'_, PyAny>) -> PyResult<()> {
         if !self.timers {
             return Err(PyAttributeError::new_err(
                 "arm: nothing would be called when the timer runs out: give the class a method timer(self, cx, flow, key)",
             ));
         }
-        let key = timer(key)?;
-        self.wish(0, |out| out.arm(key, Time(at)))
+        let which = timer(key)?;
+        let at = self.to_come(key, at)?;
+        self.wish(0, |out| out.arm(which, at))
     }
     /// Cancels a timer if it is armed.
     fn cancel(&self, key: &Bound<'_, PyTuple>) -> PyResult<()> {
@@ -138,6 +139,22 @@ impl Wishes {
             Room::Switch(_) => Ok(()),
             Room::Host(_) => Err(PyAttributeError::new_err(format!("{what} is for switches: a host has no queues"))),
         })
+    }
+
+    /// The instant that a timer is armed for.
+    fn to_come(&self, key: &Bound<'_, PyTuple>, at: &Bound<'_, PyAny>) -> PyResult<Time> {
+        let now = lent(&self.lease, |place| Ok(place.now()))?;
+        let refused = || {
+            PyValueError::new_err(format!(
+                "arm({key}, {at}): allowed is an instant in picoseconds after cx.now, which is {}",
+                now.0
+            ))
+        };
+        match at.extract() {
+            Ok(at) if Time(at) > now => Ok(Time(at)),
+            Err(error) if !error.is_instance_of::<PyOverflowError>(at.py()) => Err(error),
+            _ => Err(refused()),
+        }
     }
 
     /// `To` of Python: a tuple whose first item says what the others are.
