@@ -108,7 +108,7 @@ class Out:
         kind: int,
         body: bytes = b"",
         *,
-        wire: int = 64,
+        wire: int | None = None,
         flow: int | None = None,
         way: int = 65535,
     ) -> None: ...

@@ -435,34 +435,3 @@ def test_the_command_line_shows_the_traceback(tmp_path: Path, tiny: Path, capsys
     assert "return 1 // 0" in said
     assert "Mine.pick failed at" in said
     assert not (tmp_path / "out").exists()
-
-
-class ToItself(sw.SwitchScheme):
-    """Writes to both leaves, its own too, and answers what comes."""
-
-    name = "to_itself"
-    unit = "packet"
-    source = "a test"
-    heard = 0
-
-    def layout(self, shape: Any) -> sw.Layout:
-        return sw.Layout(tick=sw.us(10), bytes=64)
-
-    def pick(self, cx: Any, flow: Any, packet: Any, header: Any) -> int:
-        return 0
-
-    def tick(self, cx: Any) -> None:
-        for leaf in range(2):
-            cx.out.send(sw.To.leaf(leaf), 1, b"x")
-
-    def message(self, cx: Any, flow: Any, message: Any) -> None:
-        type(self).heard += 1
-        for leaf in range(2):
-            cx.out.send(sw.To.leaf(leaf), 1, b"x")
-
-
-def test_what_a_switch_sends_to_itself_has_no_way_and_is_lost() -> None:
-    """Brought at once it came before the hook that sent it had ended, and one that answers never did."""
-    result = sw.run(SMALL, scheme=ToItself)
-    assert ToItself.heard > 0
-    assert result.report["counters"]["unroutable"] > 0

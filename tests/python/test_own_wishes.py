@@ -84,3 +84,69 @@ def test_ticks_are_no_shorter_than_a_nanosecond() -> None:
     for short in (1, 999):
         with pytest.raises(ValueError, match=f"Layout.tick = {short}: allowed is 0 for never, or 1000 ps"):
             sw.Layout(tick=short)
+
+
+def sent(body: bytes, **wire: int) -> Any:
+    return lambda cx: cx.out.send(sw.To.leaf(1), 1, body, **wire)
+
+
+@pytest.mark.parametrize(("length", "wire"), [(0, 64), (22, 64), (23, 65), (1000, 1042), (65_493, 65_535)])
+def test_a_message_pays_for_its_body(length: int, wire: int) -> None:
+    """A thousand bytes travelled in a frame of 64."""
+    result, heard = asked(AtSwitch, sent(b"a" * length))
+    assert result.report["counters"]["messages"] == {"packets": 1, "bytes": wire}
+    assert [body for _, body in heard] == [b"a" * length]
+
+
+def test_a_body_goes_into_what_it_is_sent_in() -> None:
+    result, _ = asked(AtSwitch, sent(b"a" * 100, wire=100))
+    assert result.report["counters"]["messages"] == {"packets": 1, "bytes": 100}
+    assert "wire = 99: allowed is 100 to 65535 bytes" in refused(AtSwitch, sent(b"a" * 100, wire=99))
+    assert "wire = 0: allowed is 1 to 65535 bytes" in refused(AtSwitch, sent(b"", wire=0))
+    assert "wire = 65542: allowed is 65500 to 65535 bytes" in refused(AtSwitch, sent(b"a" * 65_500))
+    assert "a body of 65536 bytes: at most 65535" in refused(AtSwitch, sent(b"a" * 65_536))
+
+
+@pytest.mark.parametrize(
+    ("scheme", "to", "says"),
+    [
+        (AtSwitch, sw.To.leaf(0), "To.leaf(0) is this switch itself"),
+        (AtSwitch, sw.To.host(3), "no host would read it"),
+        (AtSwitch, sw.To.rack, "no host would read it"),
+        (AtSwitch, sw.To.port(1), "behind port 1 is a host"),
+        (AtHost, sw.To.leaf(0), "no switch would read it"),
+        (AtHost, sw.To.leaf(1), "no switch would read it"),
+        (AtHost, sw.To.neighbours, "no switch would read it"),
+        (AtHost, sw.To.port(0), "no switch would read it"),
+    ],
+)
+def test_a_message_that_nobody_would_read_is_refused(scheme: Any, to: Any, says: str) -> None:
+    """It vanished: counted as unroutable, or brought to a device without the scheme."""
+    assert says in refused(scheme, lambda cx: cx.out.send(to, 1))
+
+
+@pytest.mark.parametrize(
+    ("scheme", "to", "many"),
+    [
+        (AtSwitch, sw.To.leaf(1), 1),
+        (AtSwitch, sw.To.port(2), 1),
+        (AtSwitch, sw.To.neighbours, 2),
+        (AtSwitch, sw.To.neighbours_but(2), 1),
+        (AtSwitch, sw.To.neighbours_but(0), 2),
+        (AtHost, sw.To.host(3), 1),
+        (AtHost, sw.To.host(0), 1),
+        (AtHost, sw.To.rack, 1),
+    ],
+)
+def test_other_messages_come_where_they_go(scheme: Any, to: Any, many: int) -> None:
+    result, heard = asked(scheme, lambda cx: cx.out.send(to, 1))
+    assert len(heard) == many
+    assert result.report["counters"]["unroutable"] == 0
+
+
+def test_a_probe_goes_to_any_host_or_leaf_but_to_itself() -> None:
+    for scheme, to in ((AtSwitch, sw.To.host(3)), (AtSwitch, sw.To.leaf(1)), (AtHost, sw.To.leaf(0))):
+        _, heard = asked(scheme, lambda cx, to=to: cx.out.probe(to, 0, give_up=sw.us(500)))
+        assert [event for _, event in heard] == ["probe_reply"], to
+    said = refused(AtSwitch, lambda cx: cx.out.probe(sw.To.leaf(0), 0, give_up=sw.us(500)))
+    assert "To.leaf(0) is this switch itself" in said

@@ -48,23 +48,28 @@ pub struct Wishes {
 /// Most bytes of a packet on the wire.
 const MOST_WIRE: u32 = 65_535;
 
+/// Fewest bytes of a message on the wire unless it says otherwise: the shortest frame of Ethernet.
+const LEAST_FRAME: u32 = 64;
+
+/// Bytes on the wire around a body: headers of Ethernet (14), IPv4 (20) and UDP (8).
+const AROUND: usize = 42;
+
 #[pymethods]
 impl Wishes {
     /// Sends a message of class `kind`, `wire` bytes in all, as a packet.
-    #[pyo3(signature = (to, kind, body = vec![], *, wire = 64, flow = None, way = u16::MAX))]
+    #[pyo3(signature = (to, kind, body = vec![], *, wire = None, flow = None, way = u16::MAX))]
     fn send(
         &self,
         to: &Bound<'_, PyTuple>,
         kind: u8,
         body: Vec<u8>,
-        wire: u32,
+        wire: Option<u32>,
         flow: Option<u32>,
         way: u16,
     ) -> PyResult<()> {
         let to = self.destination(to)?;
-        if wire > MOST_WIRE || wire == 0 {
-            return Err(PyValueError::new_err(format!("wire = {wire}: allowed is 1 to {MOST_WIRE} bytes")));
-        }
+        self.check_reader(to)?;
+        let wire = on_the_wire(wire, body.len())?;
         self.wish(body.len(), |out| out.send(to, kind, flow.map(FlowKey), Way(way), &body, wire))
     }
     /// Sends a probe to a host or a leaf on a way; the answer or its absence comes back as feedback.
@@ -74,6 +79,7 @@ impl Wishes {
         if !matches!(to, To::Host(_) | To::Leaf(_)) || wire > MOST_WIRE || wire == 0 {
             return Err(PyValueError::new_err("a probe goes to one host or leaf, with 1 to 65535 bytes on the wire"));
         }
+        self.check_not_itself(to)?;
         self.wish(0, |out| out.probe(to, Way(way), wire, ttl, Span(give_up)))
     }
     /// Arms a timer for an instant to come (ps), or moves it.
@@ -141,6 +147,40 @@ impl Wishes {
         })
     }
 
+    /// Refuses a message that nobody would read: a scheme sits at hosts or at switches.
+    fn check_reader(&self, to: To) -> PyResult<()> {
+        self.check_not_itself(to)?;
+        lent(&self.lease, |place| {
+            let why = match (place.room(), to) {
+                (Room::Host(_), To::Leaf(_) | To::Port(_) | To::Neighbours { .. }) => {
+                    "this scheme sits at the hosts, and no switch would read it: allowed is To.host(n) or To.rack"
+                        .into()
+                }
+                (Room::Switch(_), To::Host(_) | To::Rack) => {
+                    "this scheme sits at the switches, and no host would read it: allowed is To.leaf(n), To.port(n), \
+                     To.neighbours or To.neighbours_but(n)"
+                        .into()
+                }
+                (Room::Switch(view), To::Port(port)) if port.0 < view.host_ports => format!(
+                    "behind port {} is a host, and no host would read it: allowed is a port from cx.view.host_ports, {}, on",
+                    port.0, view.host_ports
+                ),
+                _ => return Ok(()),
+            };
+            Err(PyValueError::new_err(format!("send: {why}")))
+        })
+    }
+
+    /// Refuses what a leaf sends to itself: it would find no way.
+    fn check_not_itself(&self, to: To) -> PyResult<()> {
+        lent(&self.lease, |place| match (place.room(), to) {
+            (Room::Switch(view), To::Leaf(leaf)) if leaf == view.switch => Err(PyValueError::new_err(format!(
+                "To.leaf({leaf}) is this switch itself, and has no way to it: allowed is another leaf"
+            ))),
+            _ => Ok(()),
+        })
+    }
+
     /// The instant that a timer is armed for.
     fn to_come(&self, key: &Bound<'_, PyTuple>, at: &Bound<'_, PyAny>) -> PyResult<Time> {
         let now = lent(&self.lease, |place| Ok(place.now()))?;
@@ -178,6 +218,22 @@ impl Wishes {
         let ports = lent(&self.lease, |place| Ok(place.ports() as u32))?;
         Ok(Port(within("port", port, ports)? as u16))
     }
+}
+
+/// Bytes of a message on the wire: as given, if that has room for its body, else the body and the headers around it.
+fn on_the_wire(given: Option<u32>, body: usize) -> PyResult<u32> {
+    let usual = || u32::try_from(body + AROUND).unwrap_or(u32::MAX).max(LEAST_FRAME);
+    let wire = given.unwrap_or_else(usual);
+    if body > MOST_WIRE as usize {
+        return Err(PyValueError::new_err(format!("a body of {body} bytes: at most {MOST_WIRE} fit into a packet")));
+    }
+    if wire == 0 || wire > MOST_WIRE || (wire as usize) < body {
+        return Err(PyValueError::new_err(format!(
+            "wire = {wire}: allowed is {} to {MOST_WIRE} bytes, for the body of {body} bytes is sent in them",
+            body.max(1)
+        )));
+    }
+    Ok(wire)
 }
 
 /// `Key` of Python.
