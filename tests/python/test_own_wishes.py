@@ -150,3 +150,10 @@ def test_a_probe_goes_to_any_host_or_leaf_but_to_itself() -> None:
         assert [event for _, event in heard] == ["probe_reply"], to
     said = refused(AtSwitch, lambda cx: cx.out.probe(sw.To.leaf(0), 0, give_up=sw.us(500)))
     assert "To.leaf(0) is this switch itself" in said
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+def test_a_point_of_a_series_is_a_finite_number(value: float) -> None:
+    assert "allowed is a finite number" in refused(AtSwitch, lambda cx: cx.out.record(0, value))
+    result, _ = asked(AtSwitch, lambda cx: cx.out.record(0, -1.5))
+    assert list(result.series_of("asks.points")[1]) == [-1.5]

@@ -116,6 +116,9 @@ impl Wishes {
     /// Adds a point to one of the scheme's own series, by its place in `series`.
     fn record(&self, series: usize, value: f64) -> PyResult<()> {
         within("series", series as u32, self.series as u32)?;
+        if !value.is_finite() {
+            return Err(PyValueError::new_err(format!("record({series}, {value}): allowed is a finite number")));
+        }
         self.wish(0, |out| out.record_at(series as u16, value))
     }
 }
