@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 
 import spinewise as sw
+from spinewise.own.contract import contract
+from spinewise.own.load import load_scheme
 
 SMALL: dict[str, Any] = {
     "topology": {"leaves": 2, "spines": 2, "hosts_per_leaf": 2},
@@ -228,9 +233,115 @@ def picker(**attributes: Any) -> Any:
         (picker(series=3), "Odd.series"),
         (picker(series=("ab",)), "Odd.series"),
         (picker(series=(("a", 3),)), "Odd.series"),
+        (picker(gap=sw.number(5, 0, 1)), "Odd.gap"),
+        (picker(pick=lambda self, cx, flow, packet: None), "Odd.pick"),
+        (picker(Flow=lambda self: 1), "Odd.Flow"),
     ],
 )
 def test_a_class_that_contradicts_itself_is_refused(scheme: Any, key: str) -> None:
     with pytest.raises(sw.SpecError) as refused:
         sw.run(SMALL, scheme=scheme)
     assert refused.value.key == key
+
+
+TWO = """import spinewise as sw
+
+
+class Odd(sw.SwitchScheme):
+    share = {share}
+
+    def pick(self, cx, flow, packet, header):
+        return 0
+
+
+class Even(sw.SwitchScheme):
+    def pick(self, cx, flow, packet, header):
+        return 0
+"""
+
+
+@pytest.mark.parametrize(
+    ("share", "value", "allowed"),
+    [
+        ('sw.number(5, 0, 1, "a share")', "5", "a number in a finite range that has it, not 0 to 1"),
+        ("sw.number(0, 0, float('inf'))", "0", "a number in a finite range that has it, not 0 to inf"),
+        ('sw.number("x", 0, 1)', "x", "a number in a finite range that has it, not 0 to 1"),
+        ("sw.whole(0.5, 0, 1)", "0.5", "a whole number in a finite range that has it, not 0 to 1"),
+        ('sw.word("c", ("a", "b"))', "c", "one of a, b"),
+        ('sw.word("c", 3)', "c", 'one of a tuple of texts, such as ("one", "two"), not 3'),
+    ],
+)
+def test_a_parameter_that_cannot_be_is_told_with_its_place(
+    share: str, value: str, allowed: str, tmp_path: Path
+) -> None:
+    """It was told without name and line, and no other class of its file could be run."""
+    file = tmp_path / "mine.py"
+    file.write_text(TWO.format(share=share))
+    with pytest.raises(sw.SpecError) as refused:
+        load_scheme(f"{file}:Odd")
+    error = refused.value
+    assert (error.key, error.value, error.allowed) == ("Odd.share", value, allowed)
+    assert (error.file, error.line) == (str(file), 5)
+    assert load_scheme(f"{file}:Even").__name__ == "Even"
+
+
+def test_a_class_that_cannot_be_is_told_with_its_file(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(TWO.format(share="0").replace("flow, packet, header", "flow, packet"))
+    with pytest.raises(sw.SpecError) as refused:
+        load_scheme(f"{file}:Even")
+    assert (refused.value.file, refused.value.line) == (str(file), 12)
+
+
+def test_a_file_that_does_not_run_says_at_which_line(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(TWO.format(share="1 // 0"))
+    with pytest.raises(sw.SpecError, match="ZeroDivisionError") as refused:
+        load_scheme(str(file))
+    assert (refused.value.file, refused.value.line) == (str(file), 5)
+
+
+class Signed(sw.SwitchScheme):
+    """Hooks that take what they are called with, in other ways than by one name each."""
+
+    @staticmethod
+    def pick(cx: Any, flow: Any, packet: Any, header: Any) -> int:
+        return 0
+
+    @classmethod
+    def timer(cls, cx: Any, *rest: Any) -> None: ...
+
+    def message(self, cx: Any, flow: Any, message: Any, more: int = 0, **rest: Any) -> None: ...
+
+    tick = partial(print, end="")
+    Flow = dict
+    Node = dataclass(type("Row", (), {"__annotations__": {"n": int}, "n": 0}))
+
+    def layout(self, shape: Any) -> sw.Layout:
+        return sw.Layout(tick=0)
+
+
+def test_what_takes_its_arguments_is_taken() -> None:
+    assert sw.run(SMALL, scheme=Signed).report["finished"] == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "method", "written", "allowed"),
+    [
+        ("pick", lambda self, cx: 0, "pick(self, cx)", "pick(self, cx, flow, packet, header)"),
+        ("message", lambda cx, flow, message: 0, "message(cx, flow, message)", "message(self, cx, flow, message)"),
+        ("pick", staticmethod(lambda cx: 0), "pick(cx)", "pick(cx, flow, packet, header)"),
+        ("feedback", lambda self, cx, flow: 0, "feedback(self, cx, flow)", "feedback(self, cx, flow, feedback)"),
+        ("tick", lambda self: 0, "tick(self)", "tick(self, cx)"),
+        ("timer", lambda self, cx, key, *, x: 0, "timer(self, cx, key, *, x)", "timer(self, cx, flow, key)"),
+        ("layout", lambda self: 0, "layout(self)", "layout(self, shape)"),
+        ("Node", lambda self, n: 0, "Node(self, n)", "Node()"),
+    ],
+)
+def test_what_does_not_take_its_arguments_is_told_before_the_run(
+    name: str, method: Any, written: str, allowed: str
+) -> None:
+    """It was found at the first packet."""
+    with pytest.raises(sw.SpecError) as refused:
+        contract(picker(**{name: method}))
+    assert (refused.value.key, refused.value.value, refused.value.allowed) == (f"Odd.{name}", written, allowed)

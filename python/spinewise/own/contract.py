@@ -6,6 +6,7 @@ import inspect
 import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, cast
 from spinewise import core
 from spinewise.errors import SpecError
 from spinewise.own.digest import bound, digest
-from spinewise.own.params import Param
+from spinewise.own.params import Misfit, Param
 from spinewise.own.scheme import HostScheme, Scheme, SwitchScheme
 from spinewise.shapes import Spec
 
@@ -26,6 +27,19 @@ HOOKS = {
     "host": ("ingress", "feedback", "message", "timer", "tick"),
     "switch": ("ingress", "egress", "feedback", "message", "timer", "tick", "link", "drained"),
 }
+ARGUMENTS = {
+    "pick": ("cx", "flow", "packet", "header"),
+    "ingress": ("cx", "flow", "packet", "header"),
+    "egress": ("cx", "port", "packet", "header"),
+    "feedback": ("cx", "flow", "feedback"),
+    "message": ("cx", "flow", "message"),
+    "timer": ("cx", "flow", "key"),
+    "tick": ("cx",),
+    "link": ("cx", "port", "change"),
+    "drained": ("cx", "flow", "port", "queue"),
+    "layout": ("shape",),
+}
+"""What each method is called with, beside the object."""
 ALL_HOOKS = sorted({hook for hooks in HOOKS.values() for hook in hooks})
 SWITCH_TIERS = ("leaf", "aggregation", "spine")
 ROWS = ("Flow", "Peer", "Route", "Port", "Node")
@@ -128,7 +142,9 @@ def facts_of(scheme: OwnClass) -> dict[str, object]:
 
 
 def check_params(scheme: OwnClass) -> None:
-    """Parameters must not hide what the contract has."""
+    """Parameters must be such, and must not hide what the contract has."""
+    for name, wrong in inspect.getmembers_static(scheme, lambda value: isinstance(value, Misfit)):
+        raise refused(scheme, name, wrong.default, wrong.allowed, line=wrong.line)
     for name in scheme.params():
         if hasattr(Scheme, name) or name in ALL_HOOKS:
             raise refused(scheme, name, "a parameter", "another name: the contract has that one")
@@ -170,6 +186,8 @@ def check_methods(scheme: OwnClass) -> None:
         needed = name in ("pick", "layout")
         if not callable(value) and (needed or value is not None):
             raise refused(scheme, name, value, "a class that makes a row, or None" if name in ROWS else "a method")
+        if value is not None:
+            check_arguments(scheme, name)
     missing = [hook for hook in (*ALL_HOOKS, "layout") if getattr(scheme, hook, None) is getattr(Scheme, hook, None)]
     own = {name: value for base in scheme.__mro__ if base not in Scheme.__mro__ for name, value in vars(base).items()}
     for name, value in own.items():
@@ -177,7 +195,26 @@ def check_methods(scheme: OwnClass) -> None:
             continue
         if near := get_close_matches(name, missing, n=1, cutoff=0.8):
             allowed = f"the name of a hook, or one that is less near to it, such as _{name}"
-            raise SpecError(f"{scheme.__name__}.{name}", "a method", allowed, f'did you mean "{near[0]}"?')
+            raise refused(scheme, name, "a method", allowed, hint=f'did you mean "{near[0]}"?')
+
+
+def check_arguments(scheme: OwnClass, name: str) -> None:
+    """A method must take what it is called with, and a maker of rows nothing."""
+    method, stored = getattr(scheme, name), inspect.getattr_static(scheme, name)
+    try:
+        takes = inspect.signature(method, follow_wrapped=False)
+    except (TypeError, ValueError):  # written in C, without one
+        return
+    # What is no method as it stands in the class is called without the object.
+    bound = isinstance(stored, staticmethod | classmethod) or not hasattr(type(stored), "__get__")
+    given = ARGUMENTS.get(name, ()) if name in ROWS or bound else ("self", *ARGUMENTS[name])
+    try:
+        takes.bind(*given)
+    except TypeError:
+        plain = [one.replace(annotation=inspect.Parameter.empty) for one in takes.parameters.values()]
+        written = f"{name}{inspect.Signature(plain)}"
+        line = getattr(getattr(method, "__code__", None), "co_firstlineno", None)
+        raise refused(scheme, name, written, f"{name}({', '.join(given)})", line=line) from None
 
 
 def check_words(scheme: OwnClass) -> None:
@@ -214,6 +251,12 @@ def is_series(pair: object) -> bool:
     return isinstance(pair, tuple | list) and len(pair) == 2 and all(isinstance(word, str) for word in pair)
 
 
-def refused(scheme: OwnClass, attribute: str, value: object, allowed: str) -> SpecError:
-    """An attribute of a class that cannot be."""
-    return SpecError(f"{scheme.__name__}.{attribute}", value, allowed)
+def refused(
+    scheme: OwnClass, attribute: str, value: object, allowed: str, *, hint: str | None = None, line: int | None = None
+) -> SpecError:
+    """An attribute of a class that cannot be; without a line of its own that of the class."""
+    file = start = None
+    with suppress(OSError, TypeError):  # it was typed, or made by hand
+        file = inspect.getsourcefile(scheme)
+        start = inspect.getsourcelines(scheme)[1]
+    return SpecError(f"{scheme.__name__}.{attribute}", value, allowed, hint, file=file, line=line or start)

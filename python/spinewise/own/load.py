@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from traceback import extract_tb
 
 from spinewise.errors import SpecError, nearest
 from spinewise.own.contract import OwnClass, contract
@@ -42,7 +43,9 @@ def load_scheme(text: str) -> OwnClass:
         with importable(path.resolve().parent):
             spec.loader.exec_module(module)
     except Exception as error:
-        raise SpecError("--scheme-file", text, "a file that runs", f"{type(error).__name__}: {error}") from error
+        why = f"{type(error).__name__}: {error}"
+        file, line = place_of(error, path)
+        raise SpecError("--scheme-file", text, "a file that runs", why, file=file, line=line) from error
     schemes = {
         name: value
         for name, value in vars(module).items()
@@ -56,6 +59,12 @@ def load_scheme(text: str) -> OwnClass:
         raise SpecError("--scheme-file", text, f"{FORM}; {path.name} has {listed}", nearest(wanted, schemes))
     contract(schemes[wanted])
     return schemes[wanted]
+
+
+def place_of(error: Exception, path: Path) -> tuple[str, int | None]:
+    """Where in a file an exception comes from: the file, and the line of it if there is one."""
+    lines = [one.lineno for one in extract_tb(error.__traceback__) if one.filename == str(path.resolve())]
+    return str(path), lines[-1] if lines else None
 
 
 @contextmanager

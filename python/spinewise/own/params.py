@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from dataclasses import dataclass
 from typing import Literal
@@ -42,20 +43,35 @@ class Param:
         }
 
 
+@dataclass(frozen=True)
+class Misfit:
+    """A parameter that cannot be. Whoever looks at its class knows its name, and refuses it with that.
+
+    Attributes:
+        default: what was given.
+        allowed: what would be right.
+        line: of the file where it stands, from 1; None if that is not known.
+    """
+
+    default: object
+    allowed: str
+    line: int | None
+
+
 # The functions say that they return what an object of the class has there: its value.
 
 
 def number(default: float, least: float, most: float, doc: str = "") -> float:
-    """A parameter that is a number in a closed range."""
-    check_range(default, least, most)
+    """A parameter that is a number in a closed range; a class that declares it otherwise is refused."""
+    if not in_range(default, least, most):
+        return misfit(default, f"a number in a finite range that has it, not {least} to {most}")  # type: ignore[return-value]
     return Param("number", float(default), float(least), float(most), doc=doc)  # type: ignore[return-value]
 
 
 def whole(default: int, least: int, most: int, doc: str = "") -> int:
-    """A parameter that is a whole number in a closed range."""
-    check_range(default, least, most)
-    if int(default) != default:
-        raise ValueError(f"default {default}: allowed is a whole number")
+    """A parameter that is a whole number in a closed range; a class that declares it otherwise is refused."""
+    if not in_range(default, least, most) or int(default) != default:
+        return misfit(default, f"a whole number in a finite range that has it, not {least} to {most}")  # type: ignore[return-value]
     return Param("whole", int(default), float(least), float(most), doc=doc)  # type: ignore[return-value]
 
 
@@ -65,13 +81,23 @@ def flag(default: bool, doc: str = "") -> bool:
 
 
 def word(default: str, words: tuple[str, ...], doc: str = "") -> str:
-    """A parameter that is one of a few words."""
+    """A parameter that is one of a few words; a class that declares it otherwise is refused."""
+    if not isinstance(words, tuple | list) or not all(isinstance(one, str) for one in words):
+        return misfit(default, f'one of a tuple of texts, such as ("one", "two"), not {words!r}')  # type: ignore[return-value]
     if default not in words:
-        raise ValueError(f'default "{default}": allowed is one of {", ".join(words)}')
+        return misfit(default, f"one of {', '.join(words)}")  # type: ignore[return-value]
     return Param("word", default, words=tuple(words), doc=doc)  # type: ignore[return-value]
 
 
-def check_range(default: float, least: float, most: float) -> None:
-    """Refuse a range without its default."""
-    if not (math.isfinite(least) and math.isfinite(most) and least <= default <= most):
-        raise ValueError(f"default {default}: allowed is a finite range that has it, not {least} to {most}")
+def in_range(default: object, least: object, most: object) -> bool:
+    """Is it a number in a finite range?"""
+    if not (isinstance(default, int | float) and isinstance(least, int | float) and isinstance(most, int | float)):
+        return False
+    return math.isfinite(least) and math.isfinite(most) and least <= default <= most
+
+
+def misfit(default: object, allowed: str) -> Misfit:
+    """A parameter that cannot be, with the line of whoever declares it."""
+    here = inspect.currentframe()
+    declared = here.f_back.f_back if here is not None and here.f_back is not None else None
+    return Misfit(default, allowed, declared.f_lineno if declared is not None else None)
