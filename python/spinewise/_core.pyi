@@ -100,7 +100,10 @@ class Rng:
     def unit(self) -> float: ...
 
 class Out:
-    """What is to be done when the hook has returned; `to` and `key` are made by `spinewise.To` and `spinewise.Key`."""
+    """What is to be done when the hook has returned; `to` and `key` are made by `spinewise.To` and `spinewise.Key`.
+
+    docs/how-to/own-scheme.md has the meaning and the unit of each argument.
+    """
 
     def send(
         self,

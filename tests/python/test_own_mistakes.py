@@ -94,6 +94,15 @@ class Rowless(sw.SwitchScheme):
         return 0
 
 
+class Peerless(sw.SwitchScheme):
+    class Peer:
+        pass
+
+    def pick(self, cx: Any, flow: Any, packet: Any, header: Any) -> int:
+        assert cx.peer is not None
+        return 0
+
+
 class Unpaid(sw.SwitchScheme):
     def pick(self, cx: Any, flow: Any, packet: Any, header: Any) -> int:
         assert header.data == b""
@@ -127,6 +136,7 @@ class Mislaid(sw.HostScheme):
         (Armed, "pick", "give the class a method timer"),
         (Untimed, "layout", "no layout has a period for the method tick"),
         (Rowless, "Flow", "no such row"),
+        (Peerless, "pick", 'rows of peers want Layout(peers="hosts") or Layout(peers="leaves")'),
         (Unpaid, "pick", "give the class the attribute header = True"),
         (Unbuilt, "__init__", "no such table"),
         (Mislaid, "layout", 'allowed is None, "hosts" or "leaves"'),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
+from copy import deepcopy
 from pathlib import Path
 
 from spinewise import core
-from spinewise.own.contract import ALL_HOOKS, HOOKS
+from spinewise.own.contract import ALL_HOOKS, ARGUMENTS, HOOKS
+from spinewise.own.scheme import ANY, HostScheme, Key, Scheme, SwitchScheme, To
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "how-to" / "own-scheme.md").read_text()
@@ -47,6 +49,35 @@ def test_every_hook_is_listed_with_its_place() -> None:
     for hook, place in listed.items():
         sites = [site for site in HOOKS if hook == "pick" or hook in HOOKS[site]]
         assert [site for site in HOOKS if f"{site}s" in place or f"{site}es" in place] == sites, hook
+
+
+def test_hooks_are_called_with_what_is_listed() -> None:
+    for row in table("hook"):
+        name, _, arguments = row[0].strip("`)").partition("(")
+        assert tuple(arguments.split(", ")) == ARGUMENTS[name]
+
+
+def test_every_wish_is_listed_with_its_arguments() -> None:
+    """As the types have them; those beside place, timer and port are told of in the same row."""
+    rows = {row[0].split("(")[0].strip("`"): row for row in table("call of `cx.out`")}
+    assert sorted(rows) == sorted(public("Out"))
+    body = next(one for one in STUB.body if isinstance(one, ast.ClassDef) and one.name == "Out").body
+    for method in (one for one in body if isinstance(one, ast.FunctionDef)):
+        arguments = deepcopy(method.args)
+        arguments.args = arguments.args[1:]
+        named = [*arguments.args, *arguments.kwonlyargs]
+        for one in named:
+            one.annotation = None
+        call, _, meanings = rows[method.name]
+        written = f"`{method.name}({ast.unparse(arguments)})`".replace(str(ANY), "sw.ANY")
+        assert call.replace('"', "'") == written
+        assert re.findall(r"`(\w+)`: ", meanings) == [one.arg for one in named if one.arg not in ("to", "key", "port")]
+
+
+def test_every_place_and_every_timer_is_listed() -> None:
+    for head, of in (("`to`", To), ("`key`", Key)):
+        listed = [word for row in table(head) for word in re.findall(rf"`sw\.{of.__name__}\.(\w+)", row[0])]
+        assert sorted(listed) == sorted(name for name in vars(of) if not name.startswith("_"))
 
 
 def test_every_word_is_listed() -> None:
@@ -93,3 +124,12 @@ def test_types_have_what_the_engine_lends() -> None:
         typed = {one.target.id for one in body if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)}
         typed |= {one.name for one in body if isinstance(one, ast.FunctionDef) and not one.name.startswith("_")}
         assert typed == public(name), name
+
+
+def test_help_tells_of_every_attribute() -> None:
+    """It told of none: the text of a base is not shown."""
+    attributes = [name for name in Scheme.__annotations__ if not name.startswith("_")]
+    assert len(attributes) == 14
+    for base in (HostScheme, SwitchScheme):
+        told = re.findall(r"^    (\w+): ", base.__doc__ or "", re.MULTILINE)
+        assert told == attributes

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
 from spinewise.own.params import Param
@@ -113,34 +114,44 @@ Address: TypeAlias = tuple[str, *tuple[int, ...]]
 
 
 class To:
-    """Where a message goes."""
+    """Where a message goes, or a probe.
+
+    Messages go to others who run this scheme, hosts to hosts and switches to switches; probes to one host or leaf.
+
+    Attributes:
+        rack: all other hosts of this rack (hosts only).
+        neighbours: all switches next to this one (switches only).
+    """
 
     rack: ClassVar[Address] = ("rack",)
     neighbours: ClassVar[Address] = ("neighbours",)
 
     @staticmethod
     def host(number: int) -> Address:
-        """A host."""
+        """A host (hosts only; probes: from anywhere)."""
         return ("host", number)
 
     @staticmethod
     def leaf(number: int) -> Address:
-        """A leaf switch."""
+        """A leaf switch, but not this one (switches only; probes: from anywhere)."""
         return ("leaf", number)
 
     @staticmethod
     def port(number: int) -> Address:
-        """The switch behind this port (switches only)."""
+        """The switch behind this port, over that very link; nobody while it is down (switches only)."""
         return ("port", number)
 
     @staticmethod
     def neighbours_but(port: int) -> Address:
-        """Every neighbouring switch but the one behind this port (switches only)."""
+        """All switches next to this one but the one behind this port (switches only)."""
         return ("neighbours", port)
 
 
 class Key:
-    """Which timer, each with a number of its own from 0 to 255."""
+    """Which timer, each with a number of its own from 0 to 255.
+
+    The hook `timer` gets what was made here: ``key == sw.Key.node(1)`` asks for one.
+    """
 
     @staticmethod
     def flow(flow: int, number: int = 0) -> Address:
@@ -161,19 +172,29 @@ class Key:
 class Scheme:
     """What `HostScheme` and `SwitchScheme` share; derive from one of those.
 
-    Class attributes say what the scheme is; all have defaults:
+    Class attributes say what the scheme is; all have defaults. `name`, `header`, `losses` and the makers of rows decide
+    what happens in a run, and `series` is what ``cx.out.record`` fills. The others are words for people.
 
     Attributes:
         name: as specs name it, and as its random streams are named [the name of the class].
-        source: where it was published.
-        unit: what moves as one: "flow", "flowlet", "flowcell" or "packet".
-        tiers: at which tiers of switches it decides.
-        told: what it must be told to work as published.
-        series: its own time series, as (name, meaning), filled with ``cx.out.record``.
-        header: it writes the in-band header, whose bytes packets pay for; without it none can be written.
-        losses: `feedback` is called for retransmissions and timeouts too.
-        in_three_tiers: what it does in fabrics of three tiers.
-        Flow: makes a row per flow and direction; None: none are kept. Likewise `Peer`, `Route`, `Port`, `Node`.
+        source: where it was published ["own"].
+        unit: what moves as one: "flow", "flowlet", "flowcell" or "packet" ["packet"].
+        tiers: at which tiers of switches it decides, such as ``("leaf",)``; `pick` is called at every switch that has a
+            choice all the same [all].
+        told: what an operator or a controller must tell it to work as published, each in words, such as
+            ``("the rates of links",)`` [nothing].
+        series: its own time series, as pairs of name and meaning, such as ``(("rtt", "round trip, us"),)``;
+            ``cx.out.record(0, value)`` adds to the first, which results call ``NAME.rtt`` [none].
+        header: it writes the in-band header, ``header.data``, whose bytes packets pay for on the wire; without it none
+            can be written [False].
+        losses: at hosts, `feedback` is called for retransmissions and timeouts too [False].
+        in_three_tiers: what it does in fabrics of three tiers, such as fat-trees, in words [that every switch with a
+            choice decides by itself; of hosts, that a tag names a whole path].
+        Flow: makes the row of a flow and direction, which hooks get as `flow`, without arguments [no rows].
+        Peer: makes ``cx.peer``, the row of a host or leaf, by ``Layout(peers=…)`` [no rows].
+        Route: makes ``cx.route(way)``, the row of a way to a peer, which wants ``Layout(peers=…)`` too [no rows].
+        Port: makes ``cx.port(port)``, the row of a port of this device [no rows].
+        Node: makes ``cx.node``, the row of this device [no rows].
     """
 
     name: ClassVar[str] = ""
@@ -248,3 +269,9 @@ class HostScheme(Scheme):
 
 class SwitchScheme(Scheme):
     """A scheme at the switches: each sees its own ports."""
+
+
+# `help` shows the text of a class, and not those of its bases.
+_ATTRIBUTES = cleandoc(Scheme.__doc__ or "").partition("\n\n")[2]
+for _base in (HostScheme, SwitchScheme):
+    _base.__doc__ = f"{_base.__doc__}\n\n{_ATTRIBUTES}"

@@ -65,7 +65,15 @@ pub(super) fn of(py: Python<'_>, lease: &Lease, which: Which, maker: Option<&Py<
         };
         return Err(PyAttributeError::new_err(format!("the scheme keeps no such rows: give it a class {class}")));
     };
-    let none = || PyIndexError::new_err(format!("there is no {which:?} here"));
+    let none = || {
+        let wants = match which {
+            Which::Peer(_) | Which::Route(..) => {
+                ": rows of peers want Layout(peers=\"hosts\") or Layout(peers=\"leaves\"), and a call about a peer"
+            }
+            Which::Node | Which::Port(_) => "",
+        };
+        PyIndexError::new_err(format!("there is no {which:?} here{wants}"))
+    };
     if let Some(object) = lent(lease, |place| Ok(held(py, place.row(which).ok_or_else(none)?)))? {
         return Ok(object);
     }
