@@ -262,6 +262,33 @@ def test_a_class_takes_part_as_in_compare() -> None:
     assert [one.label for one in found.entrants if one.scheme == "Rotor"] == ["Rotor", "twin"]
 
 
+def test_a_class_takes_part_whether_it_is_named_or_not() -> None:
+    """At the command line the classes are those of --scheme-file."""
+    labels = [one.label for one in find(small(), may_list(None), "ecmp,drill", [Rotor]).candidates]
+    assert labels == ["ecmp", "drill", "Rotor"]
+    labels = [one.label for one in find(small(), may_list(None), "ecmp,Rotor@mine,drill", [Rotor]).candidates]
+    assert labels == ["ecmp", "mine", "drill"]
+    all_of_them = [one.label for one in find(small(), may_list(None)).candidates]
+    assert [one.label for one in find(small(), may_list(None), None, [Rotor]).candidates] == [*all_of_them, "Rotor"]
+    with pytest.raises(sw.SpecError, match="it changes switches, and --may allows hosts"):
+        find(small(), may_list("hosts"), "ecmp", [Rotor])
+
+
+def test_the_command_takes_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    mine, spec = tmp_path / "mine.py", tmp_path / "small.toml"
+    mine.write_text(
+        "import spinewise as sw\n\nclass Mine(sw.SwitchScheme):\n    def pick(self, *_):\n        return 0\n"
+    )
+    spec.write_text(
+        "[topology]\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\n"
+        '[[traffic]]\nkind = "permutation"\nsize_bytes = 20_000\n'
+    )
+    words = ["advise", str(spec), "--schemes", "ecmp", "--scheme-file", str(mine), "--budget", "20s", "--band", "20%"]
+    assert cli.main([*words, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {one["scheme"] for one in found["entrants"]} == {"ecmp", "Mine"}
+
+
 def test_gear_has_its_sources() -> None:
     """Every step has a source, every scheme in gear.toml is one; a scheme without a product has no step."""
     assert set(gear().scheme) <= set(sheets())

@@ -325,3 +325,38 @@ def test_the_command_prints_tables_and_keeps_them(tmp_path: Path, capsys: pytest
     assert [run["scheme"] for run in record["runs"]] == ["ecmp"]
     assert main(["resilience", str(spec), "--faults", "link"]) == 2
     assert "--faults" in capsys.readouterr().err
+
+
+MINE = """import spinewise as sw
+
+
+class Mine(sw.SwitchScheme):
+    def pick(self, cx, flow, packet, header):
+        return 0
+"""
+
+
+@pytest.mark.parametrize(
+    ("schemes", "labels"),
+    [([], ["ecmp", "Mine"]), (["--schemes", "Mine@one,letflow"], ["one", "letflow"])],
+)
+def test_the_command_takes_schemes_written_in_python(
+    schemes: list[str], labels: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "mine.py").write_text(MINE)
+    spec = tmp_path / "mine.toml"
+    spec.write_text(
+        "[topology]\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\n"
+        '[[traffic]]\nkind = "permutation"\nsize_bytes = 200_000\n'
+        '[[fault]]\nkind = "down"\nswitch = "spine0"\nat_us = 50\n'
+    )
+    code = ["--scheme-file", str(tmp_path / "mine.py")]
+    assert main(["resilience", str(spec), *schemes, *code, "--seeds", "1", "--json"]) == 0
+    assert [run["scheme"] for run in json.loads(capsys.readouterr().out)["runs"]] == labels
+
+
+def test_the_study_takes_schemes_written_in_python(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "mine.py").write_text(MINE)
+    words = ["resilience", "--quick", "--faults", "link", "--fabrics", "fat-tree", "--schemes", "ecmp"]
+    assert main([*words, "--scheme-file", str(tmp_path / "mine.py"), "--json"]) == 0
+    assert {one["scheme"] for one in json.loads(capsys.readouterr().out)["cells"]} == {"ecmp", "Mine"}

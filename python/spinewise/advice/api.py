@@ -46,6 +46,7 @@ def advise(
     aims: str | Iterable[str] = (),
     may: str | Iterable[str] | None = None,
     schemes: str | Iterable[str | OwnClass] | None = None,
+    own: Iterable[OwnClass] = (),
     budget_s: float = BUDGET_S,
     band: float | str | None = None,
     seed: int | None = None,
@@ -65,6 +66,7 @@ def advise(
         may: what may be changed: configuration, hosts, leaves, switches; all of it when None.
         schemes: variants to choose from, as `spinewise.compare` takes them; all that fit and say what they need when
             None. A class counts as one that changes all hosts or all switches, by where it sits.
+        own: classes that `schemes` may name; those that it does not name take part too.
         budget_s: wall seconds that it may take.
         band: the share below which a difference matters to nobody, 0.02 or "2%"; chosen by what the budget can reach
             when None.
@@ -85,7 +87,7 @@ def advise(
     budget_s = checked_seconds("budget_s", budget_s)
     bands = BANDS if band is None else (share("--band", band),)
     try:
-        who, resolved, wanted = prepared(given, aims, may, schemes, seed)
+        who, resolved, wanted = prepared(given, aims, may, schemes, seed, own=listed("own", own))
         first = int(resolved["seed"])
         workers = default_jobs() if jobs is None else checked_jobs(jobs)
         check_cost(resolved, who, budget_s, workers)
@@ -140,13 +142,16 @@ def prepared(
     may: str | Iterable[str] | None,
     schemes: str | Iterable[str | OwnClass] | None,
     seed: int | None,
+    *,
+    own: Sequence[OwnClass] = (),
 ) -> tuple[Field, Spec, Sequence[aims_.Aim]]:
     """Who takes part, the spec as it is run today, and what is asked for."""
     refuse_foreign(given)
     if seed is not None:
         given["seed"] = seed
     allowed = may_list(may if may is None or isinstance(may, str) else listed("may", may))
-    who = find(given, allowed, schemes if schemes is None or isinstance(schemes, str) else listed("schemes", schemes))
+    named = schemes if schemes is None or isinstance(schemes, str) else listed("schemes", schemes)
+    who = find(given, allowed, named, own)
     today = next(one.variant for one in who.candidates if one.label == who.today)
     resolved = resolve(today.apply(given))
     texts = [aims] if isinstance(aims, str) else listed("aims", aims)

@@ -149,7 +149,12 @@ def may_list(text: str | Iterable[str] | None) -> tuple[str, ...]:
     return tuple(one for one in MAY if not words or one in words)
 
 
-def find(spec: Spec, may: Sequence[str], schemes: str | Sequence[str | OwnClass] | None = None) -> Field:
+def find(
+    spec: Spec,
+    may: Sequence[str],
+    schemes: str | Sequence[str | OwnClass] | None = None,
+    own: Sequence[OwnClass] = (),
+) -> Field:
     """The schemes that fit a fabric and its transport, and may be had.
 
     Args:
@@ -157,18 +162,20 @@ def find(spec: Spec, may: Sequence[str], schemes: str | Sequence[str | OwnClass]
         may: what may be changed, of `MAY`.
         schemes: variants to choose from, as `spinewise.compare` takes them; all schemes that say what they need when
             None.
+        own: classes that `schemes` may name; those that it does not name take part too.
 
     Raises:
         SpecError: the spec does not hold, or nothing is left to choose from.
     """
     known = sheets()
-    own = spec.get("scheme") if isinstance(spec.get("scheme"), dict) else None
-    name = str(own["name"]) if own and "name" in own else TODAY
+    table = spec.get("scheme") if isinstance(spec.get("scheme"), dict) else None
+    name = str(table["name"]) if table and "name" in table else TODAY
     if name not in known:
         raise SpecError("scheme.name", name, ", ".join(known), nearest(name, known))
     today = Variant(name, name)
-    wanted = [one for one in parse_list(list(known) if schemes is None else schemes) if one != today]
-    known |= own_sheets(schemes)
+    wanted = [one for one in parse_list(list(known) if schemes is None else schemes, own) if one != today]
+    brought = own_sheets(schemes) | own_sheets(own)
+    known |= brought
     # Whatever is wrong with the spec is told of what runs today, before anything is called unfit.
     resolved_case("", today.apply(spec), spec.get("seed", 1), f"scheme {today.label}")
     found, others = [made(today, known[today.name], today.name)], []
@@ -176,7 +183,7 @@ def find(spec: Spec, may: Sequence[str], schemes: str | Sequence[str | OwnClass]
         if variant.name not in known:
             raise SpecError("--schemes", variant.name, ", ".join(known), nearest(variant.name, known))
         candidate = made(variant, known[variant.name], today.name)
-        unsaid = schemes is None and needs(known[variant.name]) is None
+        unsaid = schemes is None and variant.name not in brought and needs(known[variant.name]) is None
         because = UNSAID if unsaid else unfit(spec, variant)
         if because is None and not candidate.oracle and candidate.level not in (LEVELS[0], *may):
             because = f"it changes {candidate.level}, and --may allows {', '.join(may)}"

@@ -12,6 +12,7 @@ from spinewise.advice.show import screen
 from spinewise.cli import exits
 from spinewise.cli.engines import chosen
 from spinewise.errors import SpecError
+from spinewise.own.load import load_scheme
 from spinewise.runs.folder import new_results
 from spinewise.shapes import Spec
 from spinewise.show import terminal
@@ -37,13 +38,14 @@ def read(path: str, overrides: list[str]) -> Spec:
 
 def command(args: argparse.Namespace) -> int:
     """Make the runs, print the answer, write it when asked to."""
+    own = [load_scheme(text) for text in args.scheme_file]
     spec = read(args.spec, args.set)
     with ExitStack() as stack:
         engine = stack.enter_context(chosen(args))
         folder = stack.enter_context(new_results(args.out, force=args.force)) if args.out else None
         with bars() as bar:
             found = advise(
-                spec, aims=args.aim, may=args.may, schemes=args.schemes, budget_s=args.budget, band=args.band,
+                spec, aims=args.aim, may=args.may, schemes=args.schemes, own=own, budget_s=args.budget, band=args.band,
                 seed=args.seed, jobs=args.jobs, store=args.store, engine=engine,
                 monitor=BatchProgress(bar, 0, "advise", args.budget), say=say, on_interrupt="answer",
             )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from spinewise.advice import BUDGET_S
 from spinewise.cli.arguments import share, span, whole
-from spinewise.cli.pieces import Commands, add_engine, add_output, add_spec, add_store, new_command
+from spinewise.cli.pieces import Commands, add_engine, add_output, add_scheme_file, add_spec, add_store, new_command
 
 
 def add_advise(commands: Commands) -> None:
@@ -34,6 +34,7 @@ def add_advise(commands: Commands) -> None:
     parser.add_argument(
         "--schemes", metavar="A,B,…", help="schemes or variants to choose from, as in compare [all that fit]"
     )
+    add_scheme_file(parser, "--schemes")
     parser.add_argument("--budget", type=span, default=BUDGET_S, metavar="TIME", help="how long it may take [5min]")
     parser.add_argument(
         "--band",

@@ -98,6 +98,7 @@ def add_resilience(commands: Commands) -> None:
         metavar="A,B,…",
         help="schemes or variants, as in compare [all, and MPTCP; for a spec, its compare.schemes or its own]",
     )
+    add_scheme_file(parser, "--schemes")
     parser.add_argument("--faults", metavar="A,B,…", help="kinds of fault, such as link,switch,loss [all]")
     parser.add_argument("--fabrics", metavar="A,B", help="leaf-spine, fat-tree [both]")
     parser.add_argument(

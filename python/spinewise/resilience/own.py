@@ -16,6 +16,7 @@ from spinewise.comparison.plan import seed_list
 from spinewise.errors import SpecError
 from spinewise.measures import stats
 from spinewise.measures.summary import ALL
+from spinewise.own.contract import OwnClass
 from spinewise.resilience.compared import Pair, cost
 from spinewise.resilience.own_recorded import Recording, recorded
 from spinewise.resilience.runs import Wanted, recordings
@@ -85,10 +86,13 @@ class Plan:
     def of(
         cls,
         spec: Mapping[str, object] | str | Path,
-        schemes: str | Iterable[str] | None,
+        schemes: str | Iterable[str | OwnClass] | None,
         seeds: int | Sequence[int] | None,
+        own: Sequence[OwnClass] = (),
     ) -> Plan:
         """From a spec with [[fault]] tables; schemes and seeds as in `spinewise.compare`, else the spec's own scheme.
+
+        `own` are schemes written in Python that `schemes` may name; those it does not name come last.
 
         Raises:
             SpecError: there is no fault, or no scheme is left, or the spec is wrong.
@@ -102,7 +106,7 @@ class Plan:
             schemes = [str(plain.get("scheme", {}).get("name", "ecmp"))]
         numbers = seeds if seeds is not None else plain.get("compare", {}).get("seeds")
         chosen = seed_list(numbers, plain)
-        plan, skipped = ComparisonPlan.of(plain, schemes, None, chosen).served()
+        plan, skipped = ComparisonPlan.of(plain, schemes, None, chosen, own).served()
         first, last = span(plain)
         done = traffic_end_us(plan.variants[0].apply(without_faults(plan.spec)), chosen[0])
         # Goodput is all that is read: series of links would take most of the memory.

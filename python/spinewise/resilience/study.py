@@ -13,6 +13,7 @@ from spinewise.comparison.cells import Skipped
 from spinewise.comparison.plan import seed_list
 from spinewise.errors import SpecError, nearest
 from spinewise.measures import stats
+from spinewise.own.contract import OwnClass
 from spinewise.resilience import setting
 from spinewise.resilience.measures import lost_share, recovery
 from spinewise.resilience.recorded import Recording, recorded
@@ -110,19 +111,22 @@ class Plan:
     @classmethod
     def of(
         cls,
-        schemes: str | Iterable[str] | None = None,
+        schemes: str | Iterable[str | OwnClass] | None = None,
         faults: str | Iterable[str] | None = None,
         fabrics: str | Iterable[str] | None = None,
         seeds: int | Sequence[int] | None = None,
         *,
         quick: bool = False,
+        own: Sequence[OwnClass] = (),
     ) -> Plan:
         """From the caller's wishes; None means all, `DEFAULT_SEEDS` seeds or, with `quick`, one.
+
+        `own` are schemes written in Python that `schemes` may name; those it does not name come last.
 
         Raises:
             SpecError: a name is unknown, or no scheme is left.
         """
-        variants = parse_list(schemes if schemes is not None else every_scheme())
+        variants = parse_list(schemes if schemes is not None else every_scheme(), own)
         chosen = [FABRICS[name] for name in names("--fabrics", fabrics, FABRICS)]
         broken = [FAULTS[name] for name in names("--faults", faults, FAULTS)]
         timing = QUICK if quick else FULL
@@ -273,7 +277,7 @@ class Study:
 
 
 def study(
-    schemes: str | Iterable[str] | None = None,
+    schemes: str | Iterable[str | OwnClass] | None = None,
     *,
     faults: str | Iterable[str] | None = None,
     fabrics: str | Iterable[str] | None = None,
