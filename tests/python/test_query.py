@@ -50,20 +50,22 @@ COUNTED = Measure("counted", int, counted)
 
 
 def tasks() -> list[Task]:
-    """Three runs, two of them with their flows; one with rounds; one that fails."""
+    """Three runs, two of them with their flows; one with rounds, of which something cannot be read; one that fails."""
     small = [
         Task(sw.resolve(SMALL, seed=seed), (), study="mine", label={"scheme": "plain", "load": 0.3, "seed": seed},
              flows=seed < 3)
         for seed in SEEDS
     ]  # fmt: skip
-    return [*small, Task(sw.resolve(samples.TWO_ENTRIES, seed=1), ()), Task(sw.resolve(SMALL, seed=9), (FAILS,))]
+    wrong: Spec = {**sw.resolve(SMALL, seed=9), "run": {"until_us": -1}}
+    return [*small, Task(sw.resolve(samples.TWO_ENTRIES, seed=1), (FAILS,)), Task(wrong, ())]
 
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("filled") / "store"
     with store.opened(place) as ledger:
-        assert len(sweep(tasks(), ledger, engine=Local(2)).failed) == 1
+        done = sweep(tasks(), ledger, engine=Local(2))
+        assert (len(done.failed), len(done.unmeasured)) == (1, 1)
     return place
 
 
@@ -153,8 +155,15 @@ def test_flows_stay_kept_when_a_run_is_stored_again_without_them(place: Path) ->
 
 def test_a_failed_run_has_its_error_and_no_numbers(filled: Path) -> None:
     (run,) = rows(filled, "select seed, scheme, error, drops, wall_s from runs where status = 'failed'")
-    error = "ValueError: seed 9 is not liked"
-    assert run == {"seed": 9, "scheme": "ecmp", "error": error, "drops": None, "wall_s": None}
+    assert run.pop("error").startswith("SpecError: run.until_us = -1: allowed is")
+    assert run == {"seed": 9, "scheme": "ecmp", "drops": None, "wall_s": None}
+
+
+def test_a_run_that_could_not_be_read_whole_says_so_and_has_its_numbers(filled: Path) -> None:
+    (run,) = rows(filled, "select name, status, error, unmeasured, drops from runs where unmeasured is not null")
+    assert run.pop("drops") > 0
+    error = "fails: ValueError: seed 1 is not liked"
+    assert run == {"name": "two", "status": "done", "error": None, "unmeasured": error}
 
 
 def test_places_in_studies_and_specs(filled: Path) -> None:

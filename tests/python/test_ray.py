@@ -128,9 +128,11 @@ def test_errors_of_runs_are_kept_and_the_rest_goes_on(
     ]
     with store.opened(tmp_path / "store") as ledger:
         swept = sweep(wanted, ledger, engine=Ray())
-        assert set(swept.made) == {task.key for task in wanted[:2]}
-        assert swept.failed[wanted[2].key].text == "ZeroDivisionError: seed 50"
-        assert "raises" in swept.failed[wanted[2].key].trace
+        assert set(swept.made) == {task.key for task in wanted[:3]}
+        failure = swept.failure(wanted[2])
+        assert failure is not None
+        assert failure.text == "ZeroDivisionError: seed 50"
+        assert "raises" in failure.trace
         assert swept.failed[wanted[3].key].text.startswith("WorkerCrashedError: The worker died unexpectedly")
         with pytest.raises(ZeroDivisionError, match="seed 50"):
             sweep(wanted[2:3], ledger, engine=Ray(), strict=True)

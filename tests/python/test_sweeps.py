@@ -360,22 +360,89 @@ def test_a_forecast_knows_repeats_that_were_made_before(tmp_path: Path) -> None:
 
 def test_a_failed_run_keeps_its_error_and_the_rest_goes_on(tmp_path: Path, runs: list[int]) -> None:
     place, wanted = tmp_path / "store", tasks(4, Measure("m", int, partial(at_least, 2)))
+    wanted[0] = Task({**wanted[0].spec, "run": {"until_us": -1}}, (KEPT,))
+    text = "SpecError: run.until_us = -1: allowed is "
     found = swept(wanted, place)
     assert list(found.failed) == [wanted[0].key]
-    assert found.failed[wanted[0].key].text == "ZeroDivisionError: seed 1"
+    assert found.failed[wanted[0].key].text.startswith(text)
     assert len(found.made) == 3
     again = swept(wanted, place)
     assert (len(runs), again.made) == (4, ())
-    assert again.failed[wanted[0].key].text == "ZeroDivisionError: seed 1"
-    assert "at_least" in again.failed[wanted[0].key].trace
+    assert again.failed == found.failed
+    assert "core.run" in again.failed[wanted[0].key].trace
     assert len(swept(wanted, place, retry_failed=True).failed) == 1
     assert len(runs) == 5
+
+
+def test_a_measure_that_fails_keeps_its_error_and_what_else_was_measured(tmp_path: Path, runs: list[int]) -> None:
+    place, fails = tmp_path / "store", Measure("m", int, partial(at_least, 2))
+    wanted = tasks(3, fails, KEPT)
+    found = swept(wanted, place)
+    assert (len(found.made), found.failed, list(found.unmeasured)) == (3, {}, [wanted[0].key])
+    failure = found.failure(wanted[0])
+    assert failure is not None
+    assert (failure.text, "at_least" in failure.trace) == ("ZeroDivisionError: seed 1", True)
+    assert found.failure(wanted[1]) is None
+    again = swept(wanted, place)
+    assert (len(runs), again.made, again.failure(wanted[0])) == (3, (), failure)
+    with store.reading(place) as ledger:
+        assert ledger.has(wanted[0].key, (KEPT, NUMBERS))
+        assert ledger.state(wanted[0].key) == store.DONE
+    assert swept(wanted, place, retry_failed=True).failure(wanted[0]) == failure
+    assert len(runs) == 4
+
+
+def test_a_measure_that_fails_is_no_failure_of_other_measures(tmp_path: Path, runs: list[int]) -> None:
+    """A run counted as failed for every study, whose own measures were sound."""
+    place, fails = tmp_path / "store", Measure("m", int, partial(at_least, 2))
+    (one,), (other,) = tasks(1, fails, study="a"), tasks(1, SEED, study="b")
+    found = swept([one, other], place)
+    assert (found.failure(one) is not None, found.failure(other)) == (True, None)
+    later = swept(tasks(1, KEPT, study="c"), place)
+    assert (len(later.made), later.failure(tasks(1, KEPT)[0])) == (1, None)
+    assert swept([one], place).failure(one) is not None
+    assert len(runs) == 2
+
+
+def test_a_measure_is_taken_again_once_its_code_is_mended(tmp_path: Path, runs: list[int]) -> None:
+    """The error stayed, whatever the code."""
+    place = tmp_path / "store"
+    for number, (returned, failed) in enumerate((("1 / 0", True), ("1 / 0", True), ("1.0", False), ("1 / 0", True))):
+        measure = Measure("m", float, loaded(tmp_path / "m.py", f"def m(spec, result):\n    return {returned}\n").m)
+        (task,) = tasks(1, measure)
+        assert (swept([task], place).failure(task) is not None) == failed, number
+    assert len(runs) == 2
+
+
+def test_a_store_without_a_table_of_errors_is_read_and_gets_one_as_it_is_written(tmp_path: Path) -> None:
+    place = tmp_path / "store"
+    swept(tasks(2), place)
+    with sqlite3.connect(place / store.LEDGER) as connection:
+        connection.execute("DROP TABLE unmeasured")
+    connection.close()
+    with store.reading(place) as ledger:
+        assert ledger.value(tasks(1)[0].key, KEPT).flows > 0
+        assert ledger.why_unmeasured(tasks(1)[0].key, SEED) is None
+    (fails,) = tasks(1, Measure("m", int, partial(at_least, 2)))
+    assert not swept(tasks(2), place).made
+    swept([fails], place)
+    assert swept([fails], place).failure(fails) is not None
+
+
+def test_results_that_cannot_be_written_fail_the_task_and_not_the_run(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    (task,) = tasks(1, folder=tmp_path / "there")
+    found = swept([task], tmp_path / "store")
+    failure = found.failure(task)
+    assert failure is not None
+    assert failure.text.startswith("FileExistsError")
+    assert not swept(tasks(1), tmp_path / "store").failed
 
 
 def test_a_failure_takes_nothing_away(tmp_path: Path) -> None:
     place = tmp_path / "store"
     swept(tasks(1, KEPT), place)
-    assert swept(tasks(1, Measure("m", int, partial(at_least, 2))), place).failed
+    assert swept(tasks(1, Measure("m", int, partial(at_least, 2))), place).unmeasured
     assert not swept(tasks(1, KEPT), place).made
 
 

@@ -102,8 +102,8 @@ class Trials:
         self.made_wall_s += sum(self.ledger.headline(key).wall_seconds for key in swept.made)
         left = set(swept.left)
         for place, task in tasks.items():
-            if task.key in swept.failed:
-                self.failed[place] = swept.failed[task.key].text
+            if failure := swept.failure(task):
+                self.failed[place] = failure.text
             elif task.key not in left:
                 self.found[place] = self.trial(task, swept)
         return not left

@@ -38,7 +38,7 @@ and fetch nothing from a network; anyone may ask while a sweep writes, and may a
 
 | file | what it is |
 |---|---|
-| `ledger.sqlite` | every run, its measurements and its places in studies; written run by run, in one transaction each |
+| `ledger.sqlite` | every run, what was measured or could not be, and its places in studies; one transaction a run |
 | `flows/<key>.parquet` | the flows of a run, where a study keeps them |
 | `views/*.parquet` | what queries have read from the ledger, a thousand rows at a time; may be removed at any time |
 | `writer.lock` | names the sweep that writes; one does at a time |

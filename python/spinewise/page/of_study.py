@@ -82,7 +82,7 @@ def repeats(study: Study, cell: int, ledger: Ledger) -> list[Repeat]:
     found: list[Repeat] = []
     while len(found) < len(study.seeds) or (study.stop and len(found) < study.stop.most and not found[-1].left):
         task = study.task(study.cells[cell], len(found))
-        failure = ledger.failure(task.key)
+        failure = ledger.failure(task.key) or ledger.why_unmeasured(task.key, MEASURE)
         seed = int(task.spec["seed"])
         if failure is not None:
             found.append(Repeat(seed, task.key, error=failure.text))

@@ -141,8 +141,8 @@ def judged_part(part: Part, swept: Swept) -> Reproduction:
             known.append(measurement(wanted, task, swept))
         except KeyError:
             lacking[wanted.variant] += 1
-            if task.key in swept.failed:
-                errors.setdefault(swept.failed[task.key].text, place(wanted))
+            if failure := swept.failure(task):
+                errors.setdefault(failure.text, place(wanted))
     measured: Measured = Measured(known)
     if lacking:
         measured = Incomplete(Guarded(tuple(known)), known=tuple(known), lacking=frozenset(lacking))

@@ -240,8 +240,8 @@ class Conductor:
     def repeat(self, task: Task, swept: Swept, left: frozenset[str]) -> Repeat:
         """What became of a run; `left` are those that had no time."""
         seed, key = int(task.spec["seed"]), task.key
-        if key in swept.failed:
-            return Repeat(seed, key, error=swept.failed[key].text)
+        if failure := swept.failure(task):
+            return Repeat(seed, key, error=failure.text)
         if key in left:
             return Repeat(seed, key)
         if key not in self.known:

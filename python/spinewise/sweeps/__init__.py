@@ -10,6 +10,7 @@
 | `basics` | what every stored run has: completion times, facts, links |
 | `sources` | which source files that code is |
 | `store` | the ledger of runs and measurements, one SQLite file in a folder |
+| `unmeasured` | the errors of code that could not read a run |
 | `tables` | its tables, and what SQLite's errors mean for a user |
 | `engine` | the contract of what makes runs: plain data in, plain data out |
 | `local` | the engine of this machine: threads |

@@ -114,6 +114,7 @@ HEADLINE = (
     text("name", "name of its spec"),
     text("status", "done or failed"),
     text("error", "why it failed; null if it did not"),
+    text("unmeasured", "what could not be read off it, each with its error; null if nothing failed so"),
     text("cell", "equal for runs that differ in nothing but the seed"),
     text("version", "version of Spinewise that made it"),
     text("engine", "SHA-256 over the sources of its engine"),
@@ -278,7 +279,8 @@ def views() -> dict[str, View]:
     """Every view, by its name."""
     found = (
         View("runs", "each run", (*OF_RUN, *HEADLINE, *OFFERED, *FACTS),
-             "What is measured is null where a run failed; what needs `metrics.facts` is null without it."),
+             "What is measured is null where a run failed; what needs `metrics.facts` is null without it. A run is done"
+             " though code of a study could not read it: `unmeasured` says so, and what other code read is there."),
         View("cells", "each traffic entry and size class of each run", (*OF_RUN, *TIMES)),
         View("links", "each link between switches of each run", (*OF_RUN, *LINKS)),
         View("collectives", "each traffic entry with rounds (collective operations, requests, incasts) of each run",

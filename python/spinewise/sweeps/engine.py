@@ -10,10 +10,11 @@ from __future__ import annotations
 import io
 import pickle
 import traceback
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from spinewise import core
 from spinewise.core import ProgressHook
@@ -22,7 +23,9 @@ from spinewise.measures import tables
 from spinewise.runs.jobs import Monitor
 from spinewise.runs.result import Result
 from spinewise.shapes import Spec
-from spinewise.sweeps.measures import Measure
+from spinewise.sweeps.measures import Measure, MeasureId
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,7 @@ class Headline:
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a run has no measurements.
+    """Why a run, or a measurement of one, is not there.
 
     Attributes:
         text: the error on a line.
@@ -99,17 +102,24 @@ class Done:
 
     Attributes:
         number: that of the work.
-        headline: of a run that ended; None if it or its measuring failed.
-        measured: a packed value for each measure, by `Measure.id`.
+        headline: of a run that ended; None if it failed.
+        measured: a packed value for each measure that could be taken, by `Measure.id`.
         flows: the table of flows as a Parquet file, if it was wanted.
-        failure: why there is nothing, if so.
+        failure: why the run failed; beside a headline, why its results could not be written.
+        unmeasured: why measures could not be taken, by `Measure.id`.
     """
 
     number: int
     headline: Headline | None = None
-    measured: dict[tuple[str, str], bytes] = field(default_factory=dict)
+    measured: dict[MeasureId, bytes] = field(default_factory=dict)
     flows: bytes | None = None
     failure: Failure | None = None
+    unmeasured: dict[MeasureId, Failure] = field(default_factory=dict)
+
+    @property
+    def first_failure(self) -> Failure | None:
+        """What failed first; None if nothing did."""
+        return self.failure or next(iter(self.unmeasured.values()), None)
 
 
 class EngineGone(Exception):  # noqa: N818 - what makes runs is gone; this says so
@@ -132,21 +142,37 @@ class Engine(Protocol):
 
 def perform(work: Work, progress: ProgressHook | None = None) -> Done:
     """Make one run and measure it; any error but a cancellation is part of what is returned."""
+    result = attempted(lambda: Result.from_outcome(work.spec, core.run(work.spec, progress)))
+    if isinstance(result, Failure):
+        return Done(work.number, failure=result)
+    taken = {measure.id: attempted(partial(measure.take, work.spec, result)) for measure in work.measures}
+    flows = attempted(lambda: written(result, work))
+    return Done(
+        work.number,
+        headline_of(result),
+        measured={key: value for key, value in taken.items() if not isinstance(value, Failure)},
+        flows=None if isinstance(flows, Failure) else flows,
+        failure=flows if isinstance(flows, Failure) else None,
+        unmeasured={key: value for key, value in taken.items() if isinstance(value, Failure)},
+    )
+
+
+def attempted(action: Callable[[], T]) -> T | Failure:
+    """What an action gives, or what it raised, unless that is a cancellation."""
     try:
-        result = Result.from_outcome(work.spec, core.run(work.spec, progress))
-        for folder in work.folders:
-            folder.mkdir(parents=True)
-            result.write_files(folder)
-        return Done(
-            work.number,
-            headline_of(result),
-            {measure.id: measure.take(work.spec, result) for measure in work.measures},
-            parquet(result) if work.flows else None,
-        )
+        return action()
     except Cancelled:
         raise
     except Exception as error:
-        return Done(work.number, failure=Failure.of(error))
+        return Failure.of(error)
+
+
+def written(result: Result, work: Work) -> bytes | None:
+    """Write the whole results where they are wanted; the table of flows, if it is wanted."""
+    for folder in work.folders:
+        folder.mkdir(parents=True)
+        result.write_files(folder)
+    return parquet(result) if work.flows else None
 
 
 def headline_of(result: Result) -> Headline:

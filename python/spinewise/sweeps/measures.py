@@ -14,6 +14,9 @@ from spinewise.sweeps.sources import digest
 
 T_co = TypeVar("T_co", covariant=True)
 
+MeasureId = tuple[str, str]
+"""Name and digest of a measure."""
+
 
 @dataclass(frozen=True)
 class Measure(Generic[T_co]):
@@ -36,7 +39,7 @@ class Measure(Generic[T_co]):
         return digest(self.function)
 
     @property
-    def id(self) -> tuple[str, str]:
+    def id(self) -> MeasureId:
         """Name and digest: what a measurement is stored under, beside the key of its run."""
         return self.name, self.digest
 

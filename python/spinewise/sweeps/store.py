@@ -1,7 +1,7 @@
 """The store: a folder with the ledger of runs and measurements, and the tables of flows that are kept.
 
 ```text
-STORE/ledger.sqlite          runs, measurements, labels; see `tables`
+STORE/ledger.sqlite          runs, measurements, errors, labels; see `tables`
 STORE/flows/<key>.parquet    tables of flows of the runs that keep them
 STORE/views/*.parquet        what queries have read from the ledger; see `exported`
 STORE/writer.lock            held, and naming its holder, while a sweep writes
@@ -33,6 +33,7 @@ from spinewise.runs import hidden
 from spinewise.runs.folder import as_spec_error, sync
 from spinewise.shapes import Spec
 from spinewise.specs.spec import canonical_json, spec_hash
+from spinewise.sweeps import unmeasured
 from spinewise.sweeps.engine import Done, Failure, Headline
 from spinewise.sweeps.measures import Measure
 from spinewise.sweeps.tables import Row, connect, in_words
@@ -159,6 +160,13 @@ class Ledger:
             ).fetchone()
         return None if row is None else Failure(*row)
 
+    def why_unmeasured(self, key: str, measure: Measure[object]) -> Failure | None:
+        """Why a measure failed on a run by the code that it has now; None if it did not, or there is a value."""
+        if self.kept(key, measure) is not None:
+            return None
+        with in_words(self.folder):
+            return unmeasured.found(self.connection, key, measure)
+
     def spec(self, key: str) -> Spec:
         """The resolved spec of a run.
 
@@ -189,7 +197,7 @@ class Ledger:
     def add(self, key: str, spec: Spec, done: Done) -> None:
         """Store what became of a run: all of it, or nothing if that fails.
 
-        A run that fails takes away nothing that an earlier one has given.
+        A run or a measure that fails takes away nothing that an earlier one has given.
 
         Raises:
             SpecError: the disk is full, or the ledger is damaged.
@@ -197,7 +205,7 @@ class Ledger:
         if done.flows is not None and self.folder is not None:
             self.write_flows(key, done.flows)
         with in_words(self.folder), transaction(self.connection):
-            if done.failure is None or self.state(key) != DONE:
+            if done.headline is not None or self.state(key) != DONE:
                 # A table of flows that an earlier run has left is as good as one of this run.
                 flows = self.folder is not None and is_whole(self.flows_file(key))
                 self.connection.execute(
@@ -209,6 +217,8 @@ class Ledger:
                     "INSERT OR REPLACE INTO measurements VALUES (?, ?, ?, ?, ?)",
                     (key, measure, digest, zlib.crc32(packed), packed),
                 )
+            unmeasured.forget(self.connection, key, done.measured)
+            unmeasured.keep(self.connection, key, done.unmeasured)
 
     def label(self, labels: Iterable[tuple[str, Mapping[str, Plain], str]]) -> None:
         """Note the places of runs in studies: name of the study, place, key of the run."""
@@ -240,10 +250,10 @@ def is_whole(file: Path) -> bool:
 
 def run_row(key: str, spec: Spec, done: Done, flows: bool) -> tuple[Plain | bytes, ...]:
     """The row of the table of runs; `flows` says whether its table of flows is kept."""
-    headline, failure = done.headline, done.failure
+    headline, failure = done.headline, None if done.headline else done.failure
     return (
         key,
-        FAILED if failure else DONE,
+        DONE if headline else FAILED,
         spec_hash(spec),
         cell_hash(spec),
         core.engine_digest(),

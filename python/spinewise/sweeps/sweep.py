@@ -18,8 +18,8 @@ from spinewise.sweeps.engine import Done, Engine, EngineGone, Failure, Headline,
 from spinewise.sweeps.exported import export_whole
 from spinewise.sweeps.forecast import Forecast
 from spinewise.sweeps.local import Local
-from spinewise.sweeps.measures import Measure
-from spinewise.sweeps.store import FAILED, Ledger
+from spinewise.sweeps.measures import Measure, MeasureId
+from spinewise.sweeps.store import Ledger
 from spinewise.sweeps.task import Task
 
 SECONDS_BETWEEN_FORECASTS = 0.5
@@ -83,14 +83,22 @@ class Swept:
     Attributes:
         ledger: where it is stored; readable as long as the ledger is open.
         made: keys of the runs that were made by this sweep and ended well.
-        failed: why runs have no measurements, by key; such as failed before and were not tried again included.
+        failed: why runs failed, by key; such as failed before and were not tried again included.
+        unmeasured: why runs that ended well lack measurements, by key and measure; those of before included.
         left: keys of the runs that were not made, for there was no time.
     """
 
     ledger: Ledger
     made: tuple[str, ...] = ()
     failed: dict[str, Failure] = field(default_factory=dict)
+    unmeasured: dict[str, dict[MeasureId, Failure]] = field(default_factory=dict)
     left: tuple[str, ...] = ()
+
+    def failure(self, task: Task) -> Failure | None:
+        """Why the run of a task failed, or a measure that this task wants; None if neither did."""
+        errors = self.unmeasured.get(task.key, {})
+        own = (errors[measure.id] for measure in task.measures if measure.id in errors)
+        return self.failed.get(task.key) or next(own, None)
 
     def value(self, task: Task, measure: Measure[T]) -> T:
         """A measurement of the run of a task.
@@ -129,7 +137,8 @@ def sweep(
 ) -> Swept:
     """Make the runs of `tasks` that the ledger lacks, each once, and store each as it ends.
 
-    A run that is stored but lacks a measurement (its code has changed, or it was never wanted) is made again.
+    A run that is stored but lacks a measurement (its code has changed, or it was never wanted) is made again; not so
+    if that very code has failed on it.
 
     Args:
         tasks: what is wanted.
@@ -138,24 +147,20 @@ def sweep(
         monitor: told about progress.
         strict: the first run that fails ends the sweep with its error; otherwise the error is kept, and the rest
             goes on.
-        retry_failed: whether runs whose failure is stored are made again; with `strict` they always are.
+        retry_failed: whether runs are made again that have failed, or on which a measure has; with `strict` they
+            always are.
         deadline: an instant of `time.monotonic`: no run starts that would, by those before it, end later.
 
     Raises:
         SpecError: the store cannot be written; what it has is kept.
     """
     ledger.label((task.study, task.label, task.key) for task in tasks)
-    failed: dict[str, Failure] = {}
-    waiting: list[Job] = []
     # What nobody asked for is kept only where somebody may ask later.
-    for job in jobs_of(tasks, BASICS if ledger.folder is not None else ()):
-        before = None if strict or retry_failed or ledger.state(job.key) != FAILED else ledger.failure(job.key)
-        if before is not None:
-            failed[job.key] = before
-        elif job.folders or not ledger.has(job.key, job.measures, flows=job.flows):
-            waiting.append(job)
+    jobs = jobs_of(tasks, BASICS if ledger.folder is not None else ())
+    known = Known()
+    waiting = [job for job in jobs if not known.of(job, ledger, again=strict or retry_failed)]
     watch: Monitor = monitor or Silent()
-    watch.planned(len(waiting), len({task.key for task in tasks}) - len(waiting) - len(failed))
+    watch.planned(len(waiting), len(jobs) - len(waiting) - len(known.failed.keys() | known.unmeasured.keys()))
     course = Course(
         waiting, Forecast([job.cell for job in waiting], ledger), math.inf if deadline is None else deadline
     )
@@ -165,17 +170,49 @@ def sweep(
         for job, done in course.finished(engine or Local(), watch):
             ledger.add(job.key, job.tasks[0].spec, done)
             missing -= 1
-            if done.failure is None:
+            if strict and (first := done.first_failure):
+                raise first.exception or RunFailed(first.text)
+            if known.ended(job, done):
                 made.append(job.key)
-            elif strict:
-                raise done.failure.exception or RunFailed(done.failure.text)
-            else:
-                failed[job.key] = done.failure
     except EngineGone as error:
         raise lost(error, ledger, len(waiting) - missing, missing) from None
     if ledger.folder is not None:
         export_whole(ledger)
-    return Swept(ledger, tuple(made), failed, tuple(job.key for job in course.left))
+    return Swept(ledger, tuple(made), known.failed, known.unmeasured, tuple(job.key for job in course.left))
+
+
+@dataclass
+class Known:
+    """What failed of the runs of a sweep, now or before; see `Swept`."""
+
+    failed: dict[str, Failure] = field(default_factory=dict)
+    unmeasured: dict[str, dict[MeasureId, Failure]] = field(default_factory=dict)
+
+    def of(self, job: Job, ledger: Ledger, *, again: bool) -> bool:
+        """Whether the ledger has all there is to know of a job; `again` if failures of before are none."""
+        if not again and (before := ledger.failure(job.key)) is not None:
+            self.failed[job.key] = before
+            return True
+        if job.folders:
+            return False
+        if ledger.has(job.key, job.measures, flows=job.flows):
+            return True
+        if again or not ledger.has(job.key, (), flows=job.flows):
+            return False
+        errors = {one.id: ledger.why_unmeasured(job.key, one) for one in job.measures}
+        there = {key: error for key, error in errors.items() if error is not None}
+        if not ledger.has(job.key, [one for one in job.measures if one.id not in there]):
+            return False
+        self.unmeasured[job.key] = there
+        return True
+
+    def ended(self, job: Job, done: Done) -> bool:
+        """Note what failed of a job that was made; whether its run ended well."""
+        if done.failure is not None:
+            self.failed[job.key] = done.failure
+        elif done.unmeasured:
+            self.unmeasured[job.key] = done.unmeasured
+        return done.failure is None
 
 
 def lost(error: EngineGone, ledger: Ledger, ended: int, missing: int) -> SpecError:

@@ -60,6 +60,17 @@ CREATE TABLE labels (
 );
 CREATE INDEX labels_by_key ON labels (key);
 """
+ADDED = """
+CREATE {kind} TABLE IF NOT EXISTS unmeasured (
+    key TEXT NOT NULL,
+    measure TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    error TEXT NOT NULL,
+    trace TEXT NOT NULL,
+    PRIMARY KEY (key, measure, digest)
+);
+"""
+"""Tables that stores of this version may lack: added when one is written, and empty while one without them is read."""
 
 
 def connect(place: Path | str, *, write: bool) -> sqlite3.Connection:
@@ -124,6 +135,9 @@ def prepare(connection: sqlite3.Connection, *, write: bool) -> None:
     elif version != VERSION:
         other = "a newer" if version > VERSION else "an older"
         raise NotAStore(f"{other} Spinewise has written it (version {version} of the tables; this one has {VERSION})")
+    there = connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 'unmeasured'").fetchone()[0]
+    if not there:
+        connection.executescript(ADDED.format(kind="" if write else "TEMP"))
     # Each commit reaches the operating system, so that it outlives this process however that ends.
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute(f"PRAGMA wal_autocheckpoint = {PAGES_AHEAD}")

@@ -28,6 +28,9 @@ LEDGER_COLUMNS = {
     "wall_s": "wall_seconds",
     "flows_kept": "flows",
     "finished_at": "CAST(finished_at * 1000000 AS INTEGER)",
+    # What has a value by now, if by other code, is not lacking.
+    "unmeasured": "(SELECT group_concat(measure || ': ' || error, '; ') FROM unmeasured AS no WHERE no.key = runs.key"
+    " AND NOT EXISTS (SELECT 1 FROM measurements AS m WHERE m.key = no.key AND m.measure = no.measure))",
 }
 """Columns of the view `runs` that the ledger calls otherwise."""
 
