@@ -20,9 +20,11 @@ import samples
 import spinewise as sw
 from spinewise.cli import main
 from spinewise.errors import SpecError
+from spinewise.own.load import load_scheme
 from spinewise.results import StoreWarning
 from spinewise.runs.result import Result
 from spinewise.shapes import Spec
+from spinewise.specs.variants import parse, parse_list
 from spinewise.sweeps import exported, store, verdicts
 from spinewise.sweeps.columns import schema, views
 from spinewise.sweeps.local import Local
@@ -118,7 +120,7 @@ def test_numbers_are_those_of_the_run(filled: Path) -> None:
     assert (run["outcome_hash"], run["status"], run["load"]) == (result.report["outcome_hash"], "done", 0.6)
     assert run["drops"] == summary.facts.drops > 0
     assert run["wire_of_nominal"] == summary.loads["wire_of_nominal"]
-    cells = rows(filled, "select cells.* from cells join runs using (key) where name = 'two'")
+    cells = rows(filled, "from cells where name = 'two'")
     assert {one["entry"] for one in cells} == {"all", *(entry.name for entry in summary.asked)}
     for one in cells:
         entry = None if one["entry"] == "all" else one["entry"]
@@ -135,6 +137,44 @@ def test_numbers_are_those_of_the_run(filled: Path) -> None:
     ]
     (job,) = rows(filled, "from collectives")
     assert (job["entry"], job["mean_s"], job["ranks"]) == ("incast", result.rounds.jobs[0].mean_s, 9)
+
+
+def test_what_differs_is_told_apart(tmp_path: Path) -> None:
+    """Means by scheme and load went over LetFlow with two gaps, over several specs, and over other code of a scheme."""
+    place, code = tmp_path / "store", "import spinewise as sw\nclass Mine(sw.SwitchScheme):\n    name = 'mine'\n"
+    code += "    Flow = None\n    bias = sw.whole(0, 0, 9, 'Bias.')\n    def pick(self, cx, flow, packet, header):\n"
+    specs: list[Spec] = [
+        {**SMALL, "scheme": {"name": "letflow"}},
+        {**SMALL, "scheme": {"name": "letflow", "params": {"flowlet_gap_us": 50}}},
+        {**SMALL, "scheme": {"name": "letflow"}, "topology": {**SMALL["topology"], "spines": 3}},
+        {**SMALL, "scheme": {"name": "pdlb", "fabric": "letflow", "fabric_params": {"flowlet_gap_us": 70}}},
+        {**SMALL, "scheme": {"name": "conga", "params": {"header_bytes": 4}, "hash": "murmur3"}},
+    ]
+    wanted = [Task(sw.resolve(spec, seed=seed), ()) for spec in specs for seed in (1, 2)]
+    for number in range(2):
+        file = tmp_path / f"{number}.py"
+        file.write_text(f"{code}        return {number}\n")
+        (own,) = parse_list([load_scheme(f"{file}:Mine")])
+        wanted.append(Task(sw.resolve(own.apply(SMALL), seed=1), ()))
+    with store.opened(place) as ledger:
+        assert not sweep(wanted, ledger, engine=Local(2)).failed
+    every = "from cells where entry = 'all' and size_class = 'all'"
+    sql = f"select variant, count(*) n {every} group by variant, load, cell, engine order by all"
+    assert [(one["variant"], one["n"]) for one in rows(place, sql)] == [
+        ("conga:scheme.hash=murmur3:scheme.params.header_bytes=4", 2),
+        ("letflow", 2),
+        ("letflow", 2),
+        ("letflow:flowlet_gap_us=50", 2),
+        ("mine:bias=0", 1),
+        ("mine:bias=0", 1),
+        ("pdlb:fabric=letflow:scheme.fabric_params.flowlet_gap_us=70", 2),
+    ]
+    for spec in specs:
+        task = Task(sw.resolve(spec, seed=1), ())
+        (told,) = rows(place, f"select variant, cell from runs where key = '{task.key}'")
+        assert told["cell"] == task.cell
+        # It can be given as it is told.
+        assert sw.resolve(parse(told["variant"]).apply({**spec, "scheme": {}}), seed=1) == task.spec
 
 
 def test_flows_are_those_of_the_runs_that_keep_them(filled: Path) -> None:
@@ -321,7 +361,7 @@ def test_a_damaged_spec_is_told_and_the_rest_is_answered(place: Path) -> None:
 @pytest.mark.parametrize(
     ("sql", "told"),
     [
-        ("select fct_p9 from cells", r'columns of cells: key, scheme, .*fct_p99_s.*"fct_p9" not found.*"fct_p99_s"'),
+        ("select fct_p9 from cells", r'columns of cells: key, name, .*fct_p99_s.*"fct_p9" not found.*"fct_p99_s"'),
         ("from cell", r'a query over runs, cells, links.*Table with name cell does not exist.*did you mean "cells"'),
         ("selec 1", 'syntax error at or near "selec"'),
         ("", "one statement that asks: SELECT.*there are 0 statements"),

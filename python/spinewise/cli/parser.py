@@ -230,7 +230,7 @@ def add_query(commands: Commands) -> None:
     parser.add_argument(
         "sql",
         metavar="SQL",
-        help='such as "select scheme, load, avg(fct_p99_s) from cells group by all"; docs/store.md has every column',
+        help='such as "select variant, load, seed, entry, fct_p99_s from cells"; docs/store.md has every column',
     )
     parser.add_argument("--store", default="results/store", metavar="DIR", help="the store [results/store]")
     forms = parser.add_mutually_exclusive_group()

@@ -14,10 +14,14 @@ INTRODUCTION = """\
 [sweeps.md](sweeps.md)). `spinewise query` asks it by SQL:
 
 ```console
-$ spinewise query "select scheme, load, size_class, avg(fct_p99_s), avg(slowdown_p99) from cells group by all"
+$ spinewise query "select variant, load, entry, size_class, cell, engine, avg(fct_p99_s) from cells group by all"
 $ spinewise query "select * from runs where status = 'failed'" --store results/mine --csv
 $ spinewise query "from links join runs using (key) where links.drops > 0" --parquet drops.parquet
 ```
+
+A mean over seeds is one over rows of equal `cell` and `engine`. These tell apart what `variant` and `load` do not:
+another fabric, transport or fault, other code of an own scheme, an older engine. `name`, and `specs` by its key, say
+what differs.
 
 The store is `results/store` unless `--store` names another. The answer is a table of the first 60 rows, with 12
 digits of each key; `--csv` and `--json` print all rows and whole keys, `--parquet FILE` writes them. In Python
@@ -45,7 +49,7 @@ and fetch nothing from a network; anyone may ask while a sweep writes, and may a
 
 A damaged file in `views` is made anew from the ledger. One in `flows` is named and left out of the answer, and the rest
 is answered. A run whose measurements in the ledger are damaged stays in `runs`, and its rows are left out elsewhere.
-One whose spec is damaged has no load, and null in `specs`. A line says how many there are.
+One whose spec is damaged has no load and may have no variant, and has null in `specs`. A line says how many there are.
 """
 
 

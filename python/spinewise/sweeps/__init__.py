@@ -17,6 +17,7 @@
 | `query` | a store asked by SQL: DuckDB over its views |
 | `columns` | the views and their columns, with unit and meaning |
 | `views` | the views, read from the ledger |
+| `variant` | the variant of a run in words |
 | `exported` | the views as Parquet files, so that a query reads each run from the ledger once |
 | `verdicts` | what became of the claims of papers, kept with the runs |
 | `ray` | the engine of many machines: tasks of Ray |

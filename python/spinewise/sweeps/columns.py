@@ -102,22 +102,26 @@ def real(name: str, meaning: str, unit: str = "") -> Column:
 
 
 RUN = text(KEY, "the run: SHA-256 of its resolved spec and its engine")
+NAME = text("name", "name of its spec")
 OF_RUN = (
     RUN,
+    NAME,
     text("scheme", "name of its scheme"),
+    text("variant", "its scheme with the parameters that are no defaults there, as `--schemes` takes them"),
     real("load", "the load that the first traffic entry with one was given; null where none has"),
     Column("seed", "uint64", "", "its seed"),
+    text("cell", "equal for runs whose specs differ in nothing but name and seed"),
+    text("engine", "SHA-256 over the sources of the engine that made it"),
 )
 """Stand first in every view whose rows belong to a run and were measured."""
+OF_LINK = tuple(one for one in OF_RUN if one is not NAME)
+"""The same where names are those of links."""
 
 HEADLINE = (
-    text("name", "name of its spec"),
     text("status", "done or failed"),
     text("error", "why it failed; null if it did not"),
     text("unmeasured", "what could not be read off it, each with its error; null if nothing failed so"),
-    text("cell", "equal for runs that differ in nothing but the seed"),
     text("version", "version of Spinewise that made it"),
-    text("engine", "SHA-256 over the sources of its engine"),
     text("spec_hash", "SHA-256 of its resolved spec"),
     text("outcome_hash", "equal hashes mean that everything happened alike"),
     text("traffic_hash", "hash of the offered traffic: equal for all schemes on the same spec and seed"),
@@ -281,8 +285,9 @@ def views() -> dict[str, View]:
         View("runs", "each run", (*OF_RUN, *HEADLINE, *OFFERED, *FACTS),
              "What is measured is null where a run failed; what needs `metrics.facts` is null without it. A run is done"
              " though code of a study could not read it: `unmeasured` says so, and what other code read is there."),
-        View("cells", "each traffic entry and size class of each run", (*OF_RUN, *TIMES)),
-        View("links", "each link between switches of each run", (*OF_RUN, *LINKS)),
+        View("cells", "each traffic entry and size class of each run", (*OF_RUN, *TIMES),
+             "A mean over seeds is one over rows of equal `cell`, `engine`, `entry` and `size_class`."),
+        View("links", "each link between switches of each run", (*OF_LINK, *LINKS)),
         View("collectives", "each traffic entry with rounds (collective operations, requests, incasts) of each run",
              (*OF_RUN, *JOBS)),
         View("flows", "each flow of the runs that keep their flows", flow_columns(),

@@ -1,8 +1,9 @@
 """Views of a store as Parquet files, so that a query reads each run from the ledger once.
 
 Runs are exported a thousand rows of the ledger at a time, each view into a file whose name says what it was made from:
-the numbers of the rows, the instants at which they were stored, and the columns of the view. A run that is stored again
-gets another row and another instant. So a file is right for ever, and it is not looked for once something has changed.
+the numbers of the rows, the instants at which they were stored, the columns of the view, and the engine whose defaults
+variants are told by. A run that is stored again gets another row and another instant. So a file is right for ever, and
+it is not looked for once something has changed.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from spinewise import core
 from spinewise.errors import SpecError
 from spinewise.measures import tables
 from spinewise.runs import hidden
@@ -126,7 +128,7 @@ def chunks(ledger: Ledger) -> Iterator[Chunk]:
     """All runs of a ledger, a thousand rows at a time."""
     with in_words(ledger.folder):
         rows = ledger.connection.execute("SELECT rowid, finished_at FROM runs ORDER BY rowid").fetchall()
-    form = repr(columns.views()).encode()
+    form = repr((columns.views(), core.engine_digest())).encode()
     for number, part in groupby(rows, lambda row: row[0] // ROWS):
         yield Chunk(number, hashlib.sha256(form + repr(list(part)).encode()).hexdigest()[:16])
 

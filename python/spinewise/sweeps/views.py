@@ -17,6 +17,7 @@ from spinewise.sweeps.columns import Column
 from spinewise.sweeps.measures import Measure
 from spinewise.sweeps.store import Ledger, unzipped
 from spinewise.sweeps.tables import Row, in_words
+from spinewise.sweeps.variant import variant_of
 from spinewise.sweeps.verdicts import rows_of
 
 if TYPE_CHECKING:
@@ -85,11 +86,18 @@ class Views:
     @cached_property
     def of_run(self) -> pa.Table:
         """What stands first in the views of what was measured, a row for each run."""
-        rows = self.rows("SELECT key, scheme, spec, seed FROM runs WHERE @these ORDER BY rowid")
-        loads = (None if text is None else load_of(text) for text in self.texts([spec for _, _, spec, _ in rows]))
+        rows = self.rows("SELECT key, name, scheme, seed, cell, engine, spec FROM runs WHERE @these ORDER BY rowid")
+        texts = self.texts([row[-1] for row in rows])
+        # All runs of a cell run the same variant.
+        one_of_cell = {row[4]: text for row, text in zip(rows, texts, strict=True) if text is not None}
+        variants = {cell: variant_of(msgspec.json.decode(text)) for cell, text in one_of_cell.items()}
+        loads = (None if text is None else load_of(text) for text in texts)
         return made(
             columns.OF_RUN,
-            [(key, scheme, load, seed) for (key, scheme, _, seed), load in zip(rows, loads, strict=True)],
+            (
+                (key, name, scheme, variants.get(cell), load, seed, cell, engine)
+                for (key, name, scheme, seed, cell, engine, _), load in zip(rows, loads, strict=True)
+            ),
         )
 
     @cached_property
@@ -126,11 +134,17 @@ class Views:
             self.notes.append(f"{missing} of {len(self.places)} runs: {measure.name} damaged, or of another version")
         return sorted(found.items())
 
-    def beside(self, places: Sequence[int], of: Sequence[Column], rows: Iterable[Iterable[object]]) -> pa.Table:
+    def beside(
+        self,
+        places: Sequence[int],
+        of: Sequence[Column],
+        rows: Iterable[Iterable[object]],
+        own: Sequence[Column] = columns.OF_RUN,
+    ) -> pa.Table:
         """A table of rows that belong to runs, the run's own columns first."""
-        first = self.of_run.take(np.asarray(places, dtype=np.int64))
+        first = self.of_run.take(np.asarray(places, dtype=np.int64)).select([column.name for column in own])
         table = made(of, rows)
-        for position, column in enumerate(columns.OF_RUN):
+        for position, column in enumerate(own):
             table = table.add_column(position, first.schema.field(position), first.column(column.name))
         return table
 
@@ -159,7 +173,8 @@ class Views:
     def links(self) -> pa.Table:
         """See `spinewise.sweeps.columns`."""
         found = [(place, link) for place, links in self.measured(LINKS) for link in links]
-        return self.beside([place for place, _ in found], columns.LINKS, (vars(link).values() for _, link in found))
+        rows = (vars(link).values() for _, link in found)
+        return self.beside([place for place, _ in found], columns.LINKS, rows, columns.OF_LINK)
 
     def collectives(self) -> pa.Table:
         """See `spinewise.sweeps.columns`."""
@@ -187,7 +202,7 @@ class Views:
         """Specs of runs as JSON; None for a damaged one, which is noted."""
         found = [text_of(spec) for spec in specs]
         if missing := found.count(None):
-            self.notes.append(f"{missing} of {len(found)} runs: spec damaged, so that its load is unknown")
+            self.notes.append(f"{missing} of {len(found)} runs: spec damaged, so that its load and variant are unknown")
         return found
 
 
