@@ -449,6 +449,47 @@ def test_a_study_from_python(tmp_path: Path) -> None:
     assert "8 left" in repr(sw.sweep(place(tmp_path), budget_s=0.0))
 
 
+# ---- a study that was changed ----
+
+
+def test_places_of_an_earlier_spec_or_grid_are_marked_and_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The view of studies had runs of both specs under one name, and nothing said so."""
+    words = ["--store", str(tmp_path / "store")]
+    every = "select load, outdated, count(*) n from studies where study = 'mine' group by all order by all"
+
+    def swept(text: str, spec: str, *more: str) -> str:
+        path = place(tmp_path, text)
+        (tmp_path / "tiny.toml").write_text(spec)
+        assert main(["sweep", str(path), *words, *more]) == 0
+        return capsys.readouterr().out
+
+    def stored() -> list[tuple[float, bool, int]]:
+        return [(one["load"], one["outdated"], one["n"]) for one in sw.query(tmp_path / "store", every).to_pylist()]
+
+    small, other = STUDY.replace("[0.2, 0.4]", "[0.2]"), samples.TINY_TOML.replace("5000", "6000")
+    assert other != samples.TINY_TOML
+    assert "from before" not in swept(STUDY, samples.TINY_TOML)
+    # With more seeds, fewer are further ones of the same points.
+    assert "from before" not in swept(STUDY.replace("seeds = 2", "seeds = 3"), samples.TINY_TOML)
+    assert "from before" not in swept(STUDY, samples.TINY_TOML)
+    assert stored() == [(0.2, False, 6), (0.4, False, 6)]
+    # Load 0.4 is gone, and the third seeds of load 0.2 are of the earlier spec.
+    told = " ".join(swept(small, other).split())
+    assert "8 places of mine in" in told
+    assert "from before, of another spec, grid or engine: queries of `studies` leave them out by `where not out" in told
+    assert stored() == [(0.2, False, 4), (0.2, True, 2), (0.4, True, 6)]
+    assert json.loads(swept(small, other, "--json"))["outdated"] == 8
+    # What is a place of the study again counts again, and a sweep that is stopped has marked the others.
+    assert "2 places of mine in" not in swept(STUDY, samples.TINY_TOML)
+    assert stored() == [(0.2, False, 6), (0.4, False, 6)]
+    monkeypatch.setattr(Conductor, "round", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    with store.opened(tmp_path / "store") as ledger, pytest.raises(KeyboardInterrupt):
+        Conductor(study(tmp_path, small), ledger, Local(1)).conduct()
+    assert stored() == [(0.2, False, 6), (0.4, True, 6)]
+
+
 # ---- stopped from outside ----
 
 

@@ -40,6 +40,7 @@ from spinewise.sweeps.local import Local
 from spinewise.sweeps.measures import Measure
 from spinewise.sweeps.packed import pack, unpack
 from spinewise.sweeps.sweep import Swept, sweep
+from spinewise.sweeps.tables import ADDED
 from spinewise.sweeps.task import Task, run_key
 
 ROOT = Path(__file__).parents[2]
@@ -414,12 +415,14 @@ def test_a_measure_is_taken_again_once_its_code_is_mended(tmp_path: Path, runs: 
     assert len(runs) == 2
 
 
-def test_a_store_without_a_table_of_errors_is_read_and_gets_one_as_it_is_written(tmp_path: Path) -> None:
+def test_a_store_without_the_tables_of_later_is_read_and_gets_them_as_it_is_written(tmp_path: Path) -> None:
     place = tmp_path / "store"
-    swept(tasks(2), place)
-    with sqlite3.connect(place / store.LEDGER) as connection:
-        connection.execute("DROP TABLE unmeasured")
-    connection.close()
+    swept(tasks(2, study="mine", label={"x": 1}), place)
+    for name in ADDED:
+        with sqlite3.connect(place / store.LEDGER) as connection:
+            connection.execute(f"DROP TABLE {name}")
+        connection.close()
+        assert sw.query(place, "select outdated, unmeasured from studies join runs using (key)").num_rows == 1
     with store.reading(place) as ledger:
         assert ledger.value(tasks(1)[0].key, KEPT).flows > 0
         assert ledger.why_unmeasured(tasks(1)[0].key, SEED) is None

@@ -13,11 +13,12 @@ from spinewise.runs.validation import validate
 from spinewise.studies.beside import NO_FLOWS, Beside, Flows
 from spinewise.studies.metrics import Metric
 from spinewise.studies.study import Cell, Study
+from spinewise.sweeps import outdated
 from spinewise.sweeps.basics import BASICS
 from spinewise.sweeps.engine import Engine
 from spinewise.sweeps.store import Ledger
 from spinewise.sweeps.sweep import Swept, sweep
-from spinewise.sweeps.task import Plain, Task
+from spinewise.sweeps.task import Plain, Task, cell_hash
 
 SAMPLES = 3
 """Points that are estimated to see how long runs take."""
@@ -62,12 +63,14 @@ class Conducted:
         repeats: of each cell, in the order of the cells.
         made: how many runs were made now; the others were stored.
         of_other_engines: runs of its points that a store has by other versions of the engine; none of `repeats`.
+        outdated: places of the study in the store that it no longer has; see `spinewise.sweeps.outdated`.
     """
 
     study: Study
     repeats: list[list[Repeat]]
     made: int
     of_other_engines: int = 0
+    outdated: int = 0
 
     def __repr__(self) -> str:
         runs = sum(len(ones) for ones in self.repeats)
@@ -196,6 +199,8 @@ class Conductor:
 
     def conduct(self) -> Conducted:
         """Make every run that is lacking, and add seeds until there are enough."""
+        # A sweep that is stopped has said so too.
+        self.note_outdated({task.key for task in first_tasks(self.study)})
         counts = [len(self.study.seeds)] * len(self.study.cells)
         everything = self.round([(cell, number) for cell, count in enumerate(counts) for number in range(count)], {})
         while True:
@@ -206,7 +211,13 @@ class Conductor:
         repeats = [
             [everything[cell, number] for number in range(count_of(everything, cell))] for cell in range(len(counts))
         ]
-        return Conducted(self.study, repeats, self.made)
+        gone = self.note_outdated({one.key for ones in repeats for one in ones})
+        return Conducted(self.study, repeats, self.made, outdated=gone)
+
+    def note_outdated(self, keys: set[str]) -> int:
+        """Have the store know which places the study no longer has; how many these are. `keys` are of all its runs."""
+        cells = {cell_hash(cell.spec) for cell in self.study.cells}
+        return outdated.note(self.ledger, self.study.name, keys, cells)
 
     def more(self, everything: dict[tuple[int, int], Repeat]) -> list[tuple[int, int]]:
         """The repeats that are called for by what the first metric has been so far."""

@@ -9,6 +9,7 @@ from typing import TypedDict
 from rich.console import Group, RenderableType
 
 from spinewise.comparison.tables import OVERLOADED, overload, warned
+from spinewise.measures import units
 from spinewise.measures.stats import Interval
 from spinewise.show import terminal
 from spinewise.studies.axes import LOADS, NAMES, SCHEMES
@@ -61,6 +62,7 @@ class StudyRecord(TypedDict):
     made: int
     failed: int
     left: int
+    outdated: int
 
 
 def report(done: Conducted, store: str) -> RenderableType:
@@ -134,6 +136,12 @@ def lines(done: Conducted, store: str) -> list[str]:
         found.append(f"{done.left} runs left, for which there was no time: the same command goes on with them")
     runs = sum(len(ones) for ones in done.repeats)
     found.append(f"{runs} runs, {done.made} made now; all of them in {store}")
+    if done.outdated:
+        places = units.counted(done.outdated, "place")
+        found.append(
+            f"{places} of {study.name} in {store} from before, of another spec, grid or engine: queries of `studies`"
+            " leave them out by `where not outdated`"
+        )
     return found
 
 
@@ -194,6 +202,7 @@ def record(done: Conducted) -> StudyRecord:
         "made": done.made,
         "failed": len(done.failed),
         "left": done.left,
+        "outdated": done.outdated,
     }
 
 

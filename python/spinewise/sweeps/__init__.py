@@ -11,6 +11,7 @@
 | `sources` | which source files that code is |
 | `store` | the ledger of runs and measurements, one SQLite file in a folder |
 | `unmeasured` | the errors of code that could not read a run |
+| `outdated` | the places that a study no longer has |
 | `tables` | its tables, and what SQLite's errors mean for a user |
 | `engine` | the contract of what makes runs: plain data in, plain data out |
 | `local` | the engine of this machine: threads |

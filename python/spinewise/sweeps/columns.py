@@ -242,6 +242,7 @@ PLACES = (
     real("x", "where on that curve"),
     text("variant", "the version of the experiment"),
     text("label", "its whole place there, as JSON"),
+    Column("outdated", "bool", "", "whether the study, as `sweep` ran it last, has no such place: see above"),
 )
 
 VERDICTS = (
@@ -293,7 +294,9 @@ def views() -> dict[str, View]:
         View("flows", "each flow of the runs that keep their flows", flow_columns(),
              "`runs.flows_kept` says which runs do. Columns are those of flows.parquet in results.md."),
         View("studies", "each place of a run in a study: a run that two studies share has two", PLACES,
-             "A study is known by its name: a later one of the same name and place takes the row."),
+             "A study is known by its name: a later one of the same name and place takes the row. Places that a study"
+             " no longer has, for its spec, its grid or the engine was another then, stay: `where not outdated` leaves"
+             " them out. Only `sweep` tells; of other commands every place counts as one that is there."),
         View("specs", "each run", (RUN, text("spec", "its resolved spec as JSON: `spec->>'$.transport.kind'`"))),
         View("claims", "each claim judged by a reproduction with this store", VERDICTS),
     )  # fmt: skip

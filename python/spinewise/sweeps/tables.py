@@ -60,16 +60,22 @@ CREATE TABLE labels (
 );
 CREATE INDEX labels_by_key ON labels (key);
 """
-ADDED = """
-CREATE {kind} TABLE IF NOT EXISTS unmeasured (
+ADDED = {
+    "unmeasured": """
     key TEXT NOT NULL,
     measure TEXT NOT NULL,
     digest TEXT NOT NULL,
     error TEXT NOT NULL,
     trace TEXT NOT NULL,
     PRIMARY KEY (key, measure, digest)
-);
-"""
+""",
+    "outdated": """
+    study TEXT NOT NULL,
+    label TEXT NOT NULL,
+    key TEXT NOT NULL,
+    PRIMARY KEY (study, label)
+""",
+}
 """Tables that stores of this version may lack: added when one is written, and empty while one without them is read."""
 
 
@@ -135,9 +141,10 @@ def prepare(connection: sqlite3.Connection, *, write: bool) -> None:
     elif version != VERSION:
         other = "a newer" if version > VERSION else "an older"
         raise NotAStore(f"{other} Spinewise has written it (version {version} of the tables; this one has {VERSION})")
-    there = connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 'unmeasured'").fetchone()[0]
-    if not there:
-        connection.executescript(ADDED.format(kind="" if write else "TEMP"))
+    there = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    for name, columns in ADDED.items():
+        if name not in there:
+            connection.execute(f"CREATE {'' if write else 'TEMP '}TABLE {name} ({columns})")
     # Each commit reaches the operating system, so that it outlives this process however that ends.
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute(f"PRAGMA wal_autocheckpoint = {PAGES_AHEAD}")

@@ -186,10 +186,14 @@ class Views:
     def studies(self) -> pa.Table:
         """See `spinewise.sweeps.columns`."""
         rows = []
-        for study, key, label in self.rows("SELECT study, key, label FROM labels ORDER BY rowid"):
+        places = self.rows(
+            "SELECT study, key, label, outdated.key IS NOT NULL FROM labels"
+            " LEFT JOIN outdated USING (study, label, key) ORDER BY labels.rowid"
+        )
+        for study, key, label, gone in places:
             place = msgspec.json.decode(label, type=dict[str, object])
-            own = [fitting(place.get(one.name), one.type) for one in columns.PLACES[2:-1]]
-            rows.append((study, key, *own, label))
+            own = [fitting(place.get(one.name), one.type) for one in columns.PLACES[2:-2]]
+            rows.append((study, key, *own, label, bool(gone)))
         return made(columns.PLACES, rows)
 
     def specs(self) -> pa.Table:
