@@ -8,5 +8,6 @@
 | `report` | all that ``compare`` prints: `answers`, `tables` of completion times, what `happened` |
 | `figures` | its figures |
 | `kept` | a comparison read back from its folder |
+| `columns` | the columns of its tables |
 | `files` | what ``compare --out`` writes |
 """

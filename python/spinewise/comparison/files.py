@@ -7,6 +7,7 @@ from pathlib import Path
 from spinewise import core
 from spinewise.comparison import figures, kept, report
 from spinewise.comparison.cells import Cell, Comparison, beside_first
+from spinewise.comparison.columns import CELLS
 from spinewise.comparison.verdict import Verdict, verdicts
 from spinewise.measures.distribution import NAMED
 from spinewise.measures.entries import By
@@ -17,6 +18,7 @@ from spinewise.runs.folder import new_results
 from spinewise.runs.result import write_json
 from spinewise.show import style, terminal
 from spinewise.specs.spec import spec_hash
+from spinewise.sweeps.columns import schema
 
 JOB_METRICS = ("total_s", "mean_s", "p50_s", "p99_s", "max_s", "algbw_gbyte_per_s", "busbw_gbyte_per_s", "unfinished")
 
@@ -134,7 +136,7 @@ def write_cells(comparison: Comparison, path: Path) -> None:
     from pyarrow import parquet  # noqa: PLC0415
 
     rows = [row for cell in comparison.cells for row in cell_rows(cell, comparison)]
-    parquet.write_table(pa.Table.from_pylist(rows), path, compression="zstd")
+    parquet.write_table(pa.Table.from_pylist(rows, schema(CELLS)), path, compression="zstd")
 
 
 def cell_rows(cell: Cell, comparison: Comparison) -> list[dict[str, object]]:

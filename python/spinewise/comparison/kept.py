@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, NotRequired, TypedDict, cast
+from typing import NotRequired, TypedDict, cast
 
 from spinewise.comparison.cells import Cell, Comparison, Skipped
+from spinewise.comparison.columns import CURVES
 from spinewise.errors import SpecError
 from spinewise.measures.collectives import Job
-from spinewise.measures.curves import Curves, SizeBin
+from spinewise.measures.curves import LEVELS, Curves, SizeBin
 from spinewise.measures.plain import NotPlainError, read
 from spinewise.measures.summary import Summary
 from spinewise.reading import ordinary, printable
 from spinewise.runs import formats
 from spinewise.shapes import Spec
 from spinewise.specs.variants import Variant
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from spinewise.sweeps.columns import schema
 
 CURVES_FILE = "curves.parquet"
 Key = tuple[str, float | None, int]
@@ -36,6 +35,7 @@ def write_curves(comparison: Comparison, path: Path) -> None:
             "seed": cell.seed,
             "entry": entry,
             "flows": curves.flows,
+            "level": list(LEVELS),
             "fct_s": list(curves.fct_s),
             "slowdown": list(curves.slowdown),
             **{f"size_{one.name}": [getattr(found, one.name) for found in curves.sizes] for one in fields(SizeBin)},
@@ -43,30 +43,7 @@ def write_curves(comparison: Comparison, path: Path) -> None:
         for cell in comparison.cells
         for entry, curves in cell.curves.items()
     ]
-    table = pa.Table.from_pylist(rows, schema()) if rows else schema().empty_table()
-    parquet.write_table(table, path, compression="zstd")
-
-
-def schema() -> pa.Schema:
-    """Columns of `CURVES_FILE`."""
-    import pyarrow as pa  # noqa: PLC0415
-
-    number, numbers = pa.float64(), pa.list_(pa.float64())
-    return pa.schema(
-        {
-            "scheme": pa.string(),
-            "load": number,
-            "seed": pa.uint64(),
-            "entry": pa.string(),
-            "flows": pa.int64(),
-            "fct_s": numbers,
-            "slowdown": numbers,
-            "size_size_bytes": numbers,
-            "size_flows": pa.list_(pa.int64()),
-            "size_p50": numbers,
-            "size_p99": numbers,
-        }
-    )
+    parquet.write_table(pa.Table.from_pylist(rows, schema(CURVES)), path, compression="zstd")
 
 
 def read_curves(path: Path) -> dict[Key, dict[str, Curves]]:
@@ -77,7 +54,7 @@ def read_curves(path: Path) -> dict[Key, dict[str, Curves]]:
         return {}
     ordinary(path, "folder", "a results folder of a comparison")
     found: dict[Key, dict[str, Curves]] = {}
-    for row in parquet.read_table(path, schema=schema()).to_pylist():
+    for row in parquet.read_table(path, schema=schema(CURVES)).to_pylist():
         sizes = zip(*(row[f"size_{one.name}"] for one in fields(SizeBin)), strict=True)
         curves = Curves(
             row["flows"], tuple(row["fct_s"]), tuple(row["slowdown"]), tuple(SizeBin(*size) for size in sizes)

@@ -9,12 +9,15 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from spinewise import core
+from spinewise.comparison.columns import CELLS, CURVES
+from spinewise.comparison.kept import CURVES_FILE
 from spinewise.docs import commands, compared, store
 from spinewise.measures.units import plain
 from spinewise.replies import Column, Kind, Param
 from spinewise.runs import formats
 from spinewise.runs.result import COLLECTIVES_FILE, FLOWS_FILE, LOSSES_FILE, PACKETS_FILE, SERIES_FILE, TRACE_FILE
 from spinewise.show.markdown import cell
+from spinewise.sweeps.columns import Column as Declared
 
 FOLDER = Path("docs")
 
@@ -73,6 +76,7 @@ def results_page() -> str:
         "",
         *fault_table(),
         "",
+        *comparison_section(),
         "## Conventions",
         "",
         "- Percentiles are observed values, `sorted[int(p * n)]`, as the public ns-3 codes print "
@@ -110,6 +114,43 @@ def collectives_section(described: Mapping[str, Sequence[Column]]) -> list[str]:
         "`all_to_all`, `incast` and `rpc`, 1 for `permutation`, with n = `ranks`.",
         "",
     ]
+
+
+def comparison_section() -> list[str]:
+    """The tables of a comparison."""
+    return [
+        "## Tables of a comparison",
+        "",
+        "What `spinewise compare SPEC.toml --out DIR` writes besides, and how answers are found, stands in",
+        "[comparisons.md](comparisons.md). These columns have their unit and meaning in the Parquet schema, too.",
+        "",
+        "### cells.parquet",
+        "",
+        "A row for each run, traffic entry and size class. What happened in the run (`drops` and all behind it) is the",
+        "same in all rows of a run. What is not known is NaN, or null where it is a name.",
+        "",
+        *described_table(CELLS),
+        "",
+        f"### {CURVES_FILE}",
+        "",
+        "A row for each run and traffic entry, with lists: how the times of its flows are spread, and how slowdowns go",
+        "by the size of flows. `level`, `fct_s` and `slowdown` belong together value by value, as do the columns whose",
+        "names begin with `size_`:",
+        "",
+        "```python",
+        "import duckdb",
+        "",
+        f"duckdb.sql(\"select scheme, seed, unnest(level), unnest(fct_s) from '{CURVES_FILE}' where entry = 'all'\")",
+        "```",
+        "",
+        *described_table(CURVES),
+        "",
+    ]
+
+
+def described_table(columns: Sequence[Declared]) -> list[str]:
+    """Columns as a Markdown table."""
+    return store.table(("column", "type", "unit", "meaning"), [store.row(one) for one in columns])
 
 
 def trace_section(described: Mapping[str, Sequence[Column]]) -> list[str]:

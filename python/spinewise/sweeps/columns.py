@@ -17,7 +17,8 @@ from spinewise.measures.facts import HEADERS, LINK_NUMBERS, OVERHEAD, Facts
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Type = Literal["string", "int64", "uint64", "float64", "bool", "timestamp"]
+Type = Literal["string", "int64", "uint64", "float64", "bool", "timestamp", "list of int64", "list of float64"]
+LISTED = "list of "
 
 KEY = "key"
 
@@ -66,15 +67,14 @@ def schema(columns: Iterable[Column]) -> pa.Schema:
     import pyarrow as pa  # noqa: PLC0415 - slow to import
 
     types = {"bool": pa.bool_(), "timestamp": pa.timestamp("us", tz="UTC")}
+
+    def arrow(name: str) -> pa.DataType:
+        if name.startswith(LISTED):
+            return pa.list_(arrow(name.removeprefix(LISTED)))
+        return types[name] if name in types else getattr(pa, name)()
+
     return pa.schema(
-        [
-            pa.field(
-                one.name,
-                types[one.type] if one.type in types else getattr(pa, one.type)(),
-                metadata={"unit": one.unit, "meaning": one.meaning},
-            )
-            for one in columns
-        ]
+        [pa.field(one.name, arrow(one.type), metadata={"unit": one.unit, "meaning": one.meaning}) for one in columns]
     )
 
 
@@ -140,7 +140,7 @@ OFFERED = (
 
 MEANINGS_OF_FACTS = {
     "drops": "packets dropped at full queues and where no way was left, control and UDP included",
-    "trims": "packets trimmed at full queues; null where switches do not trim",
+    "trims": "packets trimmed at full queues; no number where switches do not trim",
     "marks": "data packets that arrived marked CE",
     "timeouts": "retransmission timeouts",
     "retransmits": "data packets sent again",
