@@ -20,8 +20,9 @@ import sample_papers
 import spinewise
 from spinewise.cli import main
 from spinewise.errors import SpecError
-from spinewise.reproduction import choice, reasons, reproduce, suite
+from spinewise.reproduction import ahead, choice, reasons, reproduce, suite
 from spinewise.reproduction.experiment import Effort, Status
+from spinewise.reproduction.files import lacking_briefly
 from spinewise.reproduction.provenance import Provenance, spans
 from spinewise.sweeps import store
 from spinewise.sweeps.local import Local
@@ -174,6 +175,102 @@ def test_a_failed_run_is_told_and_the_rest_is_judged(tmp_path: Path, capsys: pyt
     assert "beside it tiny-2, longer: awaiting runs" in rows["C9-02"]
     assert "**awaiting runs**" in rows["C9-03b"]
     assert "Failed: broken at x=0.3" in (tmp_path / "out" / "tiny-2" / "report.md").read_text()
+
+
+# ---- before anything is run ----
+
+
+def test_a_dry_run_says_what_would_be_run_and_makes_nothing(
+    papers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ["--papers", str(papers), "--quick", "--jobs", "2", "--store", "store"]
+    assert main(["reproduce", "all", *words, "--dry-run"]) == 0
+    said = capsys.readouterr().out
+    assert [line.split() for line in said.splitlines() if line.startswith("  tiny")] == [
+        ["tiny-1", "24", "0", "1.2"],  # 2 minutes for 40 runs at full effort
+        ["tiny-2", "24", "0", "0.60"],
+    ]
+    assert "runs that several experiments want are made once" in said
+    # Twelve runs are wanted by both.
+    assert "all, effort quick: 36 runs, 0 of them stored; about 45s for 36, 2 at a time" in said
+    assert [one.name for one in tmp_path.iterdir()] == ["papers"]
+    assert main(["reproduce", "tiny-1", *words]) == 0
+    capsys.readouterr()
+    assert main(["reproduce", "all", *words, "--dry-run", "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    # What tiny-2 reads off the runs that both want is not there yet.
+    assert (record["name"], record["effort"], record["runs"], record["stored"]) == ("all", "quick", 36, 12)
+    assert [(one["name"], one["stored"], one["seconds"] > 0.0) for one in record["experiments"]] == [
+        ("tiny-1", 24, False), ("tiny-2", 0, True),
+    ]  # fmt: skip
+    assert main(["reproduce", "tiny-1", *words, "--dry-run"]) == 0
+    assert "tiny-1, effort quick: 24 runs, 24 of them stored; nothing to run" in capsys.readouterr().out
+
+
+def test_a_dry_run_without_minutes_tries_a_few(papers: Path) -> None:
+    listed = papers / reproduce.PAPERS_FILE
+    listed.write_text(listed.read_text().replace("minutes = 2\n", ""))
+    parts = suite.planned(choice.choose(papers, "tiny-1"), Effort.QUICK)
+    with store.opened(None) as ledger:
+        _, together = ahead.ahead("tiny-1", parts, ledger)
+    assert 0.0 < together.seconds < 24.0
+
+
+def test_stored_without_runs_for_any_claim_is_brief_and_writes_nothing(
+    papers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ["reproduce", "tiny", "--papers", str(papers), "--store", "store", "--quick"]
+    assert main([*words, "--stored"]) == 3
+    said = " ".join(capsys.readouterr().out.split())
+    assert "tiny, effort quick: store has 0 of 48 runs, too few for any claim; nothing is written" in said
+    assert "tiny-1: 12 runs of as printed; 12 runs of longer" in said
+    assert main([*words, "--stored", "--json"]) == 3
+    record = json.loads(capsys.readouterr().out)
+    assert (record["provenance"]["lacking"], record["experiments"][0]["missing"][:7]) == (48, "12 runs")
+    assert [one.name for one in tmp_path.iterdir()] == ["papers"]
+    # A form that is complete can be judged, and has its report.
+    (part,) = suite.planned(choice.choose(papers, "tiny-1"), Effort.QUICK)
+    with store.opened(tmp_path / "store") as ledger:
+        sweep([one for run, one in zip(part.runs, part.tasks, strict=True) if run.variant == "longer"], ledger)
+    assert main([*words, "--stored", "--out", "out"]) == 3
+    assert "tiny-1 is not complete: 12 runs of as printed" in capsys.readouterr().out
+    assert (tmp_path / "out" / "tiny-1" / "report.md").is_file()
+
+
+def test_of_many_forms_that_are_missing_a_few_are_named() -> None:
+    counts = {f"form {n}": 5 for n in range(60)}
+    assert lacking_briefly(counts) == "300 runs of 60 forms, such as 5 runs of form 0; 5 runs of form 1"
+
+
+def test_the_list_has_claims_and_says_of_which_effort_its_minutes_are(
+    papers: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["reproduce", "list", "--papers", str(papers)]
+    assert main([*words, "--json"]) == 0
+    first, second = json.loads(capsys.readouterr().out)
+    assert (first["claims"], first["minutes"], first["effort"]) == (["C9-01", "C9-03"], 2.0, "full")
+    for name in (*first["claims"], *second["claims"]):
+        assert choice.choose(papers, name).listed
+    assert main(words) == 0
+    said = capsys.readouterr().out
+    assert "C9-01, C9-03" in said
+    assert "core minutes are those of full effort" in said
+
+
+def test_an_experiment_that_cannot_be_loaded_is_listed(papers: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (papers / "tiny" / "fig02.py").write_text("1 / 0")
+    assert main(["reproduce", "list", "--papers", str(papers)]) == 0
+    said = capsys.readouterr().out
+    assert "C9-01, C9-03" in said
+    assert "cannot be loaded" in said
+
+
+def test_claims_that_are_counted_up_stand_as_a_range() -> None:
+    names = ["C2-02", "C2-03", "C2-04", "C2-09", "C2-10", "own-cells"]
+    assert choice.spans(names) == ["C2-02 to C2-04", "C2-09", "C2-10", "own-cells"]
+    assert choice.spans([]) == []
 
 
 # ---- what is written ----

@@ -128,7 +128,11 @@ def add_reproduce(commands: Commands) -> None:
     add_engine(parser)
     add_store(parser, "results/store")
     add_budget(parser)
-    parser.add_argument("--stored", action="store_true", help="run nothing: report what the store has")
+    without = parser.add_mutually_exclusive_group()
+    without.add_argument("--stored", action="store_true", help="run nothing: report what the store has")
+    without.add_argument(
+        "--dry-run", action="store_true", help="only say how many runs there are, and how long they take"
+    )
     parser.add_argument(
         "--keep", type=place, metavar="DIR", help="keep the evidence of what is complete in DIR, beside that of others"
     )

@@ -6,22 +6,29 @@ import argparse
 import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import asdict
 from pathlib import Path
 
 from spinewise.cli.engines import chosen
 from spinewise.cli.output import print_json
 from spinewise.errors import SpecError
+from spinewise.measures import units
+from spinewise.measures.units import NOTHING
 from spinewise.reading import printable
-from spinewise.reproduction import choice, keeping, overview, reproduce, suite
+from spinewise.reproduction import ahead, choice, keeping, overview, reproduce, suite
+from spinewise.reproduction.ahead import Ahead
+from spinewise.reproduction.choice import Choice
 from spinewise.reproduction.experiment import Effort
-from spinewise.reproduction.files import record
-from spinewise.reproduction.reproduce import Reproduction
+from spinewise.reproduction.files import lacking_briefly, record
+from spinewise.reproduction.reproduce import Listed, Reproduction
 from spinewise.reproduction.suite import Part
 from spinewise.runs.folder import new_results
+from spinewise.runs.jobs import default_jobs
 from spinewise.show import terminal
 from spinewise.show.progress import BatchProgress, bars, say
-from spinewise.sweeps.store import Ledger, opened
+from spinewise.sweeps.store import LEDGER, Ledger, in_memory, opened, reading
+from spinewise.sweeps.sweep import Swept
 
 EXIT_FAILED, EXIT_LEFT = 1, 3
 DEFAULT_OUT = "results/reproduce"
@@ -38,8 +45,16 @@ def command(args: argparse.Namespace) -> int:
     out = args.out or f"{DEFAULT_OUT}/{wanted.experiments[0].id if wanted.alone else wanted.name}"
     if args.keep and effort is Effort.QUICK:
         raise SpecError("--keep", args.keep, "an effort of full length, without --quick")
-    with new_results(out, force=args.force) as target, opened(args.store) as ledger, chosen(args) as engine:
+    parts: list[Part] = []
+    if args.dry_run or args.stored:
         parts = suite.planned(wanted, effort)
+        with read(args.store) as ledger:
+            if args.dry_run:
+                return show_ahead(*ahead.ahead(wanted.name, parts, ledger), effort, args)
+            if not suite.some_complete(parts, ledger):
+                return show_missing(wanted, parts, ledger, args)
+    with new_results(out, force=args.force) as target, opened(args.store) as ledger, chosen(args) as engine:
+        parts = parts or suite.planned(wanted, effort)
         deadline = -math.inf if args.stored else math.inf if args.budget is None else start + args.budget
         with bars() as bar:
             monitor = BatchProgress(bar, sum(len(part.runs) for part in parts), wanted.name)
@@ -53,6 +68,11 @@ def command(args: argparse.Namespace) -> int:
     else:
         show(found, out)
     return EXIT_FAILED if any(section.failed for section in found.sections) else EXIT_LEFT if swept.left else 0
+
+
+def read(store: str) -> AbstractContextManager[Ledger]:
+    """The store in a folder, to be read; an empty one in memory where there is none."""
+    return reading(store) if (Path(store) / LEDGER).exists() else in_memory()
 
 
 @contextmanager
@@ -76,16 +96,80 @@ def kept(judged: Iterable[Reproduction], parts: Sequence[Part], ledger: Ledger, 
 
 def show_list(folder: Path, args: argparse.Namespace) -> int:
     """The experiments of papers.toml."""
-    entries = reproduce.listed(folder)
+    entries = [(entry, claims_of(entry)) for entry in reproduce.listed(folder)]
     if args.json:
         names = ("id", "figures", "title", "module", "minutes")
-        print_json([{name: getattr(entry, name) for name in names} for entry in entries])
+        print_json(
+            [
+                {**{name: getattr(entry, name) for name in names}, "effort": Effort.FULL.value, "claims": claims}
+                for entry, claims in entries
+            ]
+        )
         return 0
-    table = terminal.new_table("", ["experiment", "figures", "what it shows"], ["core minutes"])
-    for entry in entries:
-        table.line(entry.id, ", ".join(entry.figures), entry.title, f"{entry.minutes:g}" if entry.minutes else "–")
-    terminal.console().print(table)
+    heads = ["experiment", "figures", "claims", "what it shows"]
+    table = terminal.new_table("", heads, ["core minutes"])
+    for entry, claims in entries:
+        minutes = f"{entry.minutes:g}" if entry.minutes else NOTHING
+        table.line(
+            entry.id,
+            ", ".join(entry.figures),
+            "cannot be loaded" if claims is None else ", ".join(choice.spans(claims)),
+            entry.title,
+            minutes,
+        )
+    console = terminal.console()
+    console.print(table)
+    console.print(
+        "core minutes are those of full effort; --quick takes less, --whole more: "
+        "`spinewise reproduce WHAT --quick --dry-run` says how many runs and how long",
+        markup=False,
+    )
     return 0
+
+
+def claims_of(entry: Listed) -> list[str] | None:
+    """The claims that an experiment judges; None if its module cannot be loaded: all others can be listed."""
+    try:
+        return choice.claim_names(reproduce.load_experiment(entry))
+    except SpecError:
+        return None
+
+
+def show_ahead(each: Sequence[Ahead], together: Ahead, effort: Effort, args: argparse.Namespace) -> int:
+    """What would be run, and about how long it takes."""
+    if args.json:
+        print_json({**asdict(together), "effort": effort.value, "experiments": list(map(asdict, each))})
+        return 0
+    table = terminal.new_table("", ["experiment"], ["runs", "stored", "core minutes"])
+    for one in each:
+        table.line(one.name, f"{one.runs:,}", f"{one.stored:,}", units.digits(one.seconds / 60.0, 2))
+    jobs, new = args.jobs or default_jobs(), together.runs - together.stored
+    takes = f"about {units.clock(together.seconds / jobs)} for {new:,}, {jobs} at a time" if new else "nothing to run"
+    console = terminal.console()
+    console.print(table)
+    if together.runs < sum(one.runs for one in each):
+        console.print("runs that several experiments want are made once", markup=False)
+    runs = f"{together.runs:,} runs, {together.stored:,} of them stored"
+    console.print(f"{together.name}, effort {effort.value}: {runs}; {takes}", markup=False)
+    return 0
+
+
+def show_missing(wanted: Choice, parts: Sequence[Part], ledger: Ledger, args: argparse.Namespace) -> int:
+    """Which runs a store lacks, where there are too few to judge any claim."""
+    done = [suite.judged_part(part, Swept(ledger)) for part in parts]
+    found = overview.together(wanted, [overview.section(wanted, one) for one in done])
+    if args.json:
+        print_json(record(done[0]) if wanted.alone else overview.record(found))
+        return EXIT_LEFT
+    whole = found.provenance
+    there = f"{printable(args.store)} has {whole.runs:,} of {whole.runs + whole.lacking:,} runs"
+    console = terminal.console()
+    told = f"{found.name}, effort {whole.effort.value}: {there}, too few for any claim; nothing is written"
+    console.print(told, markup=False)
+    for section in found.incomplete:
+        console.print(f"  {section.id}: {lacking_briefly(section.lacking)}", markup=False)
+    console.print("without --stored the same command makes them; --dry-run says how long that takes", markup=False)
+    return EXIT_LEFT
 
 
 def show(found: overview.Overview, out: str) -> None:
@@ -99,7 +183,7 @@ def show(found: overview.Overview, out: str) -> None:
     console.print(table)
     console.print(found.chance.text, markup=False)
     for section in found.incomplete:
-        console.print(f"{section.id} is not complete: {section.missing}", markup=False)
+        console.print(f"{section.id} is not complete: {lacking_briefly(section.lacking)}", markup=False)
         for text in section.failed:
             console.print(f"  failed: {text}", markup=False)
     console.print(f"figures, evidence and measurements in {out}: report.md", markup=False)

@@ -154,6 +154,7 @@ def whole_page(found: Book) -> Iterator[str]:
     yield from (
         "```console",
         "$ spinewise reproduce all --quick    # a direction for each, in less than an hour",
+        "$ spinewise reproduce C2-21 --dry-run    # how many runs a claim takes, how many are stored, and how long",
         "```",
         "",
     )

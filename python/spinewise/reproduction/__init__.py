@@ -11,6 +11,7 @@
 | `choice` | which experiments a name stands for |
 | `forms` | which forms head verdicts |
 | `suite` | several experiments as one sweep |
+| `ahead` | what it comes to before it starts |
 | `verdicts` | what is said of a statement, from all its checks |
 | `provenance` | effort, version, engine, seeds and days of runs |
 | `rows` | statements as rows of a table |

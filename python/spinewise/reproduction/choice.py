@@ -15,6 +15,7 @@ from spinewise.reproduction.reproduce import Listed, listed, load_experiment
 
 ALL = "all"
 _PART = re.compile(r"(.*\d)[a-z]")
+_COUNTED = re.compile(r"(.*?)(\d+)")
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,29 @@ def names_of(claim: Claim) -> set[str]:
     """What a claim may be asked for by: its id, and that without the letter of a part."""
     whole = _PART.fullmatch(claim.id)
     return {claim.id, whole[1]} if whole else {claim.id}
+
+
+def claim_names(experiment: Experiment) -> list[str]:
+    """What the claims of an experiment may be asked for by, in order; parts of one by the name of the whole."""
+    return sorted({min(names_of(claim), key=len) for claim in experiment.claims})
+
+
+def spans(names: Sequence[str]) -> list[str]:
+    """Names in order, of those that are counted up the first and the last: "C2-02 to C2-14", "C2-38"."""
+    found: list[list[str]] = []
+    for name in names:
+        if found and follows(found[-1][-1], name):
+            found[-1].append(name)
+        else:
+            found.append([name])
+    # Two in a row are as short by themselves.
+    return [text for one in found for text in (one if len(one) < 3 else [f"{one[0]} to {one[-1]}"])]
+
+
+def follows(one: str, other: str) -> bool:
+    """Whether a name is that before, counted up."""
+    first, second = _COUNTED.fullmatch(one), _COUNTED.fullmatch(other)
+    return bool(first and second and first[1] == second[1] and int(first[2]) + 1 == int(second[2]))
 
 
 def unknown(name: str, entries: Sequence[Listed], experiments: Iterable[Experiment]) -> SpecError:

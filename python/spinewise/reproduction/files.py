@@ -22,6 +22,9 @@ from spinewise.show import plot, style
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+FEW_FORMS, EXAMPLES = 3, 2
+"""Of more forms than these, so many stand for all where there is little room."""
+
 
 def write_files(done: Reproduction, target: Path) -> None:
     """Write reproduce.json, report.md and the figures into an existing folder."""
@@ -244,6 +247,14 @@ def what_is_missing(done: Reproduction) -> list[str]:
 def lacking(counts: Mapping[str, int]) -> str:
     """How many runs are missing of which forms."""
     return "; ".join(f"{count:,} runs" + (f" of {name}" if name else "") for name, count in counts.items())
+
+
+def lacking_briefly(counts: Mapping[str, int]) -> str:
+    """The same on a line or two: of many forms a few examples."""
+    if len(counts) <= FEW_FORMS:
+        return lacking(counts)
+    some = lacking(dict(list(counts.items())[:EXAMPLES]))
+    return f"{sum(counts.values()):,} runs of {len(counts)} forms, such as {some}"
 
 
 def cells(measured: Measured) -> list[str]:

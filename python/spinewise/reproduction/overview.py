@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,7 +25,7 @@ class Section:
         id: of the experiment.
         title: what it shows.
         provenance: where its numbers come from.
-        missing: what is missing, in words; empty if nothing is.
+        lacking: how many runs of which forms are missing.
         failed: why runs failed.
         checks: those that were asked for.
         pictures: the files of its figures by form.
@@ -34,10 +34,15 @@ class Section:
     id: str
     title: str
     provenance: Provenance
-    missing: str
+    lacking: Mapping[str, int]
     failed: tuple[str, ...]
     checks: tuple[Check, ...]
     pictures: dict[str, str]
+
+    @property
+    def missing(self) -> str:
+        """What is missing, in words; empty if nothing is."""
+        return files.lacking(self.lacking)
 
 
 @dataclass(frozen=True)
@@ -63,7 +68,7 @@ class Overview:
     @property
     def incomplete(self) -> list[Section]:
         """The experiments that lack runs."""
-        return [section for section in self.sections if section.missing]
+        return [section for section in self.sections if section.lacking]
 
     def pictures(self, row: Row) -> Iterator[str]:
         """The figures that show what is stated, as files below the folder of all, by experiment."""
@@ -88,14 +93,19 @@ def write(choice: Choice, found: Iterable[Reproduction], target: Path) -> Overvi
         place.mkdir(exist_ok=True)
         files.write_files(done, place)
         sections.append(section(choice, done))
-    checks = [check for one in sections for check in one.checks]
-    catalogue = choice.catalogue or catalogue_of(choice.folder, checks)
-    effort = sections[0].provenance.effort
-    overview = Overview(choice.name, choice.folder, tuple(sections), tuple(rows(catalogue, checks, effort)))
+    overview = together(choice, sections)
     if not choice.alone:
         write_json(target / formats.REPRODUCTIONS.record, record(overview))
         (target / "report.md").write_text("\n".join(page(overview)) + "\n", encoding="utf-8")
     return overview
+
+
+def together(choice: Choice, sections: Sequence[Section]) -> Overview:
+    """Several experiments, with the claims that they judge."""
+    checks = [check for one in sections for check in one.checks]
+    catalogue = choice.catalogue or catalogue_of(choice.folder, checks)
+    found = rows(catalogue, checks, sections[0].provenance.effort)
+    return Overview(choice.name, choice.folder, tuple(sections), tuple(found))
 
 
 def section(choice: Choice, done: Reproduction) -> Section:
@@ -106,7 +116,7 @@ def section(choice: Choice, done: Reproduction) -> Section:
         id=done.experiment.id,
         title=done.experiment.title,
         provenance=done.provenance,
-        missing=files.lacking(done.lacking),
+        lacking=done.lacking,
         failed=tuple(f"{where}: {text}" for where, text in done.errors.items()),
         checks=tuple(Check.of(done.experiment, claim, done.verdicts.get(claim.key)) for claim in wanted),
         pictures={name: f"{files.figure_name(done, name)}.png" for name in files.variants(done)},

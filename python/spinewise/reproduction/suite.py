@@ -131,6 +131,19 @@ def judged(parts: Iterable[Part], swept: Swept) -> Iterator[Reproduction]:
         yield found
 
 
+def some_complete(parts: Iterable[Part], ledger: Ledger) -> bool:
+    """Whether all runs of any form of an experiment are stored; one that needs no runs is complete."""
+    for part in parts:
+        forms = {run.variant for run in part.runs}
+        lacking = set()
+        for wanted, task in zip(part.runs, part.tasks, strict=True):
+            if wanted.variant not in lacking and not ledger.has(task.key, task.measures):
+                lacking.add(wanted.variant)
+        if not forms or forms != lacking:
+            return True
+    return False
+
+
 def judged_part(part: Part, swept: Swept) -> Reproduction:
     """An experiment with its verdicts, as far as its runs are there."""
     known: list[Measurement] = []

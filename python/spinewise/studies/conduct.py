@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from spinewise.comparison.measured import MEASURE, Measured
 from spinewise.measures import stats
 from spinewise.runs.jobs import Monitor
-from spinewise.runs.validation import validate
+from spinewise.runs.validation import sampled_seconds
 from spinewise.studies.beside import NO_FLOWS, Beside, Flows
 from spinewise.studies.metrics import Metric
 from spinewise.studies.study import Cell, Study
@@ -19,9 +19,6 @@ from spinewise.sweeps.engine import Engine
 from spinewise.sweeps.store import Ledger
 from spinewise.sweeps.sweep import Swept, sweep
 from spinewise.sweeps.task import Plain, Task, cell_hash
-
-SAMPLES = 3
-"""Points that are estimated to see how long runs take."""
 
 
 @dataclass(frozen=True)
@@ -164,9 +161,7 @@ def estimate(study: Study, ledger: Ledger) -> Estimate:
     tasks = first_tasks(study)
     lacking = [task for task in tasks if not ledger.has(task.key, (*BASICS, *task.measures), flows=task.flows)]
     known = ledger.seconds({task.cell for task in lacking})
-    unknown = list({task.cell: task for task in lacking if task.cell not in known}.values())
-    sampled = [validate(one.spec).estimate.seconds for one in unknown[:: max(1, len(unknown) // SAMPLES)][:SAMPLES]]
-    mean = sum(sampled) / len(sampled) if sampled else 0.0
+    mean = sampled_seconds(list({task.cell: task.spec for task in lacking if task.cell not in known}.values()))
     seconds = sum(known.get(task.cell, mean) for task in lacking)
     return Estimate(len(study.cells), len(tasks), len(tasks) - len(lacking), seconds)
 

@@ -1,0 +1,70 @@
+"""What a reproduction comes to before it starts: how many runs, how many are stored, how long the others take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from spinewise.reproduction.experiment import Effort
+from spinewise.reproduction.suite import Part
+from spinewise.runs.validation import sampled_seconds
+from spinewise.sweeps.basics import BASICS
+from spinewise.sweeps.store import Ledger
+from spinewise.sweeps.task import Task
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """An experiment, or several together, before they start.
+
+    Attributes:
+        name: of the experiment, or what was asked for.
+        runs: all of them; those that experiments share count once together.
+        stored: those that need not be made.
+        seconds: of the others, one after the other, about.
+    """
+
+    name: str
+    runs: int
+    stored: int
+    seconds: float
+
+
+def ahead(name: str, parts: Sequence[Part], ledger: Ledger) -> tuple[list[Ahead], Ahead]:
+    """What each part comes to, and all of them together, which are called `name`."""
+    every: dict[str, float] = {}
+    found = []
+    for part in parts:
+        own = seconds(part, ledger)
+        found.append(summed(part.experiment.id, own))
+        # A run that lacks what another part reads off it is made for that one.
+        every |= {key: max(took, every.get(key, 0.0)) for key, took in own.items()}
+    return found, summed(name, every)
+
+
+def summed(name: str, took: dict[str, float]) -> Ahead:
+    """Runs together."""
+    return Ahead(name, len(took), sum(not one for one in took.values()), sum(took.values()))
+
+
+def seconds(part: Part, ledger: Ledger) -> dict[str, float]:
+    """How long each run of a part takes, by its key; 0 of those that are stored.
+
+    As long as its repeats; else as long as papers.toml says of the experiment at full effort; else as long as the first
+    moments of a few runs promise.
+    """
+    tasks = {task.key: task for task in part.tasks}
+    lacking = {key: task for key, task in tasks.items() if not ledger.has(key, (*BASICS, *task.measures))}
+    known = ledger.seconds({task.cell for task in lacking.values()})
+    usual = usual_seconds(part, [task for task in lacking.values() if task.cell not in known])
+    return {key: max(known.get(task.cell, usual), 1e-9) if key in lacking else 0.0 for key, task in tasks.items()}
+
+
+def usual_seconds(part: Part, unknown: Sequence[Task]) -> float:
+    """How long a run of a part takes of which no repeats are stored."""
+    full = len(part.experiment.runs(Effort.FULL)) if part.entry.minutes else 0
+    if full:
+        # Runs that stand for several points of a figure are made once.
+        shared = len(part.tasks) / max(1, len({task.key for task in part.tasks}))
+        return 60.0 * part.entry.minutes * shared / full
+    return sampled_seconds(list({task.cell: task.spec for task in unknown}.values()))
