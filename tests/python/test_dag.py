@@ -17,6 +17,32 @@ PS_PER_BYTE = 80
 DELAY_PS = 70_000
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "`spinewise import goal`, `chakra`, `htsim-cm` and `simai-workload` write such files of traces"),
+        ("id,rank\n", "column op: `missing`; allowed is a header with id, rank and op; `spinewise import goal`"),
+        ("num_ranks 2\nrank 0 {\n}\n", "it looks like a GOAL schedule: `spinewise import goal`"),
+        ("src,dst,size_bytes,start_ns\n0,1,9,0\n", "column src: `unknown`; allowed is the columns id, rank, op"),
+    ],
+)
+def test_a_file_without_the_header_is_told_what_writes_one(tmp_path: Path, text: str, said: str) -> None:
+    """It was told of `import flows`, which writes no file of operations."""
+    (tmp_path / "t.csv").write_text(text)
+    with pytest.raises(sw.SpecError) as refused:
+        sw.resolve({"traffic": [{"kind": "dag", "file": str(tmp_path / "t.csv"), "hosts": [0, 4]}]})
+    assert said in (refused.value.hint or "")
+    assert "import flows" not in (refused.value.hint or "")
+
+
+def test_a_late_start_of_an_operation_is_told_of_no_list_of_flows(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("id,rank,op,duration_ns,start_ns\na,0,calc,5,99999999999999999999\n")
+    with pytest.raises(sw.SpecError) as refused:
+        sw.resolve({"traffic": [{"kind": "dag", "file": str(tmp_path / "t.csv"), "hosts": [0, 4]}]})
+    assert "column start_ns" in (refused.value.hint or "")
+    assert "import flows" not in (refused.value.hint or "")
+
+
 def drawn(seed: int) -> list[Operation]:
     """Random operations: each waits for some before it at its rank; messages go from earlier to later ones."""
     dice = random.Random(seed)

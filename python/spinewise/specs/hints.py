@@ -6,11 +6,14 @@ import re
 from pathlib import Path
 
 from spinewise.errors import SAME, SpecError, nearest
+from spinewise.interop.looks import looks_like
 from spinewise.reading import printable
 from spinewise.runs import formats
 
 _NUMBER = re.compile(r"\d+(\.\d+)?", re.ASCII)
-_CELL = re.compile(r"line \d+, column (\w+): `([^`]*)`; allowed is ")
+_CELL = re.compile(r"line \d+, column ([^:]*): `([^`]*)`; allowed is ")
+OPERATIONS = "a CSV file of operations"
+"""What is allowed as the file of traffic of kind `dag`."""
 NAMES = ("scheme.name", "scheme.fabric", "transport.kind")
 LATEST_START_NS = 18_446_744_073_709_551
 """The latest start that a list of flows may have: times are picoseconds in 64 bits."""
@@ -33,13 +36,19 @@ def of_name(error: SpecError) -> str | None:
 
 
 def of_list(error: SpecError) -> str | None:
-    """Which `spinewise import` makes a list of flows of a CSV file that is none."""
+    """Which `spinewise import` makes a list of flows, or a table of operations, of a file that is none."""
     found = _CELL.match(error.hint or "")
     if found is None or not re.fullmatch(r"traffic\[\d+\]\.file", error.key):
         return None
     column, value = found.groups()
-    file = printable(Path(error.value.strip('"')).name)
-    if value == "missing":
+    place = error.value.strip('"')
+    file = printable(Path(place).name)
+    if OPERATIONS in error.allowed:
+        # A header with a column too many is one; what looks like no header may be another tool's file.
+        look = looks_like(place, but="flows") if value in ("missing", "unknown") else None
+        usual = "`spinewise import goal`, `chakra`, `htsim-cm` and `simai-workload` write such files of traces"
+        more = look or (usual if value == "missing" else "")
+    elif value == "missing":
         options = "--columns size=NAME,start=NAME --start-unit s --out FILE"
         more = f"`spinewise import flows {file} {options}` reads columns of other names and units"
     elif column == "start_ns" and _NUMBER.fullmatch(value) and float(value) > LATEST_START_NS:
@@ -48,8 +57,8 @@ def of_list(error: SpecError) -> str | None:
             " first flow start at 0"
         )
     else:
-        return None
-    return f"{error.hint}; {more}"
+        more = ""
+    return f"{error.hint}; {more}" if more else None
 
 
 def of_results(path: str | Path) -> str | None:
