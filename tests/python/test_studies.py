@@ -19,10 +19,12 @@ import samples
 import spinewise as sw
 from spinewise import core
 from spinewise.cli import main
+from spinewise.comparison import measured
 from spinewise.comparison.tables import OVERLOADED, warnings
 from spinewise.errors import SpecError
 from spinewise.measures import stats
 from spinewise.own.load import load_scheme
+from spinewise.page.of_study import read_study
 from spinewise.shapes import Spec
 from spinewise.specs.spec import load
 from spinewise.studies import conduct, file
@@ -328,6 +330,30 @@ def test_failed_runs_are_listed_and_the_rest_is_there(
     assert (record["made"], record["failed"], record["left"]) == (0, 2, 0)
     assert [run["status"] for run in record["cells"][0]["runs"]] == ["done", "failed"]
     assert main(["sweep", str(path), *words, "--retry-failed"]) == 0
+    assert "8 runs, 2 made now" in capsys.readouterr().out
+
+
+def test_runs_that_could_not_be_measured_are_listed_on_the_page_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    usual = measured.min_rto_s
+
+    def odd(spec: Spec) -> float | None:
+        if spec["seed"] == 2 and spec["scheme"]["name"] == "ecmp":
+            raise ValueError("it cannot be read")
+        return usual(spec)
+
+    monkeypatch.setattr(measured, "min_rto_s", odd)
+    path, kept = place(tmp_path), str(tmp_path / "store")
+    assert main(["sweep", str(path), "--store", kept]) == 1
+    assert "FAILED scheme ecmp, load 0.2, seed 2: ValueError: it cannot be read" in capsys.readouterr().out
+    failed = [(cell.title, one.seed, one.error) for cell, one in read_study(str(path), kept).failed]
+    assert failed == [(f"scheme ecmp, load {load}", 2, "ValueError: it cannot be read") for load in (0.2, 0.4)]
+    # Other studies, and queries, have the runs.
+    assert sw.query(kept, "from runs where status = 'done'").num_rows == 8
+    assert sw.query(kept, "from cells where entry = 'all' and size_class = 'all'").num_rows == 8
+    monkeypatch.setattr(measured, "min_rto_s", usual)
+    assert main(["sweep", str(path), "--store", kept, "--retry-failed"]) == 0
     assert "8 runs, 2 made now" in capsys.readouterr().out
 
 
