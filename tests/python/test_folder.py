@@ -319,6 +319,16 @@ def test_an_unwritable_place_is_refused_before_the_run(tmp_path: Path) -> None:
     assert not ran
 
 
+@pytest.mark.parametrize("below", ["out", "more/out"])
+def test_a_file_on_the_way_is_named(tmp_path: Path, below: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One step below a file the hint was "File exists"."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "afile").touch()
+    with pytest.raises(SpecError) as caught, new_results(f"afile/{below}"):
+        pass
+    assert caught.value.hint == "afile is a file, not a folder"
+
+
 @pytest.mark.parametrize("code", [errno.EACCES, errno.EROFS, errno.ENOSPC])
 def test_what_the_system_refuses_is_said(tmp_path: Path, code: int, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_args: object, **_kwargs: object) -> str:

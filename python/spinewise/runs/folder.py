@@ -30,7 +30,6 @@ _ADVICE = {
     errno.EACCES: "no permission to write there",
     errno.EPERM: "no permission to write there",
     errno.EROFS: "the file system is read-only",
-    errno.ENOTDIR: "a part of the path is a file, not a folder",
 }
 
 MEANWHILE = "another command wrote it meanwhile, so nothing of this one is kept: name another folder and run it again"
@@ -202,4 +201,11 @@ def as_spec_error(destination: str | Path, option: str = "--out") -> Iterator[No
         raise
     except OSError as error:
         reason = _ADVICE.get(error.errno or 0, error.strerror or str(error))
+        if error.errno in (errno.EEXIST, errno.ENOTDIR) and (file := file_on_the_way(Path(destination))):
+            reason = f"{printable(file)} is a file, not a folder"
         raise SpecError(option, printable(destination), "a place that can be written", reason) from error
+
+
+def file_on_the_way(path: Path) -> Path | None:
+    """What stands where `path` or a folder above it should be, and is none; None if nothing does."""
+    return next((one for one in (path, *path.parents) if os.path.lexists(one) and not one.is_dir()), None)
