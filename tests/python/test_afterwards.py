@@ -8,6 +8,9 @@ import pytest
 
 import samples
 import spinewise as sw
+from spinewise import core
+from spinewise.measures import afterwards
+from spinewise.measures.facts import Facts
 from spinewise.measures.summary import summarise
 from spinewise.specs.spec import as_spec
 
@@ -83,6 +86,53 @@ def test_a_threshold_that_marked_nothing_is_told_of_runs_of_some_length() -> Non
     assert codes([200.0], [0], marks=0, packets=10) == []
     assert codes([200.0], [0], marks=0, packets=MANY, switch={"ecn_threshold_bytes": 0}) == []
     assert codes([200.0], [0], marks=0, packets=MANY, transport=TRANSPORT | {"kind": "newreno"}) == []
+
+
+def congested(control: str) -> sw.Result:
+    """Six queue pairs into one host, with a queue from which on all packets are marked."""
+    fabric = {"leaves": 2, "spines": 2, "hosts_per_leaf": 4, "host_rate_gbps": 100, "fabric_rate_gbps": 100}
+    burst = {"kind": "incast", "receiver": 0, "senders": 6, "size_bytes": 2_000_000}
+    transport = {"kind": "rdma", "congestion_control": control}
+    return sw.run(
+        {"topology": fabric, "transport": transport, "switch": {"ecn_max_bytes": 200_000}, "traffic": [burst]}
+    )
+
+
+RDMA = '[transport] kind = "rdma", '
+
+
+@pytest.mark.parametrize("control", [one["name"] for one in core.registry()["transports"] if RDMA in one["use"]])
+def test_controls_that_read_no_marks_are_not_told_of_them(control: str) -> None:
+    """HPCC and TIMELY were told that no queue had grown so long, whatever had waited."""
+    ran = congested(control)
+    assert max(link["longest_queue_bytes"] for link in ran.report["links"]) > 200_000
+    marked = afterwards.reads_marks({"kind": "rdma", "congestion_control": control})
+    assert (ran.summary().packets.marks > 0) == marked == (control == "dcqcn")
+    assert "no_mark_seen" not in {one.code for one in ran.summary().warnings}
+
+
+@pytest.mark.parametrize(
+    ("switch", "queue_bytes", "said"),
+    [
+        ({"ecn_threshold_bytes": 50_000, "ecn_threshold_us": 4}, 100_000, "no queue grew so long"),
+        (
+            {"ecn_threshold_bytes": 50_000, "ecn_threshold_us": 4},
+            100_001,
+            "up to 100 kB waited for leaf0->host1",
+        ),
+        ({"ecn_min_bytes": 10, "ecn_max_bytes": 400_000}, 400_001, "up to 400 kB waited for leaf0->host1"),
+        ({"ecn_threshold_packets": 65}, 10**9, "no queue grew so long"),
+    ],
+)
+def test_a_queue_that_was_longer_than_the_threshold_is_named(
+    switch: dict[str, Any], queue_bytes: int, said: str
+) -> None:
+    """Of 100 Gbps, 4 us are 50 kB."""
+    link = {"name": "leaf0->host1", "rate_bps": 100e9, "longest_queue_bytes": queue_bytes}
+    report = samples.report(links=[link | {"longest_queue_bytes": 9}, link])
+    given = as_spec({"transport": TRANSPORT, "switch": switch})
+    [told] = afterwards.never_used(Facts(marks=0), report, given)
+    assert (told.code, said in told.text) == ("no_mark_seen", True)
 
 
 def test_flow_control_that_paused_nothing_is_told() -> None:

@@ -10,8 +10,8 @@ from spinewise.measures.entries import EntrySummary
 from spinewise.measures.facts import Facts
 from spinewise.measures.notices import Notice
 from spinewise.measures.report import Report
-from spinewise.measures.units import counted, digits, duration
-from spinewise.shapes import Spec, Traffic, Transport
+from spinewise.measures.units import count, counted, digits, duration
+from spinewise.shapes import Spec, Switch, Traffic, Transport
 
 US = 1e-6
 NEAR = 0.05
@@ -133,8 +133,8 @@ def never_used(facts: Facts, report: Report, spec: Spec) -> Iterator[Notice]:
     """Parameters that nothing in the run called for."""
     switch, transport = spec.get("switch") or {}, spec.get("transport") or {}
     threshold = next((key for key in THRESHOLDS if switch.get(key)), None)
-    if threshold and transport.get("kind") in ("dctcp", "ecn", "rdma") and facts.marks == 0:
-        text = "No packet was marked: no queue grew so long, and the transport's answer to marks was never needed."
+    if threshold and reads_marks(transport) and facts.marks == 0:
+        text = f"No packet was marked{unmarked(report, switch)}, and the transport's answer to marks was never needed."
         yield Notice("no_mark_seen", f"switch.{threshold}", text)
     if switch.get("pfc") and not report["counters"].get("pause_frames", {}).get("packets"):
         text = "No pause was sent: without flow control the result would be the same."
@@ -145,7 +145,33 @@ def never_used(facts: Facts, report: Report, spec: Spec) -> Iterator[Notice]:
         yield Notice("no_reroute_seen", "scheme.params", text)
 
 
+MARKED = ("dctcp", "ecn", "dcqcn")
+"""Congestion controls that always read marks; the packets of others, as of HPCC and TIMELY, cannot be marked."""
 THRESHOLDS = ("ecn_threshold_packets", "ecn_threshold_bytes", "ecn_threshold_us", "ecn_max_bytes")
+
+
+def reads_marks(transport: Transport) -> bool:
+    """Whether the congestion control of a transport is one of `MARKED`."""
+    kind = transport.get("kind")
+    return (transport.get("congestion_control", "dcqcn") if kind == "rdma" else kind) in MARKED
+
+
+def unmarked(report: Report, switch: Switch) -> str:
+    """Why no packet was marked, by the link at which most waited."""
+    longest = max(report["links"], key=lambda link: link["longest_queue_bytes"], default=None)
+    if longest is None or longest["longest_queue_bytes"] <= marked_from_bytes(switch, longest.get("rate_bps", 0)):
+        return ": no queue grew so long"
+    return f", though up to {count(longest['longest_queue_bytes'])}B waited for {longest['name']}"
+
+
+def marked_from_bytes(switch: Switch, rate_bps: int) -> float:
+    """From what length of a queue on all packets of a link of this rate are marked; infinite if packets are counted."""
+    if switch.get("ecn_threshold_packets"):
+        return math.inf
+    given: Mapping[str, object] = switch
+    step, micros, ramp = (given.get(key) for key in THRESHOLDS[1:])
+    known = [float(value) if isinstance(value, int | float) else 0.0 for value in (step, micros, ramp)]
+    return known[2] or known[0] + known[1] * US * rate_bps / 8
 
 
 def moved(facts: Facts, report: Report) -> float:
