@@ -160,6 +160,38 @@ def test_one_path_only_is_told() -> None:
         assert [one.code for one in found if one.code == "one_path"] == told
 
 
+SWAP = {"kind": "permutation", "size_bytes": 20_000}
+WITHIN = [SWAP | {"kind": "all_to_all", "hosts": [0, 1, 2, 3]}]
+DEAD = [{"kind": "down", "switch": f"spine{spine}", "at_us": 0, "may_cut_off": True} for spine in range(4)]
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        ({"run": {"until_us": 1e-6}}, ["ended_early, before any packet arrived: 16 of 16 flows"]),
+        ({"run": {"until_us": 20}}, ["ended_early: 16 of 16 flows"]),
+        ({"run": {"until_us": 60_000}}, []),
+        ({"run": {"until_us": 60_000, "stop": "time"}}, []),
+        ({"run": {"until_us": 60_000}, "fault": DEAD}, []),
+        ({"run": {"until_us": 10}, "traffic": WITHIN}, ["no_packet_in_fabric: No", "ended_early: "]),
+    ],
+    ids=["at once", "soon", "in time", "by the clock", "cut off", "within racks"],
+)
+def test_a_run_that_was_cut_short_says_so(spec: dict[str, Any], told: list[str]) -> None:
+    """One that ended after a picosecond called its flows such as leave no rack."""
+    fabric = {"leaves": 4, "spines": 4, "hosts_per_leaf": 4}
+    found = sw.run({"topology": fabric, "traffic": [SWAP]} | spec).summary().warnings
+    codes = ("no_packet_in_fabric", "ended_early")
+    said = [f"{one.code}{one.text.partition(' us')[2] or f': {one.text}'}" for one in found if one.code in codes]
+    assert len(said) == len(told)
+    assert all(text.startswith(start) for text, start in zip(said, told, strict=True)), said
+
+
+def test_what_had_no_time_to_finish_is_not_called_queued() -> None:
+    ran = sw.run({"traffic": [SWAP], "run": {"until_us": 1e-6}})
+    assert str(ran.rounds.straggler(ran.rounds.rounds[0])).endswith(" had not finished: it met no loss and no mark")
+
+
 TRIANGLE = {
     "kind": "links", "hosts": 4, "switches": 3,
     "links": [[0, 4, 10, 500], [1, 4, 10, 500], [2, 5, 10, 500], [3, 5, 10, 500],

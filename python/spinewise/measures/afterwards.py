@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
+from spinewise.magnitudes import PS_PER_US
 from spinewise.measures.classes import ALL, ClassSummary
 from spinewise.measures.entries import EntrySummary
 from spinewise.measures.facts import Facts
@@ -44,9 +45,35 @@ def after_run(entries: Sequence[EntrySummary], facts: Facts, report: Report, spe
         found.extend(never_used(facts, report, spec))
     found.extend(other_load(report, spec))
     fabric = [link for link in report["links"] if link.get("fabric")]
-    if sent and fabric and "linux" not in report and not any(link.get("packets", 1) for link in fabric):
+    stayed = sent and fabric and "linux" not in report and not any(link.get("packets", 1) for link in fabric)
+    cut = list(cut_short(entries, report, spec))
+    if stayed and not (cut and all_under_way(report)):
         found.append(Notice("no_packet_in_fabric", "traffic", WITHIN_RACKS))
-    return found
+    return found + cut
+
+
+def cut_short(entries: Sequence[EntrySummary], report: Report, spec: Spec) -> Iterator[Notice]:
+    """Flows that had not finished when the latest end that the spec allows came; those that faults cut off are not."""
+    until_us = (spec.get("run") or {}).get("until_us")
+    if until_us is None or report["stop_ps"] < until_us * PS_PER_US or report.get("deadlock") or "linux" in report:
+        return
+    every = [entry.of(ALL) for entry in entries if not entry.udp]
+    flows, unfinished = sum(one.flows for one in every), sum(one.unfinished for one in every)
+    left = report["unfinished"]["out_of_time"] if "unfinished" in report else unfinished
+    if not left:
+        return
+    before = ", before any packet arrived" if all_under_way(report) else ""
+    text = (
+        f"This ended the run after {until_us:.12g} us{before}: {left:,} of {counted(flows, 'flow')} had not finished."
+    )
+    yield Notice("ended_early", "run.until_us", text)
+
+
+def all_under_way(report: Report) -> bool:
+    """Whether all packets of a run were still on their way at its end: none had arrived, none was lost."""
+    counters = report["counters"]
+    gone = (counters.get("delivered"), counters.get("dropped"), counters.get("lost"))
+    return not any(one["packets"] for one in gone if one) and not counters.get("unroutable")
 
 
 def estimated(classes: Sequence[ClassSummary]) -> Iterator[Notice]:

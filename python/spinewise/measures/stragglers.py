@@ -95,7 +95,8 @@ class Straggler:
             text += f"; the longest delay was at {cause}"
         if math.isfinite(cause.excess_s):
             text += f": {duration(cause.excess_s)} over its ideal"
-        return f"{text}: {', '.join(cause.reasons) or 'queues, without loss or mark'}"
+        alone = "queues, without loss or mark" if math.isfinite(cause.excess_s) else "it met no loss and no mark"
+        return f"{text}: {', '.join(cause.reasons) or alone}"
 
 
 Columns = Mapping[str, Values]
