@@ -36,7 +36,8 @@ SPEC: dict[str, Any] = {
 
 
 def recording(goodput: list[float]) -> Recording:
-    return Recording(np.array(goodput), {"all": 1e-3}, {"all": False}, {"all": 0}, 0, 0, 0, 0, "", "")
+    over_us = 10.0 * len(goodput)
+    return Recording(np.array(goodput), {"all": 1e-3}, {"all": False}, {"all": 0}, 0, 0, 0, 0, over_us, "", "")
 
 
 def plan(last_us: float = math.inf) -> own.Plan:
@@ -274,6 +275,18 @@ def test_a_fault_after_the_traffic_is_told_in_words(capsys: pytest.CaptureFixtur
     assert "no byte would arrive from 800 ms to 900 ms" in told
     assert "nan" not in told
     assert "never" not in told
+    warned = "warning: fault[0].at_us: It begins after 800000 us, and the runs were over after "
+    assert warned in " ".join(told.split())
+
+
+def test_a_fault_after_some_runs_is_told_as_well() -> None:
+    made = own.Plan.of(SPEC | {"fault": [{**SPEC["fault"][0], "at_us": 25}]}, "ecmp,rps", 1)
+    seed = made.seeds[0]
+    runs = {(label, seed, broken): recording([9.0] * length)
+            for label, length in (("ecmp", 2), ("rps", 3)) for broken in (True, False)}  # fmt: skip
+    [told] = own.Study(made, runs).warnings
+    assert told.text == "It begins after 25 us, and 1 of 2 runs were over after 20 us: it changed nothing there."
+    assert own_files.record(own.Study(made, {key: recording([9.0] * 3) for key in runs}))["warnings"] == []
 
 
 def test_each_entry_is_told_of_with_and_without_the_faults() -> None:

@@ -15,6 +15,7 @@ from spinewise.comparison.plan import Plan as ComparisonPlan
 from spinewise.comparison.plan import seed_list
 from spinewise.errors import SpecError
 from spinewise.measures import stats
+from spinewise.measures.notices import Notice
 from spinewise.measures.summary import ALL
 from spinewise.own.contract import OwnClass
 from spinewise.resilience.compared import Pair, cost
@@ -198,6 +199,22 @@ class Study:
     def broken(self, label: str) -> list[Recording]:
         """The runs of a scheme with the faults, in order of seeds."""
         return [self.recordings[label, seed, True] for seed in self.plan.seeds]
+
+    @property
+    def warnings(self) -> list[Notice]:
+        """Faults that began when runs with them were over: a slip of a unit perhaps."""
+        ends = [one.over_us for label in self.labels for one in self.broken(label)]
+        found = []
+        for number, (begin, _) in enumerate(fault_times_us(self.plan.spec)):
+            over = [end for end in ends if end <= begin]
+            if not over:
+                continue
+            runs, where = ("the runs", "") if len(over) == len(ends) else (f"{len(over)} of {len(ends)} runs", " there")
+            text = (
+                f"It begins after {begin:.12g} us, and {runs} were over after {max(over):.12g} us: it changed nothing"
+            )
+            found.append(Notice("fault_after_traffic", f"fault[{number}].at_us", f"{text}{where}."))
+        return found
 
     def outcomes(self, label: str) -> list[Outcome]:
         """What the faults cost a scheme, in order of seeds."""

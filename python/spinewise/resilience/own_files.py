@@ -134,7 +134,7 @@ def notes(study: Study) -> list[str]:
             " must come while traffic goes on: see at_us of [[fault]] and duration_us of [[traffic]]."
         )
     lines += [f"SKIPPED {one.label}, which cannot serve this fabric: {one.reason}." for one in plan.skipped]
-    return lines
+    return lines + [one.line() for one in study.warnings]
 
 
 def waiting(study: Study) -> list[str]:
@@ -225,6 +225,7 @@ def record(study: Study) -> dict[str, object]:
             "first_fault_us": plan.first_us,
             "last_repair_us": plan.last_us,
             "skipped": plan.skipped,
+            "warnings": study.warnings,
             "entries": study.entries,
             "told": told(study),
             "runs": [

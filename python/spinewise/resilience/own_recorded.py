@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from functools import partial
 
+from spinewise.magnitudes import PS_PER_US
 from spinewise.measures.classes import ClassSummary
 from spinewise.measures.entries import entries_of
 from spinewise.measures.summary import ALL
@@ -32,6 +33,7 @@ class Recording:
         dropped: packets dropped at full queues and where no way was left.
         unroutable: packets no port was left for.
         timeouts: retransmission timeouts.
+        over_us: when the run was over.
         outcome_hash: the engine's hash of everything that happened.
         traffic_hash: the engine's hash of the offered traffic.
     """
@@ -44,6 +46,7 @@ class Recording:
     dropped: int
     unroutable: int
     timeouts: int
+    over_us: float
     outcome_hash: str
     traffic_hash: str
 
@@ -62,6 +65,7 @@ def record(interval_us: float, spec: Spec, result: Result) -> Recording:
         dropped=int(report["counters"]["dropped"]["packets"]),
         unroutable=summary.faults.get("unroutable", 0),
         timeouts=summary.packets.timeouts,
+        over_us=int(report["stop_ps"]) / PS_PER_US,
         outcome_hash=str(report["outcome_hash"]),
         traffic_hash=str(report["traffic_hash"]),
     )
