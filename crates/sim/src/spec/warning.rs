@@ -9,6 +9,7 @@ use super::switch::Limit;
 use super::traffic::{Traffic, TrafficEntry};
 use super::{Spec, SwitchSpec};
 use crate::topology::Fabric;
+use crate::topology::spec::Wiring;
 use crate::transport::TransportSpec;
 use crate::transport::congestion::dcqcn::DcqcnConfig;
 use crate::transport::congestion::rate;
@@ -48,6 +49,7 @@ pub(crate) fn warnings(spec: &Spec) -> Vec<Warning> {
     for (n, fault) in spec.faults.iter().flat_map(|faults| &faults.faults).enumerate() {
         about_fault(n, fault, spec, &mut found);
     }
+    about_rates(spec, &mut found);
     about_series(spec, &mut found);
     about_marks(spec, &mut found);
     about_drops(spec, &mut found);
@@ -114,6 +116,60 @@ fn about_fault(n: usize, fault: &Fault, spec: &Spec, found: &mut Vec<Warning>) {
         );
         found.push(Warning::of("flap_in_step_with_timeout", format!("fault[{n}].period_us"), text));
     }
+}
+
+/// The fastest link that anybody plans, Gbps.
+const FASTEST_GBPS: u64 = 3_200;
+
+/// Mbps in place of Gbps.
+fn about_rates(spec: &Spec, found: &mut Vec<Warning>) {
+    for (key, rate) in rates(spec) {
+        let (gbps, most) = (rate as f64 / 1e9, FASTEST_GBPS);
+        if gbps > most as f64 {
+            let text = format!(
+                "{gbps} Gbps is more than any link has ({most}): is it {gbps} Mbps, which would be {} here?",
+                gbps / 1e3
+            );
+            found.push(Warning::of("rate_in_mbps", key, text));
+        }
+    }
+}
+
+/// Rates that a spec gives its links, bits per second, by their keys; of a list of links the greatest.
+fn rates(spec: &Spec) -> Vec<(String, u64)> {
+    let mut given: Vec<(String, u64)> = Vec::new();
+    let mut of = |key: &str, rate: u64| given.push((format!("topology.{key}"), rate));
+    let changes: Vec<_> = match &spec.topology.wiring {
+        Wiring::LeafSpine(fabric) => {
+            of("host_rate_gbps", fabric.host_rate);
+            of("fabric_rate_gbps", fabric.fabric_rate);
+            fabric.overrides.iter().map(|one| one.change).collect()
+        }
+        Wiring::FatTree(fabric) => {
+            let [host, inner, core] = fabric.rates;
+            of("host_rate_gbps", host);
+            of("fabric_rate_gbps", inner);
+            if core != inner {
+                of("core_rate_gbps", core);
+            }
+            fabric.overrides.iter().map(|one| one.change).collect()
+        }
+        Wiring::Links(_) => {
+            of("links", spec.topology.fastest_rate());
+            Vec::new()
+        }
+    };
+    let changed = changes
+        .iter()
+        .enumerate()
+        .filter_map(|(n, change)| Some((format!("topology.override[{n}].rate_gbps"), change.rate?)));
+    let faults = spec.faults.iter().flat_map(|faults| &faults.faults).enumerate();
+    let broken = faults.filter_map(|(n, fault)| match fault.effect {
+        Effect::Rate(rate) => Some((format!("fault[{n}].rate_gbps"), rate)),
+        _ => None,
+    });
+    given.extend(changed.chain(broken));
+    given
 }
 
 fn about_series(spec: &Spec, found: &mut Vec<Warning>) {

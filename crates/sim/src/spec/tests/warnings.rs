@@ -72,6 +72,30 @@ fn rates_that_rise_as_on_a_slower_link_are_told() {
 }
 
 #[test]
+fn rates_in_mbps_are_told() {
+    let of = |topology: Value, fault: Value| {
+        let traffic = json!([{"kind": "permutation", "size_bytes": 1_000, "inter_rack": false}]);
+        warned(json!({"topology": topology, "traffic": traffic, "fault": fault}))
+    };
+    let told = |keys: &[&str]| keys.iter().map(|&key| ("rate_in_mbps", key.to_owned())).collect::<Vec<_>>();
+    let plain = |gbps: f64| of(json!({"host_rate_gbps": gbps, "fabric_rate_gbps": 100}), json!([]));
+    assert_eq!(plain(3_200.0), []);
+    assert_eq!(plain(3_200.1), told(&["topology.host_rate_gbps"]));
+    let slow = json!([{"leaf": 0, "spine": 0, "up": false}, {"leaf": 0, "spine": 1, "rate_gbps": 10_000}]);
+    assert_eq!(of(json!({"override": slow}), json!([])), told(&["topology.override[1].rate_gbps"]));
+    let slower = json!([{"kind": "rate", "ends": ["leaf0", "spine0"], "at_us": 1, "rate_gbps": 5_000}]);
+    assert_eq!(of(json!({}), slower), told(&["fault[0].rate_gbps"]));
+    let tree = |core: u32| json!({"kind": "fat_tree", "k": 4, "fabric_rate_gbps": 25_000, "core_rate_gbps": core});
+    assert_eq!(of(tree(25_000), json!([])), told(&["topology.fabric_rate_gbps"]));
+    assert_eq!(of(tree(50_000), json!([])), told(&["topology.fabric_rate_gbps", "topology.core_rate_gbps"]));
+    let links = json!([[0, 2, 10, 500], [1, 2, 4_000, 500]]);
+    assert_eq!(
+        of(json!({"kind": "links", "hosts": 2, "switches": 1, "links": links}), json!([])),
+        told(&["topology.links"])
+    );
+}
+
+#[test]
 fn values_that_switches_do_not_hash_are_told() {
     let of = |scheme: Value| {
         warned(
