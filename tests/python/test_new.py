@@ -89,6 +89,26 @@ def test_hosts_that_carry_less_than_the_uplinks_are_not_overloaded() -> None:
 
 
 @pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--k", "16"], "1,024 hosts, 128 leaves, hosts to uplinks 1:1"),
+        (["--host-gbps", "400"], "16 hosts, 8 leaves, hosts to uplinks 1:1"),
+        (["--hosts-per-leaf", "5"], "40 hosts, 8 leaves, hosts to uplinks 2.5:1"),
+        (["--link-gbps", "50"], "16 hosts, 8 leaves, hosts to uplinks 1:2"),
+    ],
+)
+def test_a_fat_tree_is_not_oversubscribed_unless_it_is_asked_to_be(
+    tmp_path: Path, options: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It had 16 hosts under each leaf, whatever k was, and said that it had k³ / 4."""
+    path = tmp_path / "tree.toml"
+    command = ["new", str(path), "--topology", "fat-tree", "--workload", "ali_storage", "--load", "0.1", *options]
+    assert main(command) == 0
+    assert f"{path}: {told}; " in capsys.readouterr().out
+    assert "and k³ / 4 hosts, where hosts_per_leaf is k / 2" in path.read_text().replace("\n# ", " ")
+
+
+@pytest.mark.parametrize(
     ("options", "key", "said"),
     [
         (["--leaves", "0"], "--leaves", "1 to 4096"),
@@ -241,6 +261,7 @@ def test_json_says_what_was_written(tmp_path: Path, capsys: pytest.CaptureFixtur
     told = json.loads(capsys.readouterr().out)
     assert told["spec"] == str(tmp_path / "lab" / "fabric.toml")
     assert told["aim"] == "p99 slowdown of web"
+    assert told["fabric"]["hosts"] == 64
 
 
 def test_one_leaf_has_traffic_within_it(tmp_path: Path) -> None:

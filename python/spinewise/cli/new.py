@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import tomllib
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import cast
 
 from spinewise.advice import aims
@@ -52,7 +52,8 @@ def command(args: argparse.Namespace) -> int:
     found = validate(as_spec(tomllib.loads(text)))
     place.write(where, text, force=args.force)
     if args.json:
-        print_json({"spec": str(where.spec), "schema": str(where.schema), "aim": wishes.aims})
+        told_as_json = {"spec": str(where.spec), "schema": str(where.schema), "aim": wishes.aims}
+        print_json(told_as_json | {"fabric": asdict(found.fabric)})
         return 0
     for line in told(wishes, where, found):
         print(line)
@@ -99,8 +100,8 @@ def fit_each_other(wishes: Wishes) -> None:
         SpecError: they do not.
     """
     for link in wishes.slow_links:
-        if link.rate_gbps >= wishes.link_gbps:
-            allowed = f"less than the {wishes.link_gbps:g} Gbps of the links between switches"
+        if link.rate_gbps >= wishes.between_gbps:
+            allowed = f"less than the {wishes.between_gbps:g} Gbps of the links between switches"
             raise SpecError("--slow-link", f"{link.rate_gbps:g}", allowed)
     spec = as_spec(tomllib.loads(compose.text(wishes, "")))
     try:
@@ -123,7 +124,7 @@ def told(wishes: Wishes, where: place.Place, found: Validation) -> list[str]:
     estimate, spec = found.estimate, where.spec
     run = units.duration(estimate.seconds, 2)
     return [
-        f"{spec}: {wishes.hosts} hosts, {estimate.flows:,} flows, about {run} a run on this machine",
+        f"{spec}: {found.fabric}; {estimate.flows:,} flows, about {run} a run on this machine",
         f"{where.schema}: its schema, for editors",
         *(notice.line() for notice in found.warnings),
         "next:",

@@ -28,9 +28,9 @@ SIZE_HELP = {
     "leaves": "leaf switches of a leaf-spine [4]",
     "spines": "spine switches of a leaf-spine [4]",
     "k": "ports of the switches of a fat-tree [4]",
-    "hosts_per_leaf": "hosts under each leaf [16]",
+    "hosts_per_leaf": "hosts under each leaf [16, of a fat-tree k / 2]",
     "host_gbps": "rate of the hosts' links, Gbps [25]",
-    "link_gbps": "rate of the links between switches, Gbps [100]",
+    "link_gbps": "rate of the links between switches, Gbps [100, of a fat-tree that of the hosts]",
     "load": "load, as a share of the leaves' uplinks, or of the hosts' links if these carry less [0.5]",
     "incast": "incast: hosts that send to one at once, again and again, beside the workload [0: none]",
 }

@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 from contextlib import ExitStack
 
+from spinewise import core
 from spinewise.cli.output import print_json
 from spinewise.errors import SpecError
+from spinewise.measures.fabric import size_of
 from spinewise.own.contract import give
 from spinewise.own.load import load_scheme
 from spinewise.runs import api
@@ -44,6 +46,7 @@ def command(args: argparse.Namespace) -> int:
         return 0
     out = terminal.console()
     out.print(run_tables.run_report(result, args.by))
+    out.print(f"fabric: {size_of(core.topology(spec))}", highlight=False)
     for line in shown.line(found):
         out.print(line, highlight=False)
     out.print(f"results in {args.out}" if args.out else "results not kept (--out DIR keeps them)")

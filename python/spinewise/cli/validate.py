@@ -25,13 +25,14 @@ def command(args: argparse.Namespace) -> int:
     if args.json:
         notices = [{"code": one.code, "key": one.key, "text": one.text} for one in found.warnings]
         estimate = asdict(found.estimate)
-        told = {"valid": True, "spec_hash": found.spec_hash, "estimate": estimate, "warnings": notices, "spec": spec}
-        told |= {"loads": found.loads, "worked_out": derived}
+        told: dict[str, object] = {"valid": True, "spec_hash": found.spec_hash, "fabric": asdict(found.fabric)}
+        told |= {"estimate": estimate, "loads": found.loads, "warnings": notices, "spec": spec, "worked_out": derived}
         print_json(told)
         return 0
     scheme = spec.get("scheme", {}).get("name", "?")
     kinds = ", ".join(str(entry.get("kind")) for entry in spec.get("traffic") or []) or "none"
     print(f"{args.spec}: valid; scheme {scheme}, traffic {kinds}, seed {spec.get('seed')}")
+    print(f"fabric: {found.fabric}")
     for line in (*estimate_lines(found.estimate), *offered.lines(spec, found.loads), *shown.block(derived)):
         print(line)
     for notice in found.warnings:

@@ -7,6 +7,7 @@
 | `entries` | the same of each traffic entry |
 | `links` | the hottest links and the longest queues |
 | `facts` | what happened besides: drops, timeouts, the hottest link |
+| `fabric` | how large a fabric is, and how much oversubscribed |
 | `packets` | packets of flows, and what was said of them |
 | `stats` | percentiles, intervals, differences; each states its convention |
 | `report` | the engine's report, key by key |

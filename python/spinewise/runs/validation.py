@@ -11,6 +11,7 @@ from spinewise.core import ProgressHook
 from spinewise.errors import SpecError
 from spinewise.machine import resident_memory
 from spinewise.magnitudes import PS_PER_SECOND
+from spinewise.measures.fabric import FabricSize, size_of
 from spinewise.measures.notices import Notice, notices
 from spinewise.own.contract import with_scheme
 from spinewise.own.scheme import Scheme
@@ -62,6 +63,7 @@ class Validation:
     Attributes:
         spec: with every default.
         spec_hash: its hash.
+        fabric: how large it is, and how much oversubscribed.
         estimate: what the run will come to.
         loads: what its traffic asks of the fabric; None of traffic that has no load.
         warnings: what is allowed and may not be what was meant.
@@ -69,6 +71,7 @@ class Validation:
 
     spec: Spec
     spec_hash: str
+    fabric: FabricSize
     estimate: Estimate
     loads: Loads | None
     warnings: list[Notice]
@@ -105,6 +108,7 @@ def validate(
     return Validation(
         spec=told["spec"],
         spec_hash=spec_hash(told["spec"]),
+        fabric=size_of(core.topology(told["spec"])),
         estimate=Estimate(
             flows=counted["flows"],
             flow_bytes=counted["bytes"],

@@ -12,6 +12,8 @@ from spinewise.starting import wishes
 from spinewise.starting.wishes import COLLECTIVES, LEAF_SPINE, Given, SlowLink, Wishes, form_of_slow_links
 
 Read = Callable[[str], object]
+USUAL = {"hosts_per_leaf": "under_leaf", "link_gbps": "between_gbps"}
+"""Properties of `Wishes` with what is offered for fields that need not be given."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ def questions(numbers: Mapping[str, Read]) -> list[Question]:
     """What is asked; `numbers` are the converters of the options that take one, by field."""
 
     def offer(field: str) -> Callable[[Wishes], str]:
-        return lambda known: f"{getattr(known, field):g}"
+        return lambda known: f"{getattr(known, USUAL.get(field, field)):g}"
 
     def choice(words: list[str]) -> Read:
         def read(text: str) -> str:

@@ -13,6 +13,14 @@ INCREASES_OF_GBPS = 100.0
 INCREASES = {"dcqcn_additive_increase_gbps": 0.04, "dcqcn_hyper_increase_gbps": 0.1}
 """What DCQCN gives a rate back on links of `INCREASES_OF_GBPS` by default, Gbps."""
 
+OF_FAT_TREE = {
+    "k": "Ports of a switch, even: k pods of k / 2 leaves and k / 2 aggregation switches, k² / 4 cores; and k³ / 4"
+    " hosts, where hosts_per_leaf is k / 2.",
+    "hosts_per_leaf": "Hosts under each leaf: k / 2 of them have as many links as lead up from it, more of them make it"
+    " oversubscribed.",
+}
+"""What is said of keys that depend on each other."""
+
 OPENING = (
     "A spec of Spinewise: what is simulated. Change it to match your fabric; a key that is not here has its default."
     " `spinewise validate` checks the file, and says how long a run takes. The first line lets"
@@ -37,14 +45,14 @@ def text(wishes: Wishes, schema: str) -> str:
 
 def topology(wishes: Wishes) -> str:
     """[topology]."""
-    rates: dict[str, Value] = {"host_rate_gbps": wishes.host_gbps, "fabric_rate_gbps": wishes.link_gbps}
+    rates: dict[str, Value] = {"host_rate_gbps": wishes.host_gbps, "fabric_rate_gbps": wishes.between_gbps}
     if wishes.topology == LEAF_SPINE:
         keys: dict[str, Value] = {"kind": "leaf_spine", "leaves": wishes.leaves, "spines": wishes.spines}
-        of = '[topology] kind = "leaf_spine"'
+        of, remarks = '[topology] kind = "leaf_spine"', {}
     else:
-        keys, of = {"kind": "fat_tree", "k": wishes.k}, '[topology] kind = "fat_tree"'
-    keys |= {"hosts_per_leaf": wishes.hosts_per_leaf, **rates, "host_delay_ns": 1000, "fabric_delay_ns": 1000}
-    return table("[topology]", [of], keys)
+        keys, of, remarks = {"kind": "fat_tree", "k": wishes.k}, '[topology] kind = "fat_tree"', OF_FAT_TREE
+    keys |= {"hosts_per_leaf": wishes.under_leaf, **rates, "host_delay_ns": 1000, "fabric_delay_ns": 1000}
+    return table("[topology]", [of], keys, remarks)
 
 
 def overrides(wishes: Wishes) -> list[str]:
@@ -53,7 +61,7 @@ def overrides(wishes: Wishes) -> list[str]:
     made = []
     for link in wishes.slow_links:
         keys: dict[str, Value] = {**dict(link.ends), "rate_gbps": link.rate_gbps}
-        remark = f"Rate that is left of this link, both ways; the others have {wishes.link_gbps:g}."
+        remark = f"Rate that is left of this link, both ways; the others have {wishes.between_gbps:g}."
         made.append(table("[[topology.override]]", [of], keys, {"rate_gbps": remark}))
     return made
 

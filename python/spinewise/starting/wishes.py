@@ -14,6 +14,9 @@ LEAF_SPINE, FAT_TREE = "leaf-spine", "fat-tree"
 TOPOLOGIES = (LEAF_SPINE, FAT_TREE)
 NEXT_TO_EACH_OTHER = {LEAF_SPINE: [("leaf", "spine")], FAT_TREE: [("leaf", "aggregation"), ("aggregation", "core")]}
 """The kinds of switches that links join, by topology, the lower one first."""
+HOSTS_PER_LEAF = 16
+LINK_GBPS = 100.0
+"""Hosts under each leaf of a leaf-spine, and the rate of its links between switches, unless they are given."""
 TRANSPORTS = ("tcp", "rdma", "uet")
 COLLECTIVES = ("all_reduce", "all_to_all")
 SUITED = {
@@ -89,9 +92,9 @@ class Wishes:
         leaves: of a leaf-spine.
         spines: of a leaf-spine.
         k: ports of the switches of a fat-tree.
-        hosts_per_leaf: hosts under each leaf.
+        hosts_per_leaf: hosts under each leaf; None for as many as are usual: see `under_leaf`.
         host_gbps: rate of the hosts' links.
-        link_gbps: rate of the links between switches.
+        link_gbps: rate of the links between switches; None for what is usual: see `between_gbps`.
         slow_links: links below that rate.
         transport: tcp, rdma or uet.
         workload: a distribution of flow sizes that is built in, or a collective operation.
@@ -106,9 +109,9 @@ class Wishes:
     leaves: int = 4
     spines: int = 4
     k: int = 4
-    hosts_per_leaf: int = 16
+    hosts_per_leaf: int | None = None
     host_gbps: float = 25.0
-    link_gbps: float = 100.0
+    link_gbps: float | None = None
     slow_links: tuple[SlowLink, ...] = ()
     transport: str = "tcp"
     workload: str = "web_search"
@@ -142,9 +145,19 @@ class Wishes:
         return self.leaves if self.topology == LEAF_SPINE else self.k * self.k // 2
 
     @property
+    def under_leaf(self) -> int:
+        """Hosts under each leaf: in a fat-tree as many as it has uplinks, unless a number is given."""
+        return self.hosts_per_leaf or (HOSTS_PER_LEAF if self.topology == LEAF_SPINE else self.k // 2)
+
+    @property
+    def between_gbps(self) -> float:
+        """Rate of the links between switches: in a fat-tree that of the hosts' links, unless one is given."""
+        return self.link_gbps or (LINK_GBPS if self.topology == LEAF_SPINE else self.host_gbps)
+
+    @property
     def hosts(self) -> int:
         """Hosts of the fabric."""
-        return self.racks * self.hosts_per_leaf
+        return self.racks * self.under_leaf
 
     @property
     def uplinks(self) -> int:
@@ -154,12 +167,12 @@ class Wishes:
     @property
     def load_of(self) -> str:
         """What a load of 1 fills: the uplinks of a leaf, or the links of its hosts where these carry less."""
-        return "host_links" if self.hosts_per_leaf * self.host_gbps < self.uplinks * self.link_gbps else "leaf_uplinks"
+        return "host_links" if self.under_leaf * self.host_gbps < self.uplinks * self.between_gbps else "leaf_uplinks"
 
     @property
     def duration_us(self) -> int:
         """How long flows arrive: about `FLOWS` of them, as 1, 2 or 5 times a power of ten."""
-        of_leaf = min(self.uplinks * self.link_gbps, self.hosts_per_leaf * self.host_gbps)
+        of_leaf = min(self.uplinks * self.between_gbps, self.under_leaf * self.host_gbps)
         sent_gbps = self.load * self.racks * of_leaf
         wanted = FLOWS * distributions()[self.workload] * 8 / (sent_gbps * 1e3)
         steps = [10**power * digit for power in range(3, 6) for digit in (1, 2, 5)]
