@@ -160,6 +160,7 @@ class Workload(Listed):
     use: str
     aliases: NotRequired[list[str]]
     mean_bytes: NotRequired[float]
+    deviation_bytes: NotRequired[float]
     points: NotRequired[int]
 
 

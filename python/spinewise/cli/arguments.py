@@ -270,6 +270,7 @@ SIZES: dict[str, Callable[[str], int | float]] = {
     "host_gbps": positive(100_000),
     "link_gbps": positive(100_000),
     "load": positive(2),
+    "size": whole(1, 2**53 - 1),
     "incast": whole(0, 4096),
 }
 """Numbers that `spinewise new` takes: options and answers alike."""

@@ -13,12 +13,14 @@ from spinewise.cli.arguments import SIZES
 from spinewise.cli.output import print_json
 from spinewise.errors import SpecError, nearest
 from spinewise.measures import units
+from spinewise.measures.notices import Notice
 from spinewise.runs.validation import Validation, validate
 from spinewise.show.progress import say
 from spinewise.specs.spec import as_spec, resolve
 from spinewise.specs.variants import parse_list
-from spinewise.starting import asking, compose, place
+from spinewise.starting import amounts, asking, compose, place
 from spinewise.starting.wishes import (
+    COLLECTIVES,
     FAT_TREE,
     LEAF_SPINE,
     Given,
@@ -33,7 +35,7 @@ OPTIONS = {
     "topology.leaves": "--leaves", "topology.spines": "--spines", "topology.k": "--k",
     "topology.hosts_per_leaf": "--hosts-per-leaf", "topology.host_rate_gbps": "--host-gbps",
     "topology.fabric_rate_gbps": "--link-gbps", "topology.override": "--slow-link", "traffic[0].load": "--load",
-    "traffic[1].senders": "--incast", "name": "PATH",
+    "traffic[0].size_bytes": "--size", "traffic[1].senders": "--incast", "name": "PATH",
 }  # fmt: skip
 """The option that sets a key of the spec."""
 ONLY = {"leaves": LEAF_SPINE, "spines": LEAF_SPINE, "k": FAT_TREE}
@@ -51,11 +53,12 @@ def command(args: argparse.Namespace) -> int:
     fit_each_other(wishes)
     found = validate(as_spec(tomllib.loads(text)))
     place.write(where, text, force=args.force)
+    warnings = [*found.warnings, *amounts.notes(wishes)]
     if args.json:
-        told_as_json = {"spec": str(where.spec), "schema": str(where.schema), "aim": wishes.aims}
-        print_json(told_as_json | {"fabric": asdict(found.fabric)})
+        record: dict[str, object] = {"spec": str(where.spec), "schema": str(where.schema), "aim": wishes.aims}
+        print_json(record | {"fabric": asdict(found.fabric), "warnings": [asdict(one) for one in warnings]})
         return 0
-    for line in told(wishes, where, found):
+    for line in told(wishes, where, found, warnings):
         print(line)
     return 0
 
@@ -78,6 +81,8 @@ def options(args: argparse.Namespace) -> Given:
         said["workload"] = workload
     if workload not in distributions() and args.load:
         raise SpecError("--load", args.load, f"no load: {workload} is as fast as it can be")
+    if workload in distributions() and args.size:
+        raise SpecError("--size", args.size, f"only with --workload {' or '.join(COLLECTIVES)}")
     if args.slow_links:
         said["slow_links"] = tuple(SlowLink.of(text, topology) for text in args.slow_links)
     if args.schemes:
@@ -119,14 +124,14 @@ def fit_each_other(wishes: Wishes) -> None:
     aims.parse(wishes.aims, resolved)
 
 
-def told(wishes: Wishes, where: place.Place, found: Validation) -> list[str]:
+def told(wishes: Wishes, where: place.Place, found: Validation, warnings: list[Notice]) -> list[str]:
     """What was written, and what comes next."""
     estimate, spec = found.estimate, where.spec
     run = units.duration(estimate.seconds, 2)
     return [
         f"{spec}: {found.fabric}; {estimate.flows:,} flows, about {run} a run on this machine",
         f"{where.schema}: its schema, for editors",
-        *(notice.line() for notice in found.warnings),
+        *(notice.line() for notice in warnings),
         "next:",
         f"  spinewise validate {spec}",
         f'  spinewise advise {spec} --aim "{wishes.aims}" --out results/{where.name}',

@@ -32,6 +32,7 @@ SIZE_HELP = {
     "host_gbps": "rate of the hosts' links, Gbps [25]",
     "link_gbps": "rate of the links between switches, Gbps [100, of a fat-tree that of the hosts]",
     "load": "load, as a share of the leaves' uplinks, or of the hosts' links if these carry less [0.5]",
+    "size": "data of each host in an all_reduce or all_to_all, bytes [by the number of hosts; many are in groups]",
     "incast": "incast: hosts that send to one at once, again and again, beside the workload [0: none]",
 }
 
@@ -110,7 +111,8 @@ def add_new(commands: Commands) -> None:
     )
     parser.add_argument("--topology", choices=("leaf-spine", "fat-tree"), help="kind of fabric [leaf-spine]")
     for name, what in SIZE_HELP.items():
-        parser.add_argument(f"--{name.replace('_', '-')}", type=SIZES[name], metavar="N", help=what)
+        unit = "BYTES" if name == "size" else "N"
+        parser.add_argument(f"--{name.replace('_', '-')}", type=SIZES[name], metavar=unit, help=what)
     parser.add_argument(
         "--slow-link",
         action="append",

@@ -12,6 +12,7 @@ from spinewise.starting import wishes
 from spinewise.starting.wishes import COLLECTIVES, LEAF_SPINE, Given, SlowLink, Wishes, form_of_slow_links
 
 Read = Callable[[str], object]
+AUTO = "auto"
 USUAL = {"hosts_per_leaf": "under_leaf", "link_gbps": "between_gbps"}
 """Properties of `Wishes` with what is offered for fields that need not be given."""
 
@@ -102,6 +103,9 @@ def questions(numbers: Mapping[str, Read]) -> list[Question]:
             raise SpecError("", text, ", ".join(known_workloads))
         return found
 
+    def size(text: str) -> object:
+        return None if text == AUTO else numbers["size"](text)
+
     def flat(known: Wishes) -> bool:
         return known.topology == LEAF_SPINE
 
@@ -123,6 +127,8 @@ def questions(numbers: Mapping[str, Read]) -> list[Question]:
         Question("workload", f"Workload: {', '.join(known_workloads)}", workload,
                  lambda known: known.workload),
         number("load", "Load, as a share of the leaves' uplinks", lambda known: known.workload not in COLLECTIVES),
+        Question("size", "Data of each host, bytes, or auto", size, lambda _: AUTO,
+                 lambda known: known.workload in COLLECTIVES),
         number("incast", "Incast: hosts that send to one at once, 0 for none"),
     ]  # fmt: skip
 

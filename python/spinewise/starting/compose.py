@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from spinewise.starting import amounts
 from spinewise.starting.lines import Value, comment, table
-from spinewise.starting.wishes import COLLECTIVES, FLOWS, LEAF_SPINE, Wishes
+from spinewise.starting.wishes import COLLECTIVES, LEAF_SPINE, Wishes
 
-COLLECTIVE_BYTES = 8_000_000
-COLLECTIVE_ROUNDS = 3
 BURST_BYTES = 20_000
 BURST_PERIOD_US = 1_000
 INCREASES_OF_GBPS = 100.0
@@ -51,7 +50,8 @@ def topology(wishes: Wishes) -> str:
         of, remarks = '[topology] kind = "leaf_spine"', {}
     else:
         keys, of, remarks = {"kind": "fat_tree", "k": wishes.k}, '[topology] kind = "fat_tree"', OF_FAT_TREE
-    keys |= {"hosts_per_leaf": wishes.under_leaf, **rates, "host_delay_ns": 1000, "fabric_delay_ns": 1000}
+    keys |= {"hosts_per_leaf": wishes.under_leaf, **rates, "host_delay_ns": amounts.DELAY_NS}
+    keys["fabric_delay_ns"] = amounts.DELAY_NS
     return table("[topology]", [of], keys, remarks)
 
 
@@ -95,24 +95,30 @@ def workload(wishes: Wishes) -> str:
     of = ["[[traffic]]", f'[[traffic]] kind = "{kind}"']
     name = {"name": "Its name in tables and in aims.", "kind": "What is sent."}
     if kind != "poisson":
-        keys: dict[str, Value] = {"name": wishes.entry, "kind": kind, "size_bytes": COLLECTIVE_BYTES}
-        keys |= {"rounds": COLLECTIVE_ROUNDS, "order": "random"}
-        return table("[[traffic]]", of, keys, name)
+        found = amounts.exchange(wishes)
+        keys: dict[str, Value] = {"name": wishes.entry, "kind": kind}
+        if found.groups > 1:
+            keys["hosts"] = found.members(wishes.hosts)
+        keys |= {"size_bytes": found.size_bytes, "rounds": found.rounds, "order": "random"}
+        said = {"hosts": amounts.why_groups(found), "size_bytes": amounts.why_so_large(found)}
+        return table("[[traffic]]", of, keys, name | said)
+    made = amounts.arrivals(wishes)
     remarks = name | {
         "cdf": "The distribution of flow sizes: `spinewise workloads` lists them; cdf_file names one of your own.",
-        "duration_us": f"How long flows arrive: {FLOWS} of them or more. Longer runs tell tails better.",
+        "duration_us": amounts.why_so_long(made),
     }
     keys = {"name": wishes.entry, "kind": "poisson", "cdf": wishes.workload, "load": wishes.load}
     keys["load_of"] = wishes.load_of
     pairs = "inter_rack" if wishes.leaves > 1 else "any"
-    return table("[[traffic]]", of, keys | {"pairs": pairs, "duration_us": wishes.duration_us}, remarks)
+    return table("[[traffic]]", of, keys | {"pairs": pairs, "duration_us": made.duration_us}, remarks)
 
 
 def bursts(wishes: Wishes) -> list[str]:
     """[[traffic]]: the incast beside it."""
     if not wishes.incast:
         return []
-    lasts = BURST_PERIOD_US * COLLECTIVE_ROUNDS if wishes.workload in COLLECTIVES else wishes.duration_us
+    collective = wishes.workload in COLLECTIVES
+    lasts = BURST_PERIOD_US * amounts.ROUNDS if collective else amounts.arrivals(wishes).duration_us
     keys: dict[str, Value] = {
         "name": "burst", "kind": "incast", "receiver": 0, "senders": wishes.incast, "size_bytes": BURST_BYTES,
         "repeat": max(1, lasts // BURST_PERIOD_US), "period_us": BURST_PERIOD_US,

@@ -10,7 +10,7 @@ from spinewise.replies import Param
 from spinewise.schemas.spec import entries
 
 WIDTH = 100
-Value = str | int | float | bool | Sequence[str]
+Value = str | int | float | bool | Sequence[str] | Sequence[int] | Sequence[Sequence[int]]
 
 
 def comment(text: str) -> list[str]:
@@ -49,4 +49,8 @@ def written(value: Value) -> str:
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, int | float):
         return f"{value:g}" if isinstance(value, float) and value < 1e6 else str(int(value))
-    return f"[{', '.join(written(item) for item in value)}]"
+    items = [written(item) for item in value]
+    if any(item.startswith("[") for item in items):
+        rows = (textwrap.fill(item, WIDTH, initial_indent="  ", subsequent_indent="   ") for item in items)
+        return "\n".join(["[", *(f"{row}," for row in rows), "]"])
+    return f"[{', '.join(items)}]"

@@ -25,9 +25,6 @@ SUITED = {
     "uet": ("plb", "oblivious", "reps", "adaptive"),
 }
 """What is compared with ECMP unless schemes are named, by transport."""
-# Few enough for many runs in minutes: seeds, not long runs, tell schemes apart.
-FLOWS = 300
-FEWEST_US, MOST_US = 1_000, 100_000
 
 _LINK = re.compile(r"(leaf|aggregation)(\d+):(spine|aggregation|core)(\d+):(\d+(?:\.\d+)?)")
 
@@ -77,6 +74,7 @@ class Given(TypedDict, total=False):
     transport: str
     workload: str
     load: float
+    size: int | None
     incast: int
     aim: str
     schemes: tuple[str, ...]
@@ -99,6 +97,7 @@ class Wishes:
         transport: tcp, rdma or uet.
         workload: a distribution of flow sizes that is built in, or a collective operation.
         load: of the hosts' traffic, as a share of the leaves' uplinks or, if that is less, of the hosts' links.
+        size: data of each host in a collective operation, bytes; None for what suits the number of hosts.
         incast: how many hosts send to one at once; 0 for no such bursts.
         aim: what to optimise for, as `spinewise advise --aim` takes it; None for what suits the workload.
         schemes: which schemes are compared; empty for some that suit the transport.
@@ -116,6 +115,7 @@ class Wishes:
     transport: str = "tcp"
     workload: str = "web_search"
     load: float = 0.5
+    size: int | None = None
     incast: int = 0
     aim: str | None = None
     schemes: tuple[str, ...] = ()
@@ -169,21 +169,24 @@ class Wishes:
         """What a load of 1 fills: the uplinks of a leaf, or the links of its hosts where these carry less."""
         return "host_links" if self.under_leaf * self.host_gbps < self.uplinks * self.between_gbps else "leaf_uplinks"
 
-    @property
-    def duration_us(self) -> int:
-        """How long flows arrive: about `FLOWS` of them, as 1, 2 or 5 times a power of ten."""
-        of_leaf = min(self.uplinks * self.between_gbps, self.under_leaf * self.host_gbps)
-        sent_gbps = self.load * self.racks * of_leaf
-        wanted = FLOWS * distributions()[self.workload] * 8 / (sent_gbps * 1e3)
-        steps = [10**power * digit for power in range(3, 6) for digit in (1, 2, 5)]
-        return next((step for step in steps if FEWEST_US <= step <= MOST_US and step >= wanted), MOST_US)
+
+@dataclass(frozen=True)
+class Sizes:
+    """Flow sizes of a distribution: their mean and standard deviation, in bytes."""
+
+    mean: float
+    deviation: float
 
 
 @cache
-def distributions() -> dict[str, float]:
-    """Built-in distributions of flow sizes, with their mean in bytes."""
+def distributions() -> dict[str, Sizes]:
+    """Built-in distributions of flow sizes."""
     known = core.registry()["workloads"]
-    return {entry["name"]: float(entry["mean_bytes"]) for entry in known if "mean_bytes" in entry}
+    return {
+        entry["name"]: Sizes(float(entry["mean_bytes"]), float(entry["deviation_bytes"]))
+        for entry in known
+        if "mean_bytes" in entry
+    }
 
 
 def workloads() -> list[str]:

@@ -349,6 +349,7 @@ fn workloads() -> Vec<Value> {
             "use": format!("[[traffic]] kind = \"poisson\", cdf = \"{}\"", known.name),
             "aliases": known.aliases,
             "mean_bytes": known.mean_bytes,
+            "deviation_bytes": known.cdf().deviation().round(),
             "points": known.cdf().points().len(),
             "params": [],
         })

@@ -139,6 +139,15 @@ impl Cdf {
         self.points.windows(2).map(|pair| (pair[1].1 - pair[0].1) * (pair[1].0 + pair[0].0) / 2.0).sum()
     }
 
+    /// The standard deviation of sizes in bytes.
+    pub fn deviation(&self) -> f64 {
+        let squares = self.points.windows(2).map(|pair| {
+            let ((from, p), (to, q)) = (pair[0], pair[1]);
+            (q - p) * (from * from + from * to + to * to) / 3.0
+        });
+        (squares.sum::<f64>() - self.mean() * self.mean()).max(0.0).sqrt()
+    }
+
     /// The size below which the fraction `p` of all flows lies, in bytes, not rounded. Beyond [0, 1] the nearer end.
     pub fn quantile(&self, p: f64) -> f64 {
         // The first point above p, so that no segment without probability is ever entered.
@@ -203,6 +212,14 @@ mod tests {
         assert_eq!(Cdf::parse("0 1 0\n100 1 0.5\n300 1 1").unwrap(), plain);
         assert_eq!(Cdf::from_points(vec![(0.0, 0.0), (100.0, 0.5), (300.0, 1.0)]).unwrap(), plain);
         assert_eq!(plain.mean(), 125.0);
+    }
+
+    #[test]
+    fn the_deviation_by_hand() {
+        // Half from 0 to 100, half from 100 to 300: squares of 1e4 / 3 and 13e4 / 3 on average.
+        let cdf = Cdf::parse("0 0\n100 0.5\n300 1").unwrap();
+        assert!((cdf.deviation().powi(2) - (7e4 / 3.0 - 125.0 * 125.0)).abs() < 1e-9);
+        assert_eq!(Cdf::parse("7 0\n7 1").unwrap().deviation(), 0.0);
     }
 
     #[test]

@@ -1,0 +1,208 @@
+"""How much traffic a new spec has: enough to tell schemes apart, and no more than a run of a minute or so."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from spinewise.measures.notices import Notice
+from spinewise.measures.units import count, digits, duration
+from spinewise.starting.wishes import COLLECTIVES, LEAF_SPINE, Wishes, distributions
+
+DELAY_NS = 1000
+"""Of each link."""
+MOST_HOPS = 400e6
+MOST_FLOWS = 1e6
+"""What a run comes to at most, where that can be chosen: half a minute of one processor, or a whole one."""
+PACKETS = {"tcp": (1460, 2.0), "rdma": (1000, 2.0), "uet": (4086, 1.25)}
+"""Payload of a packet, and packets that cross each link for it, its share of the answers included; about."""
+
+OVERLOAD = 0.95
+WIRE = 1.08
+"""The load that reports call overload, and what headers and answers add to that of payload: about."""
+SPREAD, LEAST_SPREAD = 0.1, 0.05
+"""How far the load that is drawn at a leaf may stray (one standard deviation, as a share): less if twice as much would
+overload it, and never so little that runs take long for nothing."""
+FLOWS = 300
+FEWEST_US, MOST_US = 1_000, 1_000_000
+STEPS_US = [50, *(10**power * digit for power in range(2, 7) for digit in (1, 2, 5))]
+
+LEAST_BYTES, LEAST_RANKS = 8_000_000, 4
+ROUNDS = 3
+PEER_BYTES = 256_000
+OUTWEIGHS = 2
+"""A message takes so many times longer to send than to travel, or what there is to balance is mostly waiting for it."""
+
+
+@dataclass(frozen=True)
+class Arrivals:
+    """How long flows arrive, and what that comes to.
+
+    Attributes:
+        duration_us: how long.
+        flows: about how many.
+        spread: how far the load that is drawn at a leaf strays: one standard deviation, as a share.
+        wanted: how far it may; see `SPREAD`.
+    """
+
+    duration_us: int
+    flows: float
+    spread: float
+    wanted: float
+
+    @property
+    def is_short(self) -> bool:
+        """Whether the load strays much further than it may."""
+        return self.spread > 1.2 * self.wanted
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A collective operation.
+
+    Attributes:
+        groups: of hosts, each for itself.
+        ranks: hosts of a group, of the largest at least.
+        size_bytes: data of each host.
+        rounds: how many.
+        peer_bytes: what a host sends to another at once.
+        sending_s: how long that takes at the rate of a host.
+        travel_s: how long a bit takes to the other host.
+        wanted_bytes: of a message that takes long enough; see `OUTWEIGHS`.
+    """
+
+    groups: int
+    ranks: int
+    size_bytes: int
+    rounds: int
+    peer_bytes: float
+    sending_s: float
+    travel_s: float
+    wanted_bytes: float
+
+    def members(self, hosts: int) -> list[list[int]]:
+        """The hosts of each group, in all of the fabric."""
+        return [list(range(group, hosts, self.groups)) for group in range(self.groups)]
+
+    @property
+    def is_small(self) -> bool:
+        """Whether messages take longer to travel than to send."""
+        return self.peer_bytes < self.wanted_bytes / OUTWEIGHS
+
+
+def links(wishes: Wishes) -> int:
+    """Links between hosts of different racks."""
+    if wishes.racks == 1:
+        return 2
+    return 4 if wishes.topology == LEAF_SPINE else 6
+
+
+def hops(wishes: Wishes, size_bytes: float) -> float:
+    """Packet-hops of a message, about."""
+    payload, each = PACKETS[wishes.transport]
+    return (size_bytes / payload + 0.5) * each * links(wishes)
+
+
+def arrivals(wishes: Wishes) -> Arrivals:
+    """Flows of a distribution: so many that their sizes come to the load that is asked for, at each leaf."""
+    sizes = distributions()[wishes.workload]
+    leaf_gbps = wishes.load * min(wishes.uplinks * wishes.between_gbps, wishes.under_leaf * wishes.host_gbps)
+    flows_per_us = leaf_gbps * 1e3 / 8 / sizes.mean
+    # The variance of a Poisson number of sizes is that number times the mean of their squares.
+    squares = 1.0 + (sizes.deviation / sizes.mean) ** 2
+    room = OVERLOAD / (WIRE * wishes.load) - 1.0
+    wanted = min(SPREAD, max(LEAST_SPREAD, room / 2))
+    all_per_us = flows_per_us * wishes.racks
+    needed_us = max(FEWEST_US, FLOWS / all_per_us, squares / wanted**2 / flows_per_us)
+    bound_us = min(MOST_US, MOST_FLOWS / all_per_us, MOST_HOPS / all_per_us / hops(wishes, sizes.mean))
+    steps = [step for step in STEPS_US if step <= bound_us] or STEPS_US[:1]
+    chosen = next((step for step in steps if step >= needed_us), steps[-1])
+    return Arrivals(chosen, chosen * all_per_us, math.sqrt(squares / (chosen * flows_per_us)), wanted)
+
+
+def exchange(wishes: Wishes) -> Exchange:
+    """A collective operation whose messages take longer to send than to travel.
+
+    Many hosts are parted into groups for that, unless a size is given: the messages of one ring grow with the square of
+    its hosts.
+    """
+    hosts, wire = wishes.hosts, hops(wishes, 1.0) - hops(wishes, 0.0)
+    each = 2 if wishes.workload == "all_reduce" else 1
+    travel_us = links(wishes) * DELAY_NS / 1e3
+    bytes_per_us = wishes.host_gbps * 1e3 / 8
+    wanted = math.ceil(max(PEER_BYTES, OUTWEIGHS * travel_us * bytes_per_us))
+
+    def messages(ranks: int) -> int:
+        return max(hosts * (ranks - 1) * each, 1)
+
+    ranks = hosts
+    while wishes.size is None and ranks > LEAST_RANKS and messages(ranks) * wanted / OUTWEIGHS * wire > MOST_HOPS:
+        ranks = 2 ** math.ceil(math.log2(ranks) - 1)
+    parts = ranks if wishes.workload == "all_reduce" else max(ranks - 1, 1)
+    most = MOST_HOPS / (messages(ranks) * wire)
+    meant = max(LEAST_BYTES, parts * wanted)
+    size = wishes.size or (meant if meant <= parts * most else parts * two_digits(most))
+    rounds = min(ROUNDS, max(1, int(MOST_HOPS / (messages(ranks) * hops(wishes, size / parts)))))
+    sending_s = size / parts / bytes_per_us / 1e6
+    return Exchange(math.ceil(hosts / ranks), ranks, size, rounds, size / parts, sending_s, travel_us / 1e6, wanted)
+
+
+def two_digits(value: float) -> int:
+    """The greatest number of two significant digits that is no more."""
+    unit = 10 ** max(math.floor(math.log10(value)) - 1, 0)
+    return int(value // unit * unit)
+
+
+def why_so_long(found: Arrivals) -> str:
+    """What is said of how long flows arrive."""
+    more = "; a longer time would make that less, and runs take minutes" if found.is_short else ""
+    return (
+        f"How long flows arrive: some {found.flows:,.0f} of them. As their sizes differ, the load drawn at a leaf"
+        f" strays from the one asked for by {found.spread:.0%} or so{more}. Longer runs tell tails better."
+    )
+
+
+def why_so_large(found: Exchange) -> str:
+    """What is said of the size of a collective operation."""
+    said = (
+        f"Data of each host. {count(found.peer_bytes)}B of it go to another host at once: they take"
+        f" {duration(found.sending_s, 2)} to send, and {duration(found.travel_s, 2)} to travel."
+    )
+    if found.is_small:
+        said += f" {too_small(found)}"
+    return said
+
+
+def why_groups(found: Exchange) -> str:
+    """What is said of the groups of a collective operation."""
+    return (
+        f"Groups of {found.ranks} hosts, each spread over the whole fabric and for itself, as jobs of that size are."
+        ' "all" makes one of all hosts; its messages are as many as the square of their number.'
+    )
+
+
+def too_small(found: Exchange) -> str:
+    """What larger messages would bring, and cost."""
+    times = found.wanted_bytes / found.peer_bytes
+    return (
+        f"Messages of {count(found.wanted_bytes)}B would tell schemes apart better, in runs {digits(times, 2)} times"
+        " as long; `hosts` can name groups of hosts, which send fewer and larger ones."
+    )
+
+
+def notes(wishes: Wishes) -> list[Notice]:
+    """What somebody should know who reads no comments."""
+    if wishes.workload in COLLECTIVES:
+        found = exchange(wishes)
+        return [Notice("small_messages", "traffic[0].size_bytes", too_small(found))] if found.is_small else []
+    made, told = arrivals(wishes), []
+    if wishes.load * WIRE > OVERLOAD:
+        text = (
+            f"With headers and answers a load of {wishes.load:g} is about {wishes.load * WIRE:.2f} on the wire:"
+            " queues grow for as long as flows arrive, and results depend on how long that is."
+        )
+        told.append(Notice("overload_asked", "traffic[0].load", text))
+    if made.is_short:
+        text = f"The load drawn at a leaf strays by {made.spread:.0%} or so; a longer time would make that less."
+        told.append(Notice("few_flows", "traffic[0].duration_us", text))
+    return told
