@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -30,6 +30,7 @@ import numpy.typing as npt
 from spinewise.magnitudes import PS_PER_SECOND
 from spinewise.measures import stats
 from spinewise.measures.entries import Entry
+from spinewise.measures.least import Ways, least_s
 from spinewise.measures.stragglers import NEEDED, Columns, Straggler, straggler
 from spinewise.measures.tables import numbers
 from spinewise.measures.units import count, counted
@@ -155,6 +156,8 @@ class Job:
         busbw_gbyte_per_s: likewise.
         slowest: the round to look at: one unfinished, else the longest; None without rounds.
         fewest_ranks: hosts of the smallest group; 0 in results that do not tell.
+        ideal_s: a time that no scheme can beat of `slowest`, see `measures.least`; NaN if it has not finished, of kinds
+            of traffic without a bus bandwidth, and where rows of flows were not kept.
     """
 
     name: str
@@ -173,6 +176,7 @@ class Job:
     busbw_gbyte_per_s: float
     slowest: Round | None
     fewest_ranks: int = 0
+    ideal_s: float = math.nan
 
     @property
     def alike(self) -> bool:
@@ -222,12 +226,24 @@ class Collectives:
         table: the table `collectives` of a run (see docs/results.md); None where a run has none.
         flows: its table `flows`; without rows no reasons are known.
         entries: the traffic entries of its spec.
+        ways: makes the fabric as bounds go by it; it gives None where there are no bounds.
     """
 
-    def __init__(self, table: pa.Table | None, flows: pa.Table, entries: Sequence[Entry]) -> None:
+    def __init__(
+        self,
+        table: pa.Table | None,
+        flows: pa.Table,
+        entries: Sequence[Entry],
+        ways: Callable[[], Ways | None] = lambda: None,
+    ) -> None:
         self._table = table
         self._flows = flows
         self._entries = entries
+        self._make_ways = ways
+
+    @cached_property
+    def _ways(self) -> Ways | None:
+        return self._make_ways()
 
     @cached_property
     def rounds(self) -> list[Round]:
@@ -270,22 +286,36 @@ class Collectives:
     def jobs(self) -> list[Job]:
         """One for each entry that has rounds, in the order of the spec."""
         names = dict.fromkeys(one.name for one in self.rounds)
-        return [job(self.of(name)) for name in names]
+        found = [job(self.of(name)) for name in names]
+        return [replace(one, ideal_s=self.ideal_s(one.slowest)) if one.slowest else one for one in found]
 
     def straggler(self, of: Round) -> Straggler | None:
         """Why this round ended when it did; None where rows of flows were not kept."""
+        flows = self._flows_of(of)
+        return straggler(flows, of.last_flow, of.start_s) if flows else None
+
+    def ideal_s(self, of: Round) -> float:
+        """A time that no scheme can beat of this round, in seconds; NaN where none is known that comes near."""
+        if of.kind not in BUS_FACTORS or not of.finished:
+            return math.nan
+        flows = self._flows_of(of)
+        if not flows or self._ways is None:
+            return math.nan
+        return least_s(flows, straggler(flows, of.last_flow, of.start_s), self._ways)
+
+    def _flows_of(self, of: Round) -> Columns:
+        """The flows of a round in the order of its steps; nothing where rows were not kept."""
         first, last = self._places.get((of.entry, of.group, of.round), (0, 0))
         if first == last:
-            return None
-        flows = {name: column[self._order[first:last]] for name, column in self._columns.items()}
-        return straggler(flows, of.last_flow, of.start_s)
+            return {}
+        return {name: column[self._order[first:last]] for name, column in self._columns.items()}
 
     @cached_property
     def _columns(self) -> Columns:
         """What is needed of all flows; nothing where there are no rows, or none that know of rounds."""
         if self._flows.num_rows == 0 or "batch" not in self._flows.column_names:
             return {}
-        return {name: numbers(self._flows, name) for name in (*NEEDED, *KEYS)}
+        return {name: numbers(self._flows, name) for name in (*NEEDED, *KEYS, "size_bytes")}
 
     @cached_property
     def _order(self) -> npt.NDArray[np.intp]:

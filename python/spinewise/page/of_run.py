@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 
 from spinewise.figures.kinds import UnfitError
 from spinewise.figures.of_run import spreads
 from spinewise.measures import units
+from spinewise.measures.collectives import Job
 from spinewise.measures.links import hottest
 from spinewise.measures.summary import ALL, Summary
 from spinewise.page import charts
@@ -52,9 +54,7 @@ def answers(result: Result, summary: Summary) -> list[Answer]:
         Answer(
             f"{job.name}, {job.kind} of {job.who}",
             units.duration(job.total_s if job.rounds > 1 else job.mean_s, 3),
-            (f"{job.rounds} rounds, the slowest {units.duration(job.max_s, 3)}",)
-            if job.rounds > 1
-            else (f"bus bandwidth {run_tables.gbyte_per_s(job.busbw_gbyte_per_s)}",),
+            (of_job(job), *([f"ideal {units.duration(job.ideal_s, 3)}"] if math.isfinite(job.ideal_s) else [])),
             "bad" if job.unfinished else "head",
         )
         for job in result.rounds.jobs
@@ -68,6 +68,13 @@ def answers(result: Result, summary: Summary) -> list[Answer]:
             more.append(f"longest queue: {units.count(queue.longest_queue_bytes)}B at {queue.name}")
         found.append(Answer("hottest link", link.name, tuple(more)))
     return [*found, lost(summary)]
+
+
+def of_job(job: Job) -> str:
+    """The slowest of several rounds, or the bandwidth of one."""
+    if job.rounds > 1:
+        return f"{job.rounds} rounds, the slowest {units.duration(job.max_s, 3)}"
+    return f"bus bandwidth {run_tables.gbyte_per_s(job.busbw_gbyte_per_s)}"
 
 
 def flows(summary: Summary, entry: str | None) -> Answer:

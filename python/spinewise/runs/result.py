@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -17,6 +17,7 @@ from spinewise.magnitudes import PS_PER_SECOND
 from spinewise.measures import html, stats, tables, units
 from spinewise.measures.collectives import Collectives, Job
 from spinewise.measures.entries import entries_of
+from spinewise.measures.least import Ways
 from spinewise.measures.plain import plain
 from spinewise.measures.report import Report
 from spinewise.measures.summary import Summary, summarise
@@ -97,7 +98,8 @@ class Result:
     @cached_property
     def rounds(self) -> Collectives:
         """Collective operations, requests and other rounds: their times, bandwidths and stragglers."""
-        return Collectives(self.collectives, self.flows, entries_of(self.spec))
+        ways = partial(Ways.of, self.spec, self.report)
+        return Collectives(self.collectives, self.flows, entries_of(self.spec), ways)
 
     def series_of(self, name: str, entity: str | None = None) -> tuple[Numbers, Numbers]:
         """Times in seconds and values of one series, of all entities or of one.

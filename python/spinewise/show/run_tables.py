@@ -78,12 +78,13 @@ def rounds_table(result: Result) -> Grid:
     jobs = result.rounds.jobs
     several = any(job.rounds > 1 for job in jobs)
     known = any(math.isfinite(job.busbw_gbyte_per_s) for job in jobs)
+    bounds = any(math.isfinite(job.ideal_s) for job in jobs)
     table = new_table(
         "Rounds: collective operations, requests, incasts",
         ["traffic", "kind"],
         [
             *("hosts", "message", "rounds", "unfinished", "mean time"), *(["max time", "all"] if several else []),
-            *(["algbw", "busbw"] if known else []),
+            *(["ideal"] if bounds else []), *(["algbw", "busbw"] if known else []),
         ],
     )  # fmt: skip
     for job in jobs:
@@ -97,6 +98,7 @@ def rounds_table(result: Result) -> Grid:
             str(job.unfinished),
             units.duration(job.mean_s),
             *([units.duration(job.max_s), units.duration(job.total_s)] if several else []),
+            *([units.duration(job.ideal_s)] if bounds else []),
             *(bandwidths if known else []),
         )
     return table

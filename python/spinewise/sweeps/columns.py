@@ -221,6 +221,7 @@ JOB_MEANINGS = {
     "total_s": "from the start of the first round to the end of the last; null if one is unfinished",
     "algbw_gbyte_per_s": "algorithm bandwidth as in nccl-tests; mean over groups",
     "busbw_gbyte_per_s": "bus bandwidth as in nccl-tests; mean over groups",
+    "ideal_s": "a time that no scheme can beat of the slowest round; null where none is known that comes near",
 }
 
 JOBS = (
