@@ -186,6 +186,21 @@ def test_where_no_scheme_has_a_choice_that_is_said_first(spec: dict[str, Any], t
     assert answer.of[0].tone == "unsure"
 
 
+def test_where_links_are_idle_that_is_said_first() -> None:
+    """It settled on ECMP to within 1 %, and nobody was told that rounds of this size are latency under any scheme."""
+    fabric = {"leaves": 4, "spines": 4, "hosts_per_leaf": 4, "host_rate_gbps": 400, "fabric_rate_gbps": 400}
+    spec = {"topology": fabric, "transport": {"kind": "rdma"}}
+    spec["traffic"] = [{"name": "exchange", "kind": "all_to_all", "size_bytes": 20_000}]
+    found = sw.advise(spec, schemes="ecmp,drill", budget_s=3, jobs=1, band=0.3)
+    (head, (line,)), *_ = show.sections(found)
+    assert (head, found.no_choice) == ("Warning", ())
+    assert line.startswith("traffic: Links between switches were hardly used, the busiest (")
+    assert not [note for note in found.notes if "hardly used" in note]
+    answer = of_advice.part(found, "x").sections[0].items[1]
+    assert isinstance(answer, Answers)
+    assert answer.of[0].tone == "unsure"
+
+
 def test_what_every_run_warns_of_is_a_note(advice: Advice) -> None:
     """Runs said what was odd about the spec, and nobody read it."""
     assert not [note for note in advice.notes if note.startswith("warning")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -214,3 +215,35 @@ def test_one_path_is_what_routes_leave(fabric: dict[str, Any], told: bool) -> No
     traffic = {"kind": "permutation", "size_bytes": 20_000, "inter_rack": fabric.get("leaves") != 1}
     spec = {"topology": fabric, "traffic": [traffic]}
     assert ("one_path" in {one.code for one in sw.validate(spec).warnings}) == told
+
+
+EXCHANGE: dict[str, Any] = {"name": "exchange", "kind": "all_to_all"}
+IDLE: dict[str, Any] = {
+    "topology": {"leaves": 4, "spines": 4, "hosts_per_leaf": 4, "host_rate_gbps": 400, "fabric_rate_gbps": 400,
+                 "host_delay_ns": 1000, "fabric_delay_ns": 1000},
+    "transport": {"kind": "uet"},
+    "traffic": [EXCHANGE | {"size_bytes": 100_000}],
+}  # fmt: skip
+
+
+def idle(**changes: Any) -> list[str]:
+    """What a run says of an idle fabric."""
+    return [one.text for one in sw.run(IDLE | changes).summary().warnings if one.code == "idle_fabric"]
+
+
+def test_rounds_of_latency_are_told() -> None:
+    """All schemes came out alike on links that were used for 2 % of the time, and nobody said why."""
+    (told,) = idle()
+    assert re.match(r"Links between switches were hardly used, the busiest \(\S+\) for \d\.\d %", told)
+    assert told.endswith("at this size they are latency, and more bytes would tell schemes apart.")
+    assert idle(traffic=[EXCHANGE | {"size_bytes": 10_000_000}]) == []
+    assert idle(run={"until_us": 50}) == []
+    slow_start = {"kind": "dctcp", "initial_window_segments": 1}
+    assert idle(transport=slow_start, traffic=[EXCHANGE | {"size_bytes": 400_000}]) == []
+
+
+def test_flows_as_fast_as_alone_are_told() -> None:
+    few = {"name": "copy", "kind": "flows", "list": [{"src": 0, "dst": 5, "size_bytes": 1_000_000}]}
+    (told,) = idle(traffic=[few], run={"until_us": 2000, "stop": "time"})
+    assert ", and flows took " in told
+    assert told.endswith(": more of them would tell schemes apart.")

@@ -126,6 +126,18 @@ def test_an_incast_that_tells_nobody_apart_is_decided_at_its_receiver() -> None:
     assert "at leaf0->host0" in one.why[0].text
 
 
+def test_an_idle_fabric_is_why_all_are_alike() -> None:
+    """That links were used for 2 % of the time, and that so no scheme can matter, had to be seen in a table."""
+
+    def why(use: float) -> list[str]:
+        alike = {label: [cell(label, seed, 100.0 * seed, use) for seed in SEEDS] for label in "ab"}
+        return [reason.text for one in verdicts(comparison(alike)) for reason in one.why]
+
+    said = "in every run links between switches were hardly used, the busiest for 2.0 % of it at most: at this size"
+    assert [text.startswith(said) for text in why(0.02)] == [True, True]
+    assert why(0.2) == []
+
+
 def test_ratios_decide_where_there_are_some() -> None:
     pace = [1.0, 30.0, 1000.0]
     assert stats.ratio_p(pace, [2.0 * p for p in pace]) == pytest.approx(0.0, abs=1e-9)

@@ -276,6 +276,8 @@ class Advice:
         spec: under the scheme that runs today, with every default; None in files of before it was kept.
         interrupted: whether somebody wanted no more runs, in the race or in the tests.
         no_choice: why no scheme had a choice of paths in any run, in words; empty where some had one.
+        idle: that links between switches are hardly used, so that no scheme can be better than what runs today, in
+            words; empty where that is not so.
     """
 
     format: str
@@ -313,6 +315,7 @@ class Advice:
     spec: dict[str, object] | None = None
     interrupted: bool = False
     no_choice: tuple[str, ...] = ()
+    idle: tuple[str, ...] = ()
 
     def entrant(self, label: str) -> Entrant:
         """The scheme of this label.

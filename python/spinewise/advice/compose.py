@@ -31,7 +31,7 @@ from spinewise.advice.simulated import simulated
 from spinewise.advice.stress import Case, Regret, regrets
 from spinewise.advice.trials import PLAIN, Trial
 from spinewise.measures import units
-from spinewise.measures.afterwards import NO_CHOICE
+from spinewise.measures.afterwards import IDLE_FABRIC, NO_CHOICE
 from spinewise.measures.classes import ALL
 from spinewise.measures.notices import Notice
 from spinewise.runs.formats import ADVISE
@@ -77,7 +77,7 @@ def compose(course: Course, cases: Sequence[Case]) -> Advice:
         wrong=tuple(wrong_when(course, choice.advised, answers)),
         gear=steps(advised.variant.name, str(course.resolved["transport"].get("kind"))),
         not_tried=tuple(Untried(one.scheme, one.because) for one in [*course.who.not_tried, *course.lost]),
-        notes=(*notes(course), *(one.line() for one in of_spec if one.code not in NO_CHOICE)),
+        notes=(*notes(course), *(one.line() for one in of_spec if one.code not in (*NO_CHOICE, IDLE_FABRIC))),
         effort=effort(course, cases),
         method=METHOD,
         alpha=race.alpha,
@@ -86,6 +86,7 @@ def compose(course: Course, cases: Sequence[Case]) -> Advice:
         spec=dict(course.resolved),
         interrupted=course.interrupted,
         no_choice=tuple(one.line() for one in of_spec if one.code in NO_CHOICE),
+        idle=tuple(one.line() for one in of_spec if one.code == IDLE_FABRIC),
     )
 
 
@@ -281,20 +282,22 @@ def deadlocks(course: Course) -> list[str]:
 def warned(course: Course) -> list[Notice]:
     """The warnings that are about the spec: those of every run of the pilot.
 
-    That no packet crossed between switches counts on each seed under one scheme: probes of others cross there.
+    That no packet crossed between switches counts on each seed under one scheme: probes of others cross there. That the
+    fabric is hardly used counts under what runs today: others may spoil that.
     """
     labels = dict.fromkeys(label for case, label, _ in course.trials.found if case == PLAIN)
     found: dict[object, Notice] = {}
-    met: dict[int, list[set[object]]] = {}
+    met: dict[int, dict[str, set[object]]] = {}
     for label in labels:
         for cell in course.trials.cells(PLAIN, label, course.trials.seeds(PLAIN, [label])[:PILOT]):
             mine: dict[object, Notice] = {one.about: one for one in cell.summary.warnings}
             found = mine | found
-            met.setdefault(cell.seed, []).append(set(mine))
+            met.setdefault(cell.seed, {})[label] = set(mine)
 
     def everywhere(notice: Notice) -> bool:
         enough = any if notice.code in NO_CHOICE else all
-        return all(enough(notice.about in one for one in runs) for runs in met.values())
+        who = [course.who.today] if notice.code == IDLE_FABRIC else labels
+        return all(enough(notice.about in runs[label] for label in who if label in runs) for runs in met.values())
 
     return [notice for notice in found.values() if everywhere(notice)]
 

@@ -79,8 +79,8 @@ def title(advice: Advice) -> str:
 def sections(advice: Advice) -> Iterator[tuple[str, Sequence[str]]]:
     """The parts of an advice: a word and its lines."""
     found = advice.entrant(advice.advised)
-    if advice.no_choice:
-        yield "Warning", [line.removeprefix("warning: ") for line in advice.no_choice]
+    if advice.no_choice or advice.idle:
+        yield "Warning", [line.removeprefix("warning: ") for line in (*advice.no_choice, *advice.idle)]
     yield "Run", run(advice)
     yield "By how much", [*gains(advice), *bound(advice)]
     if advice.effects:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from spinewise.comparison.cells import Cell, Comparison
 from spinewise.comparison.measured import MEASURE
-from spinewise.comparison.reasons import Fact, facts, full_port, reasons
+from spinewise.comparison.reasons import Fact, facts, full_port, idle_links, reasons
 from spinewise.measures import stats
 from spinewise.measures.facts import HEADERS
 from spinewise.shapes import Spec
@@ -85,8 +85,9 @@ def comparison(spec: Spec, mine: Side, theirs: Side) -> Comparison:
 
 
 def nobodys_choice(spec: Spec, entry: str | None, mine: Side, theirs: Side) -> str | None:
-    """That packets were dropped in every run where no scheme has a choice; None if it is not so."""
-    found = full_port(comparison(spec, mine, theirs), entry, None)
+    """That packets were dropped in every run where no scheme has a choice, or that links were idle; None otherwise."""
+    both = comparison(spec, mine, theirs)
+    found = full_port(both, entry, None) or idle_links(both, None)
     return None if found is None else found.text
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from spinewise.comparison.cells import Cell, Comparison
 from spinewise.measures import stats, units
+from spinewise.measures.afterwards import IDLE, IDLE_FABRIC
 from spinewise.measures.entries import names
 from spinewise.measures.facts import HEADERS
 from spinewise.measures.packets import Packets
@@ -20,6 +21,8 @@ OF_THE_WHOLE_RUN = ("hottest.queue_p99",)
 """Facts over all samples of a run, however long nothing was left to do in it."""
 NOBODY = 0.001
 """A share of packets, bytes or time that matters to nobody."""
+BURST = 0.25
+"""A share of an interval for which a link is sending, and it counts as used: rounds may be far apart."""
 PRICES = ("timeouts", "out_of_order", "drops", "retransmits", "extra")
 """Facts of which more is a price. Others may be greater only because a run was over sooner."""
 
@@ -200,6 +203,23 @@ def full_port(comparison: Comparison, entry: str | None, load: float | None) -> 
         f"in every run packets were dropped at {place}, the receiver's own port, where no scheme has a choice: {many}"
     )
     return Reason("host_port_drops", low, high, text)
+
+
+def idle_links(comparison: Comparison, load: float | None) -> Reason | None:
+    """In every run of every scheme links between switches were hardly used; nothing where a warning tells of it."""
+    cells = [cell for label in comparison.labels for cell in comparison.at(label, load)]
+    if any(notice.code == IDLE_FABRIC for cell in cells for notice in cell.summary.warnings):
+        return None
+    uses = [cell.summary.facts.hottest for cell in cells]
+    known = [use for use in uses if use is not None and use.mean_use < IDLE and not use.max_use >= BURST]
+    if len(known) < len(cells):
+        return None
+    low, high = (end(use.mean_use for use in known) for end in (min, max))
+    text = (
+        f"in every run links between switches were hardly used, the busiest for {units.percent(high, 2)} of it at most:"
+        " at this size a choice of paths decides little"
+    )
+    return Reason("hottest.mean_use", low, high, text)
 
 
 def receiver(comparison: Comparison, entry: str | None) -> int | None:

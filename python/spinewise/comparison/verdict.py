@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from spinewise.comparison.cells import Cell, Comparison, job_value
-from spinewise.comparison.reasons import Reason, full_port, reasons, shared_timeouts
+from spinewise.comparison.reasons import Reason, full_port, idle_links, reasons, shared_timeouts
 from spinewise.measures import stats, units
 from spinewise.measures.summary import ALL
 
@@ -208,7 +208,7 @@ def verdict(comparison: Comparison, asked: Question, load: float | None) -> Verd
         against = comparison.against(shown, load, asked.value, to)
         if alike or len(tied) == len(order) - 1:
             # Nothing is told apart: perhaps it is decided where nobody has a choice.
-            shared = shared or full_port(comparison, asked.entry, load)
+            shared = shared or full_port(comparison, asked.entry, load) or idle_links(comparison, load)
         if not alike and (other in beats or len(comparison.seeds) < FEWEST_SEEDS):
             # Of a difference that may be chance there is no reason to tell; of one seed nobody knows.
             why, price = reasons(comparison, asked.entry, load, best, other)

@@ -1,17 +1,18 @@
-"""Warnings that only a finished run can give: tails that are timers, and parameters that were never put to use."""
+"""Warnings that only a finished run can give: tails that are timers, parameters never put to use, an idle fabric."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from spinewise.magnitudes import PS_PER_US
 from spinewise.measures.classes import ALL, ClassSummary
+from spinewise.measures.collectives import Job
 from spinewise.measures.entries import EntrySummary
 from spinewise.measures.facts import Facts
 from spinewise.measures.notices import Notice
 from spinewise.measures.report import Report
-from spinewise.measures.units import count, counted, digits, duration
+from spinewise.measures.units import count, counted, digits, duration, percent
 from spinewise.shapes import Spec, Switch, Traffic, Transport
 
 US = 1e-6
@@ -33,12 +34,22 @@ ESTIMATED = (
 )
 NO_CHOICE = ("no_packet_in_fabric", "one_path")
 """Codes of what leaves no scheme a choice of paths."""
+IDLE_FABRIC = "idle_fabric"
+"""Code of a run in which a choice of paths could have gained next to nothing."""
+IDLE = 0.05
+"""A share of the run for which the busiest link between switches may be sending, and they count as hardly used."""
+NEAR_IDEAL = 0.03
+"""A share above what no scheme can beat at which there is nothing to be gained."""
+BUSY_HOSTS = 0.5
+"""A share of the run from which on a host's link that is sending is what all wait for."""
 STAY = ("ecmp", "wcmp", "hedera", "lbsp")
 """Schemes that keep the packets of a flow on its path, or that nobody expects to move a flow."""
 
 
-def after_run(entries: Sequence[EntrySummary], facts: Facts, report: Report, spec: Spec) -> list[Notice]:
-    """What may not mean what it seems, from what a run came to and its resolved spec."""
+def after_run(
+    entries: Sequence[EntrySummary], facts: Facts, report: Report, spec: Spec, jobs: Callable[[], Sequence[Job]] = list
+) -> list[Notice]:
+    """What may not mean what it seems, from what a run came to, its resolved spec and its rounds."""
     found = [notice for entry in entries for notice in timer_tails(entry, spec.get("transport") or {})]
     sent = sum(entry.packets.sent for entry in entries)
     if sent >= MANY:
@@ -49,6 +60,8 @@ def after_run(entries: Sequence[EntrySummary], facts: Facts, report: Report, spe
     cut = list(cut_short(entries, report, spec))
     if stayed and not (cut and all_under_way(report)):
         found.append(Notice("no_packet_in_fabric", "traffic", WITHIN_RACKS))
+    if "linux" not in report:
+        found.extend(idle_fabric(entries, facts, jobs))
     return found + cut
 
 
@@ -80,6 +93,34 @@ def estimated(classes: Sequence[ClassSummary]) -> Iterator[Notice]:
     """That percentiles are estimates, where a run kept histograms and no rows."""
     if any(found.flows > found.unfinished for found in classes):
         yield Notice("percentiles_estimated", "metrics.keep_flows_up_to", ESTIMATED)
+
+
+def idle_fabric(entries: Sequence[EntrySummary], facts: Facts, jobs: Callable[[], Sequence[Job]]) -> Iterator[Notice]:
+    """That links between switches were hardly used, and nothing took much longer than any scheme could make it."""
+    if facts.hottest is None or facts.hottest.mean_use >= IDLE:
+        return
+    of_rounds = {job.name: job for job in jobs()}
+    asked = [entry for entry in entries if not entry.udp]
+    above = [above_ideal(entry, of_rounds.get(entry.name)) for entry in asked]
+    if not above or not all(share <= NEAR_IDEAL for share in above):
+        return
+    what, more = "flows", "more of them would tell schemes apart"
+    if all(entry.name in of_rounds for entry in asked):
+        what, more = "rounds", "at this size they are latency, and more bytes would tell schemes apart"
+    if facts.hottest_edge is not None and facts.hottest_edge.mean_use >= BUSY_HOSTS:
+        more = "they wait for the links of hosts"
+    use = f"the busiest ({facts.hottest.name}) for {percent(facts.hottest.mean_use, 2)} of the run"
+    took = f"{what} took {percent(max(above), 2)} more than a time that no scheme can beat"
+    none = f"No choice of paths makes them shorter by more than that: {more}."
+    yield Notice(IDLE_FABRIC, "traffic", f"Links between switches were hardly used, {use}, and {took}. {none}")
+
+
+def above_ideal(entry: EntrySummary, job: Job | None) -> float:
+    """By which share the rounds of an entry, or the p99 of its flows, are above their ideal; NaN where nobody knows."""
+    if job is not None:
+        return math.nan if job.unfinished else job.mean_s / job.ideal_s - 1.0
+    whole = entry.of(ALL)
+    return math.nan if whole.unfinished else whole.slowdown.p99 - 1.0
 
 
 def timeouts_of(transport: Transport) -> list[tuple[str, float, float]]:

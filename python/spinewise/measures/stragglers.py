@@ -129,7 +129,9 @@ def waited_for(flows: Columns, at: int) -> int | None:
 
 def of_step(flows: Columns, step: int) -> slice:
     """Where the flows of a step are."""
-    first, last = np.searchsorted(flows["step"], [step, step + 1])
+    steps = flows["step"]
+    # Of the same type: another would have all steps converted.
+    first, last = np.searchsorted(steps, np.array([step, step + 1], dtype=steps.dtype))
     return slice(int(first), int(last))
 
 

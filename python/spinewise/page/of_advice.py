@@ -106,7 +106,7 @@ def first(advice: Advice) -> list[Answer]:
             ),
         ]
     worse, guess = losses(advice, last.than_today), show.guessed(advice)
-    sure = advice.ended == "settled" and not guess and not advice.no_choice
+    sure = advice.ended == "settled" and not guess and not advice.no_choice and not advice.idle
     tone: Tone = "head" if sure else "unsure"
     kept = advice.advised == advice.today
     return [Answer("keep" if kept else "run", found.label, (*worse, *guess, found.about, say_level(found.level)), tone)]
