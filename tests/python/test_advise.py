@@ -371,6 +371,28 @@ def test_cases_change_what_they_say() -> None:
     assert because["repaired"] == "nothing is broken or slow in the spec"
 
 
+@pytest.mark.parametrize(
+    ("switch", "own", "other", "because"),
+    [
+        ({"model": "output_queued"}, {}, "sleek", None),
+        ({"model": "trimming"}, {"recovery": "sleek"}, "timeout", None),
+        ({"model": "trimming"}, {}, None, "trimmed packets tell of losses; sleek is for switches that do not trim"),
+        ({"model": "output_queued"}, {"congestion_control": "none", "receiver_credit": True}, None, "transport"),
+    ],
+    ids=["without trimming", "sleek", "trimming", "no window"],
+)
+def test_ultra_ethernet_has_another_loss_recovery(
+    switch: dict[str, Any], own: dict[str, Any], other: str | None, because: str | None
+) -> None:
+    """Every advice said that transport uet has no other."""
+    spec = small(switch=switch, transport={"kind": "uet"} | own)
+    (found,) = [case for case in stress.cases(spec, sw.resolve(spec)) if case.name == "other recovery"]
+    assert (found.spec or {}).get("transport", {}).get("recovery") == other
+    assert (found.because or "").startswith(because or "")
+    if found.spec is not None:
+        sw.validate(found.spec)
+
+
 def assert_load(spec: Mapping[str, Any] | None, load: float) -> None:
     """The load of the first entry."""
     assert spec is not None

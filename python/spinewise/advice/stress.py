@@ -21,7 +21,7 @@ SLOW_SHARE = 0.25
 SALT = 20_011
 INCAST_SENDERS, INCAST_BYTES = 32, 30_000
 OTHER_RECOVERY: Final = {"rack": "newreno", "sack": "newreno", "newreno": "rack", "reno": "rack",
-                         "go_back_n": "irn", "irn": "go_back_n"}  # fmt: skip
+                         "go_back_n": "irn", "irn": "go_back_n", "timeout": "sleek", "sleek": "timeout"}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -186,6 +186,8 @@ def other_recovery(spec: Spec, resolved: Spec) -> Spec:
     now = str(resolved["transport"].get("recovery"))
     if now not in OTHER_RECOVERY:
         raise Inapplicable(f"transport {resolved['transport'].get('kind')} has no other loss recovery")
+    if now == "timeout" and resolved["switch"].get("model") == "trimming":
+        raise Inapplicable("trimmed packets tell of losses; sleek is for switches that do not trim")
     spec.setdefault("transport", {})["recovery"] = OTHER_RECOVERY[now]
     return spec
 
