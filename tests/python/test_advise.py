@@ -321,6 +321,28 @@ def test_what_does_not_fit_is_named() -> None:
     assert {one.level for one in who.candidates if not one.oracle} == {"as it is", "hosts"}
 
 
+@pytest.mark.parametrize(
+    ("asked", "key", "hint"),
+    [
+        ("rps,elab:foo=3", "scheme.params.foo", 'did you mean "floor"? (in scheme elab foo=3)'),
+        ("rps,elab:alpha=x", "scheme.params.alpha", "in scheme elab alpha=x"),
+        ("rps,elabb", "--schemes", 'did you mean "elab"?'),
+        ("rps,rps:transport.nope=3@b", "transport.nope", "in scheme b"),
+    ],
+)
+def test_what_is_named_and_wrong_is_refused(asked: str, key: str, hint: str) -> None:
+    """A misspelt parameter left its scheme out, and the exit code was 0; `compare` refuses it."""
+    with pytest.raises(sw.SpecError) as error:
+        sw.advise(small(), schemes=asked, budget_s=2)
+    assert (error.value.key, error.value.hint) == (key, hint)
+
+
+def test_what_is_named_and_does_not_fit_is_not_tried() -> None:
+    who = find(small(), may_list(None), "rps,lbsp")
+    assert [one.scheme for one in who.not_tried] == ["lbsp"]
+    assert "fat_tree" in who.not_tried[0].because
+
+
 def test_the_scheme_of_the_spec_runs_today() -> None:
     """It costs nothing to keep, whatever it is."""
     who = find(small(scheme={"name": "conga", "params": {"flowlet_gap_us": 50}}), may_list("hosts"))

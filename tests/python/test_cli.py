@@ -131,7 +131,7 @@ def test_bench_prints_decisions_in_a_table_of_their_own(
         (["compare", "SPEC", "--schemes", "ecmp,foo"], "--schemes", '"foo"'),
         (["compare", "SPEC", "--schemes", "letflow:gap=1,ecmp"], "--schemes gap", "1"),
         (["compare", "SPEC", "--schemes", "ecmp,rps:transport.kind=xx@x"], "--schemes transport.kind", '"xx"'),
-        (["advise", "SPEC", "--schemes", "letflow:gap=1"], "--schemes", "letflow:gap=1"),
+        (["advise", "SPEC", "--schemes", "letflow:gap=1"], "--schemes gap", "1"),
         (["run", "SPEC", "--capture", "leaf0,leafX", "--out", "out"], "--capture", '"leafX"'),
         (["run", "SPEC", "--trace", "99999,0", "--out", "out"], "--trace", "99999,0"),
         (["run", "SPEC", "--trace", "0", "--threads", "2", "--out", "out"], "--threads", "2"),

@@ -165,7 +165,7 @@ def find(
         own: classes that `schemes` may name; those that it does not name take part too.
 
     Raises:
-        SpecError: the spec does not hold, or nothing is left to choose from.
+        SpecError: the spec does not hold, a variant in `schemes` is wrong in itself, or nothing is left to choose from.
     """
     known = sheets()
     table = spec.get("scheme") if isinstance(spec.get("scheme"), dict) else None
@@ -177,14 +177,14 @@ def find(
     brought = own_sheets(schemes) | own_sheets(own)
     known |= brought
     # Whatever is wrong with the spec is told of what runs today, before anything is called unfit.
-    resolved_case("", today.apply(spec), spec.get("seed", 1), f"scheme {today.label}")
+    resolved_case("", today.apply(spec), spec.get("seed", 1), named(today))
     found, others = [made(today, known[today.name], today.name)], []
     for variant in wanted:
         if variant.name not in known:
             raise SpecError("--schemes", variant.name, ", ".join(known), nearest(variant.name, known))
         candidate = made(variant, known[variant.name], today.name)
         unsaid = schemes is None and variant.name not in brought and needs(known[variant.name]) is None
-        because = UNSAID if unsaid else unfit(spec, variant)
+        because = UNSAID if unsaid else unfit(spec, variant) if schemes is None else unserved(spec, variant)
         if because is None and not candidate.oracle and candidate.level not in (LEVELS[0], *may):
             because = f"it changes {candidate.level}, and --may allows {', '.join(may)}"
         if because is None:
@@ -220,8 +220,31 @@ def made(variant: Variant, sheet: Sheet, today: str) -> Candidate:
 
 def unfit(spec: Spec, variant: Variant) -> str | None:
     """Why a scheme cannot run here, as the engine says it; None if it can."""
+    error = refusal(spec, variant)
+    return None if error is None else error.why_left_out(named(variant))
+
+
+def unserved(spec: Spec, variant: Variant) -> str | None:
+    """Why a scheme that somebody has named cannot serve this fabric or transport; None if it can.
+
+    Raises:
+        SpecError: what was asked of it is wrong on any fabric.
+    """
+    error = refusal(spec, variant)
+    if error is not None and not error.unserved:
+        raise error
+    return None if error is None else error.why_left_out(named(variant))
+
+
+def refusal(spec: Spec, variant: Variant) -> SpecError | None:
+    """What the engine says against a scheme here, if anything."""
     try:
-        resolved_case("", variant.apply(spec), spec.get("seed", 1), f"scheme {variant.label}")
+        resolved_case("", variant.apply(spec), spec.get("seed", 1), named(variant))
     except SpecError as error:
-        return error.why_left_out(f"scheme {variant.label}")
+        return error
     return None
+
+
+def named(variant: Variant) -> str:
+    """What errors call a scheme."""
+    return f"scheme {variant.label}"
