@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import math
+from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 import spinewise as sw
 from spinewise.advice.aims import Aim, default, parse
 from spinewise.advice.observed import OBSERVED, Observed, Spread, observe
+from spinewise.comparison import report
+from spinewise.comparison.kept import read_comparison
+from spinewise.comparison.verdict import verdicts
 from spinewise.errors import SpecError
 from spinewise.shapes import Spec, Topology
 from spinewise.sweeps.packed import pack
@@ -96,6 +102,52 @@ def test_aims_that_nobody_can_measure(text: str, allowed: str, hint: str, mixed:
 def test_the_default_goes_by_the_workload(entry: dict[str, Any], text: str) -> None:
     """Collectives by their rounds, requests by their tail, flows by their p99 slowdown."""
     assert default(sw.resolve({"topology": TOPOLOGY, "traffic": [entry]})).text == text
+
+
+TRACE = "id,rank,op,peer,size_bytes,duration_ns,requires\na,0,send,3,60000,,\nb,3,recv,0,,,\nc,3,calc,,,20000,b\n"
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> dict[str, Any]:
+    """A send to another rack, and 20 us of computation on what it brings."""
+    (tmp_path / "ops.csv").write_text(TRACE)
+    return {"topology": TOPOLOGY, "traffic": [{"kind": "dag", "file": str(tmp_path / "ops.csv")}]}
+
+
+def test_the_job_of_a_trace_is_done_when_its_operations_are(trace: dict[str, Any]) -> None:
+    """An imported program had the slowdown of its flows alone for an aim, and `run` knew when all of it had ended."""
+    result = sw.run(trace)
+    aim = default(result.spec)
+    assert aim.text == "job time of dag"
+    assert parse("job time", result.spec) == aim
+    found = observe(result.spec, result)
+    assert aim.value(found) == pytest.approx(result.flows.to_pylist()[0]["fct_ps"] / 1e12 + 20e-6)
+    assert aim.behind(found) == (3, 0)
+    late = sw.run(trace | {"run": {"until_us": 60}})
+    cut_off = observe(late.spec, late)
+    assert aim.value(cut_off) == pytest.approx(60e-6), "what has not ended has waited until the end"
+    assert aim.behind(cut_off) == (3, 2)
+    with pytest.raises(SpecError, match="no traffic entry here has it"):
+        parse("round time of dag", result.spec)
+    with pytest.raises(SpecError, match="job time of one of: reduce"):
+        parse("job time of web search", sw.resolve(MIXED))
+
+
+def test_schemes_are_compared_by_the_end_of_a_trace(trace: dict[str, Any], tmp_path: Path) -> None:
+    """It asked for the flows, or for the batches among them."""
+    found = sw.compare(trace, "ecmp,rps", seeds=2)
+    (one,) = verdicts(found)
+    ended = [run.ended_s["dag"] for run in found.at("ecmp", None)]
+    assert one.question.words == "time until all operations have ended"
+    assert one.value.mean == pytest.approx(sum(ended) / 2)
+    out = Console(width=118, file=StringIO())
+    out.print(report.comparison_report(found))
+    assert isinstance(out.file, StringIO)
+    assert "dag: time until all operations have ended" in out.file.getvalue()
+    sw.write(found, tmp_path / "kept")
+    assert read_comparison(tmp_path / "kept").cells[0].ended_s == found.cells[0].ended_s
+    advice = sw.advise(trace, schemes="ecmp,rps", budget_s=3, jobs=1, band=0.3)
+    assert advice.aims[0].text == "job time of dag"
 
 
 def test_udp_alone_has_no_aim() -> None:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from spinewise.advice.observed import Flows, Observed, Rounds, completes, has_bus
+from spinewise.advice.observed import Flows, Observed, Operations, Rounds, completes, has_bus
 from spinewise.errors import SpecError, nearest
 from spinewise.measures.classes import ALL
 from spinewise.measures.entries import Entry, entries_of
@@ -39,6 +39,8 @@ FORM = (
     " bandwidth"
 )
 WITH_ROUNDS = ("all_reduce", "all_to_all", "incast", "permutation", "rpc")
+WITH_OPERATIONS = "dag"
+"""A kind of traffic whose job is done when all its operations have ended."""
 TAIL_FLOWS = 5
 """A percentile with fewer flows above it in a run is little more than the worst of a few."""
 
@@ -80,6 +82,8 @@ class Aim:
     def value(self, observed: Observed) -> float:
         """Its value in a run, in its unit; NaN where the run has none."""
         if self.quantity in OF_ROUNDS:
+            if done := self.operations(observed):
+                return done.time_s
             found = rounds(observed, self.entry)
             if found is None:
                 return math.nan
@@ -96,13 +100,20 @@ class Aim:
         value = self.value(observed)
         return 1.0 / value if self.more_is_better else value
 
+    def operations(self, observed: Observed) -> Operations | None:
+        """The operations that it is of."""
+        of_job = self.quantity == "job time"
+        return next((one for one in observed.operations if of_job and one.entry == self.entry), None)
+
     def flows(self, observed: Observed) -> Flows | None:
         """The flows that it is of."""
         same = (one for one in observed.flows if (one.entry, one.size_class) == (self.entry, self.size_class))
         return next(same, None)
 
     def behind(self, observed: Observed) -> tuple[int, int]:
-        """How many flows or rounds its value in a run rests on, and how many of them had not finished."""
+        """How many flows, rounds or operations its value in a run rests on, and how many of them had not finished."""
+        if done := self.operations(observed):
+            return done.operations, done.unfinished
         if self.quantity in OF_ROUNDS:
             found = rounds(observed, self.entry)
             return (0, 0) if found is None else (found.rounds, found.unfinished)
@@ -122,8 +133,8 @@ def rounds(observed: Observed, entry: str) -> Rounds | None:
 def default(spec: Spec) -> Aim:
     """The aim of a resolved spec without one: of its first traffic entry that completes.
 
-    Collective operations, incasts and permutations by the mean time of a round, requests by their p99, other flows by
-    their p99 slowdown.
+    Collective operations, incasts and permutations by the mean time of a round, requests by their p99, the operations
+    of a trace by the time until all have ended, other flows by their p99 slowdown.
 
     Raises:
         SpecError: nothing completes.
@@ -131,6 +142,8 @@ def default(spec: Spec) -> Aim:
     for entry in entries_of(spec):
         if entry.kind in WITH_ROUNDS:
             return Aim("p99" if entry.kind == "rpc" else "mean", "round time", entry.name)
+        if entry.kind == WITH_OPERATIONS:
+            return Aim("", "job time", entry.name)
         if completes(entry):
             return Aim("p99", "slowdown", entry.name)
     kinds = "poisson, flows, all_reduce, …"
@@ -172,7 +185,8 @@ def target(text: str, tail: str, spec: Spec, quantity: str) -> tuple[str, str]:
     """Whose flows an aim is of: name of a traffic entry or "all", and size class."""
     entries = [one for one in entries_of(spec) if completes(one)]
     if quantity in OF_ROUNDS:
-        entries = [one for one in entries if one.kind in WITH_ROUNDS]
+        kinds = (*WITH_ROUNDS, WITH_OPERATIONS) if quantity == "job time" else WITH_ROUNDS
+        entries = [one for one in entries if one.kind in kinds]
     if quantity == "bus bandwidth":
         entries = [one for one in entries if has_bus(one.kind)]
     names = [one.name for one in entries]

@@ -1,7 +1,7 @@
 """What advice reads off a run: completion times of flows and of rounds, those that did not end included.
 
-Flows that had not finished count with the time that they had waited (`spinewise.measures.waits`), and so do rounds: a
-scheme that leaves some behind never looks better for it.
+Flows that had not finished count with the time that they had waited (`spinewise.measures.waits`), and so do rounds and
+operations: a scheme that leaves some behind never looks better for it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from spinewise.measures import stats
 from spinewise.measures.classes import ALL, WHOLE, members
 from spinewise.measures.collectives import BUS_FACTORS, Round, busbw
-from spinewise.measures.entries import UDP, Entry, entries_of
+from spinewise.measures.entries import UDP, Entry, ended_s, entries_of
 from spinewise.measures.tables import numbers
 from spinewise.measures.units import PS_PER_SECOND
 from spinewise.measures.waits import Waits, waited_until
@@ -89,6 +89,23 @@ class Rounds:
 
 
 @dataclass(frozen=True)
+class Operations:
+    """Operations of a traffic entry of kind "dag".
+
+    Attributes:
+        entry: whose.
+        operations: how many there are.
+        unfinished: how many had not ended.
+        time_s: from the start of the run to the end of the last.
+    """
+
+    entry: str
+    operations: int
+    unfinished: int
+    time_s: float
+
+
+@dataclass(frozen=True)
 class Observed:
     """What advice keeps of a run.
 
@@ -96,18 +113,21 @@ class Observed:
         flows: by traffic entry and size class.
         rounds: by traffic entry.
         deadlock: links whose queues paused each other for ever, in order; empty if none did.
+        operations: by traffic entry.
     """
 
     flows: list[Flows]
     rounds: list[Rounds]
     deadlock: list[str] = field(default_factory=list)
+    operations: list[Operations] = field(default_factory=list)
 
 
 def observe(spec: Spec, result: Result) -> Observed:
     """What advice keeps of a run."""
     locked = list(result.report.get("deadlock") or [])
     stop_s = waited_until(spec, result.report)
-    return Observed(list(flows_of(spec, result, stop_s)), list(rounds_of(result, stop_s)), locked)
+    flows, rounds = list(flows_of(spec, result, stop_s)), list(rounds_of(result, stop_s))
+    return Observed(flows, rounds, locked, list(operations_of(spec, result, stop_s)))
 
 
 def flows_of(spec: Spec, result: Result, stop_s: float) -> Iterator[Flows]:
@@ -144,6 +164,14 @@ def rounds_of(result: Result, stop_s: float) -> Iterator[Rounds]:
         times = np.array([end - one.start_s for one, end in zip(mine, ends, strict=True)])
         total = max(ends) - min(one.start_s for one in mine)
         yield Rounds(name, len(mine), sum(not one.finished for one in mine), Spread.of(times), total, bus(mine, times))
+
+
+def operations_of(spec: Spec, result: Result, stop_s: float) -> Iterator[Operations]:
+    """By traffic entry of kind "dag"; where some operations have not ended, they have waited until `stop_s`."""
+    ends = ended_s(spec, result.report)
+    for told, (entry, end) in zip(result.report.get("operations", []), ends.items(), strict=True):
+        left = told["operations"] - told["ended"]
+        yield Operations(entry, told["operations"], left, stop_s if left else end)
 
 
 def bus(rounds: list[Round], times: Floats) -> float:

@@ -50,6 +50,8 @@ class Cell:
         folder: where its results are kept, below the folder of the comparison; None if they are not.
         jobs: of each traffic entry with rounds (collective operations, requests, incasts) what they come to.
         min_rto_s: the least retransmission timeout of its transport; None where it has none.
+        ended_s: of each traffic entry of kind "dag" when all its operations had ended, from the start of the run; NaN
+            if some had not.
     """
 
     label: str
@@ -63,6 +65,7 @@ class Cell:
     curves: dict[str, Curves] = field(default_factory=dict)
     jobs: dict[str, Job] = field(default_factory=dict)
     min_rto_s: float | None = None
+    ended_s: dict[str, float] = field(default_factory=dict)
     folder: str | None = None
 
     def __repr__(self) -> str:
@@ -126,6 +129,11 @@ def job_value(entry: str, metric: str) -> Callable[[Cell], float]:
         return float(getattr(cell.jobs[entry], metric))
 
     return value
+
+
+def ended_value(entry: str) -> Callable[[Cell], float]:
+    """Finds when all operations of a traffic entry of kind "dag" had ended in a run, in seconds."""
+    return lambda cell: cell.ended_s[entry]
 
 
 @dataclass(frozen=True)
@@ -252,6 +260,11 @@ class Comparison:
     def with_jobs(self) -> list[str]:
         """Names of the traffic entries that have rounds, in order."""
         return [entry for entry in self.entries if all(entry in cell.jobs for cell in self.cells)]
+
+    @property
+    def with_operations(self) -> list[str]:
+        """Names of the traffic entries of kind "dag", in order."""
+        return [entry for entry in self.entries if all(entry in cell.ended_s for cell in self.cells)]
 
     def facts(self, label: str, load: float | None = None) -> Facts:
         """What happened under a scheme besides completion times: means over seeds, and the names met most often."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from spinewise.measures.collectives import Job
 from spinewise.measures.curves import Curves
-from spinewise.measures.entries import entries_of
+from spinewise.measures.entries import ended_s, entries_of
 from spinewise.measures.summary import ALL, Summary
 from spinewise.runs.result import Result
 from spinewise.shapes import Spec
@@ -21,11 +21,13 @@ class Measured:
     curves: dict[str, Curves]
     jobs: dict[str, Job]
     min_rto_s: float | None
+    ended_s: dict[str, float] = field(default_factory=dict)
 
 
 def measure(spec: Spec, result: Result) -> Measured:
     """What a comparison keeps of a run."""
-    return Measured(result.summary(), curves_of(result), jobs_of(result), min_rto_s(spec))
+    ended = ended_s(spec, result.report)
+    return Measured(result.summary(), curves_of(result), jobs_of(result), min_rto_s(spec), ended)
 
 
 MEASURE = Measure("comparison", Measured, measure)

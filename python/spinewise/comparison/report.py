@@ -7,6 +7,7 @@ from rich.text import Text
 
 from spinewise.comparison.answers import answers, how_told
 from spinewise.comparison.cells import Comparison
+from spinewise.comparison.ended import ended_table
 from spinewise.comparison.happened import happened_table, legend
 from spinewise.comparison.rounds import rounds_table
 from spinewise.comparison.tables import notes, scope_tables
@@ -32,6 +33,8 @@ def comparison_report(comparison: Comparison, by: By = "auto") -> RenderableType
 def tables_of(comparison: Comparison, entry: str | None, by: By) -> list[Grid]:
     """The tables of one traffic entry; where its flows wait for each other, of its rounds instead."""
     names = comparison.entries if entry is None and not comparison.mixed else [entry]
+    with_ends = [name for name in names if name is not None and name in comparison.with_operations and by != "class"]
+    ends = [ended_table(comparison, name) for name in with_ends]
     rounds = [rounds_table(comparison, name) for name in names if name in comparison.with_jobs and by != "class"]
     kinds = {comparison.cells[0].jobs[name].kind for name in names if name in comparison.with_jobs}
-    return [*rounds, *([] if kinds & GATED and by == "auto" else scope_tables(comparison, entry))]
+    return [*ends, *rounds, *([] if kinds & GATED and by == "auto" else scope_tables(comparison, entry))]

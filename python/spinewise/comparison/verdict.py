@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from spinewise.comparison.cells import Cell, Comparison, job_value
+from spinewise.comparison.cells import Cell, Comparison, ended_value, job_value
 from spinewise.comparison.reasons import Reason, full_port, idle_links, reasons, shared_timeouts
 from spinewise.measures import stats, units
 from spinewise.measures.summary import ALL
@@ -36,6 +36,8 @@ OF_ROUNDS = {
     "permutation": ("mean_s", "time of a round"),
 }
 """What is asked of rounds that do not wait for each other; else when the last is done."""
+
+ALL_ENDED = "time until all operations have ended"
 
 
 @dataclass(frozen=True)
@@ -141,7 +143,9 @@ def questions(comparison: Comparison) -> list[Question]:
 def of_entry(comparison: Comparison, entry: str | None) -> list[Question]:
     """The questions about one traffic entry, or about all traffic."""
     only = comparison.entries[0] if len(comparison.entries) == 1 else None
-    if (name := entry or only) in comparison.with_jobs:
+    if (name := entry or only) in comparison.with_operations:
+        return [Question(entry, ALL_ENDED, ended_value(str(name)))]
+    if name in comparison.with_jobs:
         return job_questions(comparison, str(name), entry)
     parts = [name for name in comparison.classes_of(entry) if name != ALL]
     if not parts:

@@ -308,5 +308,6 @@ def cell(key: Key, result: Result, folder: Path | None) -> Cell:
         packet_hops=result.report["packet_hops"],
         jobs=found.jobs,
         min_rto_s=found.min_rto_s,
+        ended_s=found.ended_s,
         folder=None if folder is None else place,
     )

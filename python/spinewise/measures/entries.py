@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import numpy.typing as npt
 
+from spinewise.magnitudes import PS_PER_SECOND
 from spinewise.measures import stats
 from spinewise.measures.classes import ALL, ClassSummary, named, summarise_histogram, summarise_rows
 from spinewise.measures.packets import Packets, sum_packets
@@ -65,6 +67,15 @@ class EntrySummary:
             KeyError: there is none.
         """
         return named(self.classes, name, f"size class of traffic {self.name!r}")
+
+
+def ended_s(spec: Spec, report: Report) -> dict[str, float]:
+    """When all operations of each entry of kind "dag" had ended, seconds from the start of the run; NaN if not all."""
+    entries = entries_of(spec)
+    return {
+        entries[told["entry"]].name: told["end_ps"] / PS_PER_SECOND if told["ended"] == told["operations"] else math.nan
+        for told in report.get("operations", [])
+    }
 
 
 def entries_of(spec: Spec) -> list[Entry]:
