@@ -13,6 +13,7 @@ from spinewise.advice import files, show, trades
 from spinewise.advice.answer import Advice, CaseAnswer, Entrant, LevelAnswer, Sample, Share, Status
 from spinewise.advice.conduct import STRESS_SEEDS
 from spinewise.advice.effects import Effect
+from spinewise.advice.forecast import PILOT
 from spinewise.advice.overload import overlapping
 from spinewise.advice.simulated import simulated
 from spinewise.advice.stress import Regret
@@ -184,6 +185,29 @@ def test_where_no_scheme_has_a_choice_that_is_said_first(spec: dict[str, Any], t
     assert words == Words(tuple(first))
     assert isinstance(answer, Answers)
     assert answer.of[0].tone == "unsure"
+
+
+@pytest.mark.parametrize("spec", [RACK, SINGLE], ids=["within a rack", "one spine"])
+def test_where_no_scheme_has_a_choice_nothing_is_raced(spec: dict[str, Any]) -> None:
+    """It made 69 runs and more to find out what the first ones told."""
+    said: list[str] = []
+    found = sw.advise(spec, budget_s=20, jobs=2, say=said.append)
+    assert found.effort.runs <= PILOT + 1
+    assert [one.label for one in found.entrants] == ["ecmp"]
+    assert (found.ended, found.advised, found.cases[4].because) == ("settled", "ecmp", "no scheme has a choice here")
+    assert "no scheme has a choice here: as under ecmp" in {one.because for one in found.not_tried}
+    told = dict(show.sections(found))
+    assert told["How surely"] == ["no scheme has a choice of paths, so that none can be better"]
+    assert told["Wrong if"] == ["packets have more than one path: another fabric, or traffic that crosses it"]
+    assert len(said) == 1
+    assert said[0].endswith("so that there is nothing to race for")
+
+
+def test_probes_do_not_make_a_choice() -> None:
+    """Of what runs today packets cross in any case: the pilot of the others shows that none has a choice."""
+    found = sw.advise(RACK | {"scheme": {"name": "hula"}}, schemes="hula,ecmp,rps", budget_s=20, jobs=2)
+    assert (found.effort.runs, found.ended, found.advised) == (3 * PILOT, "settled", "hula")
+    assert found.no_choice
 
 
 def test_where_links_are_idle_that_is_said_first() -> None:

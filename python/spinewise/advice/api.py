@@ -19,6 +19,7 @@ from spinewise.advice.planned import ESTIMATED_ROOM, SHORTER, short_budget
 from spinewise.advice.stress import Case, cases
 from spinewise.advice.trials import PLAIN, Trials
 from spinewise.errors import SpecError
+from spinewise.measures.afterwards import NO_CHOICE
 from spinewise.own.contract import OwnClass
 from spinewise.plain import share, unlike
 from spinewise.runs.jobs import Monitor, checked_jobs, checked_seconds, default_jobs
@@ -111,6 +112,8 @@ def conducted(course: Course, on_interrupt: OnInterrupt) -> Advice:
         course.pilot()
     course.plan()
     tests = cases(course.spec, course.resolved)
+    if course.no_choice:
+        return compose(course, tests)
     try:
         race_and_test(course, tests)
     except KeyboardInterrupt:
@@ -194,7 +197,8 @@ def check_cost(resolved: Spec, who: Field, budget_s: float, jobs: int) -> None:
         SpecError: what it would take.
     """
     found = validate(resolved)
-    runs = PILOT * len(who.candidates)
+    fixed = any(one.code in NO_CHOICE for one in found.warnings)
+    runs = PILOT * (1 if fixed else len(who.candidates))
     needed = found.estimate.seconds * runs / jobs
     if needed > DOUBT * budget_s and found.estimate.seconds > min(SOON_S, budget_s):
         raise short_budget(budget_s, needed, ESTIMATED_ROOM, len(who.candidates), SHORTER)

@@ -76,7 +76,7 @@ def compose(course: Course, cases: Sequence[Case]) -> Advice:
         cases=answers,
         wrong=tuple(wrong_when(course, choice.advised, answers)),
         gear=steps(advised.variant.name, str(course.resolved["transport"].get("kind"))),
-        not_tried=tuple(Untried(one.scheme, one.because) for one in [*course.who.not_tried, *course.lost]),
+        not_tried=tuple(Untried(one.scheme, one.because) for one in course.left_out()),
         notes=(*notes(course), *(one.line() for one in of_spec if one.code not in (*NO_CHOICE, IDLE_FABRIC))),
         effort=effort(course, cases),
         method=METHOD,
@@ -92,6 +92,8 @@ def compose(course: Course, cases: Sequence[Case]) -> Advice:
 
 def ended(course: Course, choice: Choice) -> Ended:
     """How the race ended."""
+    if course.no_choice:
+        return "settled"
     if course.interrupted and not course.tuned:
         return "interrupted"
     if choice.levels[-1].settled:
@@ -103,7 +105,7 @@ def aim_answer(course: Course, place: int) -> AimAnswer:
     """An aim, and how well it was answered."""
     aim, plan = course.aims[place], course.plans[place]
     behind = min((one.behind[place][0] for one in course.trials.found.values()), default=0)
-    settled = all(course.race.settled(pool, place) for pool in course.pools().values())
+    settled = course.no_choice or all(course.race.settled(pool, place) for pool in course.pools().values())
     more = forecast(course.race, place, course.costs(), math.inf, (plan.band,))
     return AimAnswer(
         text=aim.text, statistic=aim.statistic, quantity=aim.quantity, entry=aim.entry, size_class=aim.size_class,
@@ -232,6 +234,7 @@ def case_answer(course: Course, case: Case, found: Sequence[Regret]) -> CaseAnsw
     locked = {label: len(seeds) for label, seeds in course.trials.deadlocks(case.name).items()}
     if because is None and not found and not locked:
         late = "it was interrupted" if course.interrupted else "no time was left"
+        late = "no scheme has a choice here" if course.no_choice else late
         because = failed or ("fewer than two schemes to compare" if course.tried.get(case.name) else late)
     return CaseAnswer(case.name, case.words, because is None, because, tuple(found), locked)
 

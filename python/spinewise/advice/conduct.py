@@ -66,6 +66,8 @@ class Course:
         plans: what the pilot said of each aim.
         made: seeds that all in the race have run.
         tuned: whether parameters have been tried.
+        no_choice: whether the pilot has shown that no scheme has a choice of paths: there is nothing to race for.
+        spared: schemes that were not run because of that.
         tried: seeds that all schemes tried in a case have, by case.
         interrupted: whether somebody wanted no more runs.
         spent: seconds that each part took: pilot, race, tests.
@@ -88,6 +90,8 @@ class Course:
     plans: tuple[Forecast, ...] = ()
     made: int = 0
     tuned: bool = False
+    no_choice: bool = False
+    spared: list[NotTried] = field(default_factory=list)
     tried: dict[str, list[int]] = field(default_factory=dict)
     interrupted: bool = False
     spent: dict[str, float] = field(default_factory=lambda: dict.fromkeys(("pilot", "race", "tests"), 0.0))
@@ -106,6 +110,10 @@ class Course:
     def is_lost(self, label: str) -> bool:
         """Whether a run of a scheme failed."""
         return any(one.scheme == label for one in self.lost)
+
+    def left_out(self) -> list[NotTried]:
+        """All schemes that took no part, or not to the end."""
+        return [*self.who.not_tried, *self.spared, *self.lost]
 
     def is_out(self, label: str) -> bool:
         """Whether a run of a scheme failed, or ended in a deadlock."""
@@ -136,7 +144,7 @@ class Course:
         return [self.first_seed + number for number in range(first, last)]
 
     def pilot(self) -> None:
-        """Make `PILOT` runs of everything.
+        """Make `PILOT` runs of everything; only of what runs today, where that shows that no scheme has a choice.
 
         Raises:
             SpecError: the budget does not suffice, or an aim has no value.
@@ -150,6 +158,18 @@ class Course:
         self.check_aims()
         self.tell()
         self.made = PILOT
+        self.no_choice = self.trials.none_chooses(list(self.candidates))
+
+    def spare_others(self) -> None:
+        """Run nothing but what runs today, if its runs on all seeds of the pilot show that no scheme has a choice."""
+        today = self.candidates[self.who.today]
+        if today.oracle or not self.trials.none_chooses([today.label]):
+            return
+        self.trials.run(PLAIN, [today.variant], self.seeds(1, PILOT), self.start + PILOT_OVERRUN * self.budget_s)
+        if self.trials.none_chooses([today.label]):
+            others = [label for label in self.candidates if label != today.label]
+            self.spared = [NotTried(label, f"no scheme has a choice here: as under {today.label}") for label in others]
+            self.candidates = {today.label: today}
 
     def see_all(self) -> None:
         """Run everything on the first seed, a few runs, then more: what they take is known after the first few.
@@ -163,6 +183,10 @@ class Course:
             # Nothing is known before the first have been made.
             deadline = self.deadline() if made else math.inf
             whole = self.trials.run(PLAIN, variants[made : made + block], self.seeds(0, 1), deadline)
+            if not made:
+                self.spare_others()
+                if self.spared:
+                    return
             made, block = made + block, 2 * block
             # Schemes differ in what they cost: few runs must show it by far.
             doubt = 1.0 + max(1.0 - made / len(variants), 0.0)
@@ -270,6 +294,9 @@ class Course:
         self.plans = tuple(forecast(self.race, place, costs, left, self.bands) for place in places)
         self.race.bands = tuple(plan.band for plan in self.plans)
         for place, aim, plan in zip(places, self.aims, self.plans, strict=True):
+            if self.no_choice:
+                self.say(f"{aim.text}: no scheme has a choice of paths here, so that there is nothing to race for")
+                continue
             doubtful = cautious(self.race, place, costs, left, (plan.band,), joining=joining)
             in_time = cautious(self.race, place, costs, left, self.bands, joining=joining)
             self.say(planned(aim, plan, doubtful, in_time, left))

@@ -137,6 +137,8 @@ def gains(advice: Advice) -> list[str]:
             for place, aim in enumerate(advice.aims)
         )
         band = units.percent(advice.aims[0].band)
+        if alone(advice):
+            return [f"{advice.advised} runs today ({mine})"]
         return [
             f"{advice.advised} runs today ({mine}), and nothing that was tried is surely better by more than {band}"
         ]
@@ -152,6 +154,11 @@ def gains(advice: Advice) -> list[str]:
             0, f"under {advice.today}, which runs today, this fabric stands still: {deadlock(advice, advice.today)}"
         )
     return made
+
+
+def alone(advice: Advice) -> bool:
+    """Whether nothing else was run than what runs today, for no scheme has a choice."""
+    return bool(advice.no_choice) and len(advice.entrants) == 1
 
 
 def bound(advice: Advice) -> list[str]:
@@ -191,6 +198,8 @@ def other(found: Effect) -> str:
 def surely(advice: Advice) -> list[str]:
     """How it ended, who is tied, and how good single seeds are."""
     spent = advice.effort
+    if alone(advice):
+        return ["no scheme has a choice of paths, so that none can be better"]
     how = {
         "settled": f"settled: what is left is known to within {bands(advice.aims)}",
         "budget spent": "the budget is spent",
@@ -271,6 +280,8 @@ def wrong(advice: Advice) -> list[str]:
     if stands:
         with_, within = f"with {', '.join(stands)}", f"within {units.percent(band)} of the best"
         lines.append(f"not {with_}: there it is {within}" if lines else f"not so far: {mine} is {within} {with_}")
+    if alone(advice):
+        return ["packets have more than one path: another fabric, or traffic that crosses it"]
     lines += [f"not tried: {one.name} ({one.because})" for one in advice.cases if not one.tried]
     return lines or ["nothing else was tried: no time was left"]
 
@@ -332,5 +343,7 @@ def effort(advice: Advice) -> str:
     there = f" and {spent.stored:,} that were there already" if spent.stored else ""
     share = units.percent((spent.runs + spent.stored) / max(spent.grid, 1))
     took = f"{spent.runs:,} runs{there} in {units.clock(spent.seconds)} of {units.clock(spent.budget_s)}"
+    if alone(advice):
+        return took
     every = "all schemes and variants on all seeds and in all cases"
     return f"{took}; {every} are {spent.grid:,} runs, of which this is {share}"

@@ -11,6 +11,7 @@ from spinewise.advice.observed import OBSERVED, Observed
 from spinewise.comparison.cells import Cell
 from spinewise.comparison.measured import MEASURE
 from spinewise.comparison.plan import cell, with_facts
+from spinewise.measures.afterwards import NO_CHOICE
 from spinewise.runs.jobs import Case, Monitor, resolved_case
 from spinewise.shapes import Spec
 from spinewise.specs.variants import Variant
@@ -140,6 +141,15 @@ class Trials:
             if at == case and trial.deadlock:
                 found.setdefault(label, []).append(seed)
         return found
+
+    def none_chooses(self, labels: Sequence[str]) -> bool:
+        """Whether on each seed a run of some of these schemes shows that no scheme has a choice of paths."""
+        met: dict[int, bool] = {}
+        for case, label, seed in self.found:
+            if case == PLAIN and label in labels:
+                (one,) = self.cells(PLAIN, label, [seed])
+                met[seed] = met.get(seed, False) or any(notice.code in NO_CHOICE for notice in one.summary.warnings)
+        return bool(met) and all(met.values())
 
     def seeds(self, case: str, labels: Sequence[str]) -> list[int]:
         """Seeds that all these schemes have in a case."""
