@@ -10,6 +10,7 @@ import pytest
 import spinewise as sw
 from spinewise.cli import main
 from spinewise.interop.dag import Dag, Operation
+from spinewise.show import run_tables
 
 FABRIC = {"leaves": 2, "spines": 2, "hosts_per_leaf": 4}
 RANKS = 8
@@ -193,6 +194,21 @@ def test_a_run_tells_how_far_operations_came(tmp_path: Path, capsys: pytest.Capt
     assert "operations of traffic[0]: 0 of 3 have ended" in said
     assert "3 of 3 operations have not ended when the run does. Send a of rank 0 to rank 3 has brought" in said
     assert "waiting for it: b." in said
+
+
+def test_batches_keep_the_numbers_of_the_trace(tmp_path: Path) -> None:
+    """Two of three batches stay within a server: "rounds 1" stood above "slowest round 3"."""
+    rows = "".join(
+        f"s{n},{src},send,{dst},60000,,,{n}\nr{n},{dst},recv,{src},,,,\n"
+        for n, (src, dst) in enumerate([(0, 1), (1, 0), (0, 3), (3, 0)], 1)
+    )
+    head = "id,rank,op,peer,size_bytes,duration_ns,requires,batch\n"
+    (tmp_path / "ops.csv").write_text(head + rows)
+    local = {"local_ranks": 2, "local_rate_gbps": 100, "local_delay_ns": 50}
+    result = sw.run({"topology": FABRIC, "traffic": [{"kind": "dag", "file": str(tmp_path / "ops.csv")} | local]})
+    assert [one.round for one in result.rounds.rounds] == [3, 4]
+    assert run_tables.straggler_lines(result)[0].startswith("dag: slowest batch ")
+    assert " of the trace, " in run_tables.straggler_lines(result)[0]
 
 
 @pytest.mark.parametrize(

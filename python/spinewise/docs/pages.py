@@ -100,7 +100,8 @@ def collectives_section(described: Mapping[str, Sequence[Column]]) -> list[str]:
         f"## {COLLECTIVES_FILE}",
         "",
         "Rounds of `all_reduce`, `all_to_all`, `rpc`, `incast` and `permutation`, batches or rounds of `flows`, and",
-        "batches of `dag`. The row of a round has step 0; its steps follow where it has several: those of a collective",
+        "batches of `dag`, by the numbers of the trace: a batch that stays within a server has no row, so that some",
+        "may be missing. The row of a round has step 0; its steps follow where it has several: those of a collective",
         "operation, or of an `rpc` the requests (1) and the answers (2). No rows are kept where there would be more",
         "than `metrics.keep_flows_up_to`. The flows of a round are those of its entry and group with its number as",
         "`batch`.",
@@ -112,6 +113,11 @@ def collectives_section(described: Mapping[str, Sequence[Column]]) -> list[str]:
         "[nccl-tests](https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md), in 10⁹ bytes per second:",
         "`algbw = message_bytes / time`, and `busbw` is that times 2 (n - 1) / n for `all_reduce`, (n - 1) / n for",
         "`all_to_all`, `incast` and `rpc`, 1 for `permutation`, with n = `ranks`.",
+        "",
+        "`ideal_s` of a job is a time that no scheme can beat of its slowest round",
+        '([model.md](model.md#why-no-round-beats-its-ideal)), "ideal" in the table of `run`. It is NaN of a round',
+        "that has not finished, of entries of kind flows and dag, and of runs that keep no rows of flows, or have",
+        '`metrics.ideal = "best_path"` or `topology.tx_time_rounding = "floor_1ns"`.',
         "",
     ]
 

@@ -116,7 +116,9 @@ def straggler_lines(result: Result) -> list[str]:
         one = job.slowest
         if one is None:
             continue
-        which = f"round {one.round}" + (f" of group {one.group}" if job.groups > 1 else "")
+        # A trace numbers its batches, and those that stay within a server are no rounds here.
+        number = f"batch {one.round} of the trace" if one.kind == "dag" else f"round {one.round}"
+        which = number + (f" of group {one.group}" if job.groups > 1 else "")
         took = units.duration(one.time_s) if one.finished else "not finished"
         said = f"{job.name}: slowest {which}, {took}" if job.rounds > 1 else f"{job.name}: {took}"
         done = [step for step in one.steps if math.isfinite(step.time_s)]
