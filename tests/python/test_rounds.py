@@ -33,6 +33,18 @@ BURST = {
 }
 
 
+def test_an_incast_says_what_of_its_message_is_sent() -> None:
+    """32 senders of 1 MB showed 33 hosts and a message of 33 MB."""
+    burst = {"kind": "incast", "name": "burst", "receiver": 0, "senders": 15, "size_bytes": 60_000}
+    result = sw.run(BURST | {"traffic": [burst]})
+    assert run_tables.message_lines(result) == [
+        "burst: the message is 16 answers, as nccl-tests count a gather, that of the receiver with them; 15 are sent,"
+        " 900 kB"
+    ]
+    assert run_tables.message_lines(sw.run(ONE)) == []
+    assert "; 15 are sent, 900 kB" in " ".join(text_of(run_tables.run_report(result)).split())
+
+
 def text_of(what: Any, width: int = 118) -> str:
     out = Console(width=width, file=StringIO())
     out.print(what)

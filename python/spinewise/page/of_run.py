@@ -123,7 +123,8 @@ def rounds(result: Result) -> list[Item]:
     """The table of rounds, and why the slowest were late."""
     if not result.rounds.jobs:
         return []
-    return [table(run_tables.rounds_table(result)), Words(tuple(run_tables.straggler_lines(result)), listed=True)]
+    lines = (*run_tables.message_lines(result), *run_tables.straggler_lines(result))
+    return [table(run_tables.rounds_table(result)), Words(lines, listed=True)]
 
 
 def distributions(result: Result) -> list[Section]:

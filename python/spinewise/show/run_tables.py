@@ -25,7 +25,7 @@ def run_report(result: Result, by: By = "auto") -> RenderableType:
     summary = result.summary()
     parts: list[RenderableType] = [fct_table(summary, by)]
     if result.rounds.jobs:
-        parts += [rounds_table(result), Text("\n".join(straggler_lines(result)) + "\n")]
+        parts += [rounds_table(result), Text("\n".join([*message_lines(result), *straggler_lines(result)]) + "\n")]
     if summary.links:
         parts.append(link_table(summary))
         parts.append(hot_table(result.report))
@@ -107,6 +107,20 @@ def rounds_table(result: Result) -> Grid:
 def gbyte_per_s(value: float) -> str:
     """A bandwidth."""
     return f"{units.digits(value)} GB/s" if math.isfinite(value) else units.NOTHING
+
+
+def message_lines(result: Result) -> list[str]:
+    """Of incasts and requests, that their message counts what nobody sends."""
+    return [
+        f"{job.name}: the message is {job.ranks} answers, as nccl-tests count a gather, that of the receiver with them;"
+        f" {job.ranks - 1} are sent, {units.count(job.message_bytes * (job.ranks - 1) / job.ranks)}B"
+        for job in result.rounds.jobs
+        if job.kind in GATHERS and job.message_bytes
+    ]
+
+
+GATHERS = ("incast", "rpc")
+"""Kinds of rounds in which one host hears from others."""
 
 
 def straggler_lines(result: Result) -> list[str]:
