@@ -92,6 +92,8 @@ def test_a_grid_without_an_axis_is_refused(tmp_path: Path) -> None:
         (("[0.2, 0.4]", "[0.2, -1]"), "grid.loads", "numbers above 0"),
         (("[0.2, 0.4]", "[]"), "grid.loads", "a list with one value or more"),
         (("loads", "load"), "grid.load", '"loads"'),
+        (("loads = [0.2, 0.4]", "seeds = 30"), "grid.seeds", "seeds under [study], not under [grid]"),
+        (("loads = [0.2, 0.4]", "seed = [1, 2]"), "grid.seed", "seeds under [study], not under [grid]"),
         (('"ecmp", ', '"ecmq", '), "scheme.name", "ecmp"),
         (('"ecmp", ', '"ecmp", "ecmp", '), "grid.schemes", "labels that differ"),
         (("loads = [0.2, 0.4]", '"scheme.params.k" = [1]'), 'grid."scheme.params.k"', "without grid.schemes"),

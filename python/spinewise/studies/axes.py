@@ -22,6 +22,8 @@ from spinewise.sweeps.task import Plain
 SCHEMES, LOADS, FAULTS = "schemes", "loads", "faults"
 NAMES = {SCHEMES: "scheme", LOADS: "load", FAULTS: "fault"}
 """What an axis is called in labels and tables, where that is not its key."""
+ELSEWHERE = {"seeds": "seeds", "seed": "seeds", "metrics": "metrics", "spec": "spec"}
+"""What is no axis, and the key of [study] that says it."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,9 @@ def axes_of(grid: Mapping[str, object], own: Sequence[type[Scheme]] = ()) -> lis
 def axis(key: str, values: object, own: Sequence[type[Scheme]]) -> Axis:
     """One axis."""
     where = f"grid.{key}" if key.isidentifier() else f'grid."{key}"'
+    if key in ELSEWHERE:
+        allowed = f"{ELSEWHERE[key]} under [study], not under [grid]"
+        raise SpecError(where, shown(values), allowed, "it is the same for every point")
     if not isinstance(values, list) or not values:
         raise SpecError(where, shown(values), "a list with one value or more")
     makers: dict[str, Callable[[str, Sequence[object]], list[Point]]] = {
