@@ -20,6 +20,7 @@ import spinewise as sw
 from samples import TINY_TOML
 from spinewise.cli import main
 from spinewise.explanation.choices import Choices
+from spinewise.measures import units
 from spinewise.page import again, source
 from spinewise.page.grids import value_of
 from spinewise.page.moving import Making
@@ -292,6 +293,16 @@ def test_the_slowest_flows_are_traced(ran: Path) -> None:
     assert isinstance(result, sw.Result)
     slowdown = result.flows.column("slowdown").to_numpy()
     assert int(np.argmax(slowdown)) in again.slowest(result)
+
+
+def test_where_curves_end_the_last_flow_is_named(ran: Path, tmp_path: Path) -> None:
+    """The slowest flow was 465 times above its ideal, and the axis of slowdowns ended at 50."""
+    result = sw.read(ran)
+    assert isinstance(result, sw.Result)
+    slowdown = result.flows.column("slowdown").to_numpy()
+    found = page(ran, out=tmp_path / "page.html")
+    place = int(np.argmax(slowdown))
+    assert f"the greatest slowdown is {units.digits(slowdown[place], 3)} (flow {place})." in found.text
 
 
 def test_without_reruns_the_page_says_what_is_missing(ran: Path, tmp_path: Path) -> None:

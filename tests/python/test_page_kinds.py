@@ -21,7 +21,7 @@ from spinewise.advice.answer import CaseAnswer
 from spinewise.advice.stress import Regret
 from spinewise.cli import main
 from spinewise.errors import SpecError
-from spinewise.page import of_claims, source
+from spinewise.page import of_advice, of_claims, source
 from spinewise.page.model import Table, text
 from spinewise.page.of_study import best, read_study, unfinished
 from spinewise.studies.beside import Flows
@@ -51,6 +51,20 @@ def test_an_advice_is_answered_first(tmp_path: Path) -> None:
         assert step.source in found.text
     (bars,) = (one for one in found.models() if one.get("bars"))
     assert {curve["label"] for curve in bars["curves"]} == {one.label for one in advice.entrants}
+
+    (best,) = (row for row in found.rows if row and row[0] == advice.tied[0] and len(row) == 8)
+    assert best[5] == "", "its own number was that of the next"
+    others = [row[5] for row in found.rows if row and row[0] in {"ecmp", "rps"} - {advice.tied[0]} and len(row) == 8]
+    assert others
+    assert all(others)
+
+
+def test_regrets_have_room_beside_each_other(tmp_path: Path) -> None:
+    """Six of them, with their intervals, were cut off at 1,280 pixels."""
+    (tmp_path / "tiny.toml").write_text(TINY_TOML)
+    advice = sw.advise(tmp_path / "tiny.toml", schemes="ecmp,rps", budget_s=3, jobs=1, band=0.3)
+    case = CaseAnswer("c", "c", tried=True, because=None, regrets=(Regret("rps", 0.5, 0.25, 0.75, 4),))
+    assert of_advice.regret(case, "rps", advice).text == "+50.0%\n[+25.0%, +75.0%]"
 
 
 def test_what_an_advice_cannot_tell_comes_back_as_no_number(tmp_path: Path) -> None:
@@ -158,6 +172,29 @@ def test_a_study_shows_what_its_store_has(study: Path, tmp_path: Path) -> None:
         means = [row["mean"] for row in done.rows() if row["scheme"] == curve["label"] and row["metric"] == "fct_s.p99"]
         ratio = [y / float(mean or 0.0) for y, mean in zip(curve["y"], means, strict=True)]
         assert ratio == pytest.approx([ratio[0]] * 2, rel=1e-4)
+
+
+def test_a_study_of_schemes_alone_has_a_bar_for_each(study: Path, tmp_path: Path) -> None:
+    """Points stood one above the other, over an axis without a name."""
+    study.write_text(study.read_text().replace("loads = [0.2, 0.4]\n", ""))
+    sw.sweep(study, store=tmp_path / "store", jobs=1)
+    chart = next(one for one in page(str(study), "--store", str(tmp_path / "store"), out=tmp_path / "p.html").models())
+    assert (chart["bars"], chart["y"]["words"]) == (True, ["ecmp", "rps"])
+    assert chart["x"]["title"].startswith("fct_s.p99 [")
+
+
+@pytest.mark.parametrize(
+    ("grid", "words"),
+    [("", ["loads"]), ('"transport.min_rto_us" = [200, 900]', ["min_rto_us 200", "min_rto_us 900"])],
+    ids=["no grid", "a key"],
+)
+def test_a_study_without_schemes_names_its_bars(study: Path, tmp_path: Path, grid: str, words: list[str]) -> None:
+    """Without a [grid] there was no page, but a traceback."""
+    head = study.read_text().partition("[grid]")[0]
+    study.write_text(head + (f"[grid]\n{grid}\n" if grid else ""))
+    sw.sweep(study, store=tmp_path / "store", jobs=1)
+    found = page(str(study), "--store", str(tmp_path / "store"), out=tmp_path / "p.html")
+    assert found.models()[0]["y"]["words"] == words
 
 
 def test_an_unfinished_study_says_how_far_it_is(study: Path, tmp_path: Path) -> None:

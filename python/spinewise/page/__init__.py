@@ -7,6 +7,7 @@
 | `charts` | panels of figures as charts of a page |
 | `source` | what RESULTS are: which kind of folder, and the part of the page it becomes |
 | `of_run`, `of_comparison`, `of_claims`, `of_study` | the parts, one module a kind |
+| `study_charts` | charts of a study |
 | `again` | runs made once more, with samples of links and the choices of the slowest flows |
 | `replay` | links over time, to be played |
 | `flows` | the paths of traced flows, and why each took so long |

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from spinewise.advice import show
-from spinewise.advice.answer import Advice, AimAnswer, CaseAnswer, Entrant
+from spinewise.advice.answer import Advice, CaseAnswer, Entrant
 from spinewise.advice.choice import percent, say_level
 from spinewise.advice.told import against, tell, value
 from spinewise.advice.trades import losses
@@ -170,20 +170,21 @@ def entrants(advice: Advice) -> Table:
     for aim in advice.aims:
         heads += [aim.text, "against the best"]
     heads += ["settings", "dropped by"]
-    rows = [entrant(one, advice.aims) for one in advice.entrants]
+    rows = [entrant(one, advice) for one in advice.entrants]
     width = 2 * len(advice.aims)
     numeric = (False, False, False, True, *(True for _ in range(width)), False, False)
     return Table("Every scheme that was tried", tuple(heads), tuple(rows), "", numeric)
 
 
-def entrant(one: Entrant, aims: tuple[AimAnswer, ...]) -> tuple[Cell, ...]:
-    """A row of the table."""
+def entrant(one: Entrant, advice: Advice) -> tuple[Cell, ...]:
+    """A row of the table. The best has its difference to the next in `advice.json`, and none here: it is the best."""
+    best = one.label == advice.tied[0]
     word, tone = STATUS[one.status]
     cells = [text(one.label), text(word, tone), text(one.level), number(len(one.samples), str(len(one.samples)))]
-    for place, aim in enumerate(aims):
+    for place, aim in enumerate(advice.aims):
         found = value(one, place)
         cells.append(number(found, tell(aim, found)))
-        share = one.than_best[place] if place < len(one.than_best) else None
+        share = one.than_best[place] if place < len(one.than_best) and not best else None
         cells.append(Cell("") if share is None else number(share.mean, against(share)))
     dropped = f"{one.dropped_by}, after {one.dropped_at} seeds" if one.dropped_by else ""
     settings = ", ".join(f"{key} {value}" for key, value in one.settings)
@@ -204,7 +205,8 @@ def regrets(advice: Advice) -> list[Table]:
 
 def regret(case: CaseAnswer, label: str, advice: Advice) -> Cell:
     """A cell of the table of regrets: red where it is surely more than the band, grey where it may be chance."""
-    told = show.regret_told(case, label)
+    # In two lines, so that six schemes have room beside each other.
+    told = show.regret_told(case, label).replace(" [", "\n[")
     if label in case.deadlocks:
         return Cell(told, None, "bad")
     found = next((one for one in case.regrets if one.scheme == label), None)

@@ -8,10 +8,12 @@ from collections.abc import Sequence
 
 from spinewise.figures.kinds import UnfitError
 from spinewise.figures.of_run import spreads
+from spinewise.magnitudes import PS_PER_SECOND
 from spinewise.measures import units
 from spinewise.measures.collectives import Job
 from spinewise.measures.links import hottest
 from spinewise.measures.summary import ALL, Summary
+from spinewise.measures.tables import numbers
 from spinewise.page import charts
 from spinewise.page.grids import table
 from spinewise.page.model import Answer, Answers, Charts, Item, Part, Section, Words
@@ -136,13 +138,26 @@ def distributions(result: Result) -> list[Section]:
     looks = charts.looked(list(found))
     together = {"": {name: [one] for name, one in found.items()}}
     flows_of = ", ".join(f"{name} {one.flows:,}" for name, one in found.items())
-    items: list[Item] = [
-        Charts(tuple(charts.spreads(together, looks)), f"Finished flows: {flows_of}. Each further nine has equal room.")
-    ]
+    note = f"Finished flows: {flows_of}. Each further nine has equal room.{beyond(result)}"
+    items: list[Item] = [Charts(tuple(charts.spreads(together, looks)), note)]
     by_size = charts.sizes({name: {name: [one]} for name, one in found.items()}, looks)
     if by_size:
         items.append(Charts(tuple(by_size), "Flow sizes in bins, four a decade."))
     return [Section("Distributions", tuple(items))]
+
+
+def beyond(result: Result) -> str:
+    """Where the last flows lie, before which curves end; nothing where rows of flows were not kept."""
+    ended = numbers(result.flows, "tcp").astype(bool) & numbers(result.flows, "finished").astype(bool)
+    if not ended.any():
+        return ""
+    flow, fct, slowdown = (numbers(result.flows, name)[ended] for name in ("flow", "fct_ps", "slowdown"))
+    last, worst = int(fct.argmax()), int(slowdown.argmax())
+    took = units.duration(float(fct[last]) / PS_PER_SECOND, 3)
+    return (
+        f" Curves end before the last flow: the longest took {took} (flow {flow[last]}), and the greatest slowdown is"
+        f" {units.digits(float(slowdown[worst]), 3)} (flow {flow[worst]})."
+    )
 
 
 def spec(result: Result) -> Words:

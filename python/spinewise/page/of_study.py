@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 
 from spinewise.comparison.measured import MEASURE
@@ -12,15 +12,12 @@ from spinewise.comparison.tables import OVERLOADED, overload
 from spinewise.measures import stats, units
 from spinewise.own.scheme import Scheme
 from spinewise.page import charts
-from spinewise.page.charts import Looks, rounded
 from spinewise.page.model import (
     Answer,
     Answers,
-    Axis,
     Cell,
     Chart,
     Charts,
-    Curve,
     Item,
     Part,
     Section,
@@ -29,7 +26,7 @@ from spinewise.page.model import (
     number,
     text,
 )
-from spinewise.show.plot import LOG_ABOVE
+from spinewise.page.study_charts import SCHEME, along, axes_of, drawn, is_number, names_of
 from spinewise.studies import file
 from spinewise.studies.conduct import Conducted, Repeat, values
 from spinewise.studies.metrics import Metric
@@ -38,30 +35,7 @@ from spinewise.studies.study import Study
 from spinewise.sweeps.store import Ledger, reading
 from spinewise.sweeps.task import Plain, cell_hash
 
-SCHEME = "scheme"
-"""The axis of schemes."""
-MOST_CHARTS = 24
 FEW = 8
-NEAR_BY = 1.03
-"""Ends of what is shaded around an x on a logarithmic axis, as a ratio to it."""
-
-Spot = tuple[float, float, float, bool]
-"""A point of a curve: x, mean, half of its interval, and whether it leaves out flows that did not finish."""
-
-
-@dataclass(frozen=True)
-class Axes:
-    """How the points of a study are drawn.
-
-    Attributes:
-        lines: the axis whose values are curves.
-        along: the axis that runs along x; None of a study with one axis.
-        rest: the others: a chart for each of their combinations.
-    """
-
-    lines: str
-    along: str | None
-    rest: tuple[str, ...]
 
 
 def read_study(place: str, store: str, own: Sequence[type[Scheme]] = ()) -> Conducted:
@@ -100,11 +74,11 @@ def part(done: Conducted, name: str) -> Part:
     """The part of a study."""
     study = done.study
     axes = axes_of(study)
-    looks = charts.looked([shown(value) for value in along(study, axes.lines)])
+    looks = charts.looked(names_of(study, axes.lines))
     return Part(
         title=study.name or name,
         kind="study",
-        subtitle=f"{len(study.cells)} points over {', '.join(study.axes) or 'one spec'}",
+        subtitle=f"{units.counted(len(study.cells), 'point')} over {', '.join(study.axes) or 'one spec'}",
         sections=(
             Section("How far it is", (*progress(done), *best(done))),
             *[
@@ -162,25 +136,6 @@ def left_open(done: Conducted) -> list[Answer]:
         more = ("their results depend on how long the run lasts",)
         cards.append(Answer("points overloaded", f"{over:,} of {whole:,}", more, "bad"))
     return cards
-
-
-def axes_of(study: Study) -> Axes:
-    """Schemes are curves, and the longest axis of numbers runs along x."""
-    names = list(study.axes)
-    lines = SCHEME if SCHEME in names else next((one for one in names if not is_number(study, one)), names[0])
-    others = [one for one in names if one != lines]
-    others.sort(key=lambda one: (not is_number(study, one), -len(along(study, one))))
-    return Axes(lines, others[0] if others else None, tuple(others[1:]))
-
-
-def along(study: Study, axis: str) -> list[Plain]:
-    """The values of an axis, in order."""
-    return list(dict.fromkeys(cell.label[axis] for cell in study.cells))
-
-
-def is_number(study: Study, axis: str) -> bool:
-    """Whether all values of an axis are numbers."""
-    return all(isinstance(value, int | float) and not isinstance(value, bool) for value in along(study, axis))
 
 
 def best(done: Conducted) -> list[Item]:
@@ -285,75 +240,6 @@ def marked(label: Mapping[str, Plain], *, over: bool) -> list[Cell]:
 def cell_of(value: Plain) -> Cell:
     """A label of a point."""
     return Cell(shown(value), float(value) if isinstance(value, int | float) else shown(value))
-
-
-def drawn(done: Conducted, metric: int, axes: Axes, looks: Looks) -> list[Chart]:
-    """A metric: a chart for each combination of the axes that are neither curves nor x."""
-    study = done.study
-    made = []
-    for place in product(*(along(study, one) for one in axes.rest)):
-        here = dict(zip(axes.rest, place, strict=True))
-        made.append(chart(done, metric, axes, looks, here))
-    return [one for one in made if one.curves][:MOST_CHARTS]
-
-
-def chart(done: Conducted, metric: int, axes: Axes, looks: Looks, here: Mapping[str, Plain]) -> Chart:
-    """One chart: a curve for each value of the axis of curves."""
-    study, asked = done.study, done.study.metrics[metric]
-    unit, size = unit_of(done, metric)
-    ticks: list[Plain] = along(study, axes.along) if axes.along else [None]
-    numbers = [float(tick) for tick in ticks if isinstance(tick, int | float) and not isinstance(tick, bool)]
-    whole = len(numbers) == len(ticks)
-    of_line: dict[Plain, list[Spot]] = {line: [] for line in along(study, axes.lines)}
-    over: set[float] = set()
-    for place, cell in enumerate(study.cells):
-        found = done.interval(place, metric)
-        if math.isfinite(found.mean) and all(cell.label[axis] == value for axis, value in here.items()):
-            at = ticks.index(cell.label[axes.along] if axes.along else None)
-            x = numbers[at] if whole else float(at)
-            hollow = asked.of_finished and done.behind(place, metric).unfinished > 0
-            of_line[cell.label[axes.lines]].append((x, found.mean / size, found.half / size, hollow))
-            over |= {x} if done.overloaded(place) else set()
-    curves = tuple(line_of(shown(line), looks, sorted(own), joined=whole) for line, own in of_line.items() if own)
-    high = wide([y for one in curves for y in one.y])
-    words = () if whole else tuple("" if tick is None else shown(tick) for tick in ticks)
-    return Chart(
-        ", ".join(f"{axis} {shown(value)}" for axis, value in here.items()) or asked.text,
-        Axis(axes.along or "", "words" if words else "log" if wide(numbers) else "linear", words),
-        Axis(f"{asked.text} [{unit}]" if unit else asked.text, "log" if high else "linear"),
-        curves,
-        shaded=() if words else stretches(sorted(over), numbers),
-    )
-
-
-def stretches(over: Sequence[float], numbers: Sequence[float]) -> tuple[tuple[float, float, str], ...]:
-    """Narrow stretches around the x of overloaded points."""
-    if wide(numbers):
-        return tuple((x / NEAR_BY, x * NEAR_BY, "overloaded") for x in over)
-    half = 0.012 * ((max(numbers) - min(numbers)) or 1.0)
-    return tuple((x - half, x + half, "overloaded") for x in over)
-
-
-def wide(values_: Sequence[float]) -> bool:
-    """Whether values lie so far apart that their axis is logarithmic."""
-    return bool(values_) and min(values_) > 0.0 and max(values_) / min(values_) > LOG_ABOVE
-
-
-def line_of(label: str, looks: Looks, points: Sequence[Spot], *, joined: bool) -> Curve:
-    """A curve of points."""
-    own = looks[label]
-    xs, ys, halves, left = zip(*points, strict=True)
-    symbol = charts.SYMBOLS.get(own["marker"], "circle")
-    dash = charts.DASHES[own["linestyle"]]
-    hollow = left if any(left) else ()
-    return Curve(label, own["color"], dash, symbol, rounded(xs), rounded(ys), rounded(halves), hollow, joined)
-
-
-def unit_of(done: Conducted, metric: int) -> tuple[str, float]:
-    """The unit of a metric and its size."""
-    if not done.study.metrics[metric].path.startswith("fct_s"):
-        return "", 1.0
-    return units.time_unit([done.interval(number, metric).mean for number in range(len(done.study.cells))])
 
 
 def points(done: Conducted) -> Table:
