@@ -387,6 +387,9 @@ def test_cases_change_what_they_say() -> None:
     assert because["link down"] == "no leaf has two whole links up"
     assert because["incast"] == "an incast takes three hosts"
     assert found["incast"].words == "an incast of 3 hosts beside it"
+    whole = {case.name: case.words for case in stress.cases(none, sw.resolve(none))}
+    assert (found["link down"].words, whole["link down"]) == ("another link of a leaf down", "a link of a leaf down")
+    assert whole["slow link"] == "a link of a leaf at a quarter of its rate"
     twins = small(topology={"leaves": 2, "spines": 2, "hosts_per_leaf": 2, "parallel_links": 3})
     alone = next(case.spec for case in stress.cases(twins, sw.resolve(twins)) if case.name == "link down")
     assert table(alone, "topology")["override"] == [{"leaf": 1, "spine": 1, "link": 2, "up": False}]

@@ -10,11 +10,13 @@ import pytest
 
 import spinewise as sw
 from spinewise.advice import files, show, trades
+from spinewise.advice.aims import Aim
 from spinewise.advice.answer import Advice, CaseAnswer, Entrant, LevelAnswer, Sample, Share, Status
 from spinewise.advice.conduct import STRESS_SEEDS
 from spinewise.advice.effects import Effect
-from spinewise.advice.forecast import PILOT
+from spinewise.advice.forecast import PILOT, Forecast
 from spinewise.advice.overload import overlapping
+from spinewise.advice.planned import planned
 from spinewise.advice.simulated import simulated
 from spinewise.advice.stress import Regret
 from spinewise.page import of_advice
@@ -208,6 +210,30 @@ def test_probes_do_not_make_a_choice() -> None:
     found = sw.advise(RACK | {"scheme": {"name": "hula"}}, schemes="hula,ecmp,rps", budget_s=20, jobs=2)
     assert (found.effort.runs, found.ended, found.advised) == (3 * PILOT, "settled", "hula")
     assert found.no_choice
+    told = "settled: no scheme has a choice of paths, after 3 seeds of all that is left; "
+    assert show.surely(found)[0].startswith(told)
+
+
+def test_a_plan_without_runs_says_so() -> None:
+    """It said "0 more runs (0s) if the pilot's 3 seeds are typical, up to 0 more runs (0s) if they flatter"."""
+    aim = Aim("mean", "round time", "swap")
+    none, some = Forecast(0.01, 3, 0, 0.0, settles=True), Forecast(0.01, 9, 24, 11.2, settles=True)
+    said = "mean round time of swap: differences of 1.00 % or more can be told in the 60s left."
+    assert planned(aim, none, none, none, 60.0) == f"{said} The pilot's 3 seeds are enough for that"
+    assert planned(aim, none, some, some, 60.0) == (
+        f"{said} That takes no more runs if the pilot's 3 seeds are typical, up to 24 more runs (12s) if they flatter"
+    )
+
+
+def test_what_is_left_to_know_says_on_what_it_rests(advice: Advice) -> None:
+    """Seven seeds stood beside eight of the table; and the budget was spent, though a second more was said to do."""
+    aim = replace(advice.aims[0], band=0.075, more_runs=4, more_s=0.9)
+    found = replace(advice, aims=(aim,), ended="budget spent", effort=replace(advice.effort, seeds=7))
+    first, *rest = show.surely(found)
+    assert first.startswith("the budget is spent, after 7 seeds of all that is left; ")
+    assert "if these seeds are typical, some 4 more runs (1s) settle all of it to within 7.50 %: a longer --budget" in (
+        " ".join(rest)
+    )
 
 
 def test_where_links_are_idle_that_is_said_first() -> None:

@@ -34,6 +34,8 @@ def planned(aim: Aim, plan: Forecast, doubtful: Forecast, in_time: Forecast, lef
             f" {PILOT} seeds are typical, up to {most} if they flatter. What cannot be told apart will be named"
         )
     takes = f"That takes {least} if the pilot's {PILOT} seeds are typical, up to {most} if they flatter"
+    if not doubtful.runs:
+        takes = f"The pilot's {PILOT} seeds are enough for that"
     if in_time.settles and in_time.band > plan.band:
         takes += f"; {units.percent(in_time.band)} should be reached even then"
     elif not in_time.settles:
@@ -43,6 +45,8 @@ def planned(aim: Aim, plan: Forecast, doubtful: Forecast, in_time: Forecast, lef
 
 def cost(found: Forecast) -> str:
     """Runs and time of a forecast."""
+    if not found.runs:
+        return "no more runs"
     return f"{units.counted(found.runs, 'more run')} ({units.clock(math.ceil(found.seconds))})"
 
 

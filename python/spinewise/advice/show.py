@@ -200,17 +200,17 @@ def surely(advice: Advice) -> list[str]:
     spent = advice.effort
     if alone(advice):
         return ["no scheme has a choice of paths, so that none can be better"]
+    known = f"what is left is known to within {bands(advice.aims)}"
     how = {
-        "settled": f"settled: what is left is known to within {bands(advice.aims)}",
+        "settled": f"settled: {'no scheme has a choice of paths' if advice.no_choice else known}",
         "budget spent": "the budget is spent",
         "interrupted": "interrupted",
     }[advice.ended]
     each, error = units.percent(advice.confidence, 4), units.percent(advice.alpha, 2)
     unsettled = [] if advice.ended == "settled" or len(advice.aims) == 1 else [f"bands: {bands(advice.aims)}"]
-    lines = [
-        f"{how}, after {spent.seeds} seeds; each interval holds at all looks with {each}, and at most {error} of races"
-        " drop the best scheme"
-    ]
+    seen = f"after {units.counted(spent.seeds, 'seed')} of all that is left"
+    sure = f"each interval holds at all looks with {each}, and at most {error} of races drop the best scheme"
+    lines = [f"{how}, {seen}; {sure}"]
     chosen = [by_first(advice, line) for line in chosen_from(advice)]
     return [*lines, *unsettled, *chosen, *undecided(advice), *seeds(advice)]
 
@@ -250,7 +250,9 @@ def undecided(advice: Advice) -> list[str]:
         )
     if advice.ended != "settled" and aim.more_runs:
         more, band = units.clock(math.ceil(aim.more_s)), units.percent(aim.band)
-        lines.append(f"to know all of it to within {band} takes some {aim.more_runs:,} more runs, about {more} here")
+        runs = f"{units.counted(aim.more_runs, 'more run')} ({more})"
+        settle = f"settle all of it to within {band}: a longer --budget allows them"
+        lines.append(f"if these seeds are typical, some {runs} {settle}")
     return lines
 
 

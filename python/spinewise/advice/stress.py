@@ -77,7 +77,9 @@ def cases(spec: Spec, resolved: Spec) -> list[Case]:
         resolved: the same with every default.
     """
     senders = incast_senders(hosts_of(resolved))
-    return [case(name, words.format(senders=senders), change, spec, resolved) for name, words, change in CHANGES] + [
+    one = "another" if is_broken(resolved) else "a"
+    told = [(name, words.format(senders=senders, one=one), change) for name, words, change in CHANGES]
+    return [case(name, words, change, spec, resolved) for name, words, change in told] + [
         Case("another hash", "flows placed by another hash", deepcopy(spec), (("scheme.hash_salt", SALT),))
     ]
 
@@ -219,18 +221,23 @@ def hosts_of(resolved: Spec) -> int:
 
 def repaired(spec: Spec, resolved: Spec) -> Spec:
     """Nothing broken, and no link slow."""
-    if not resolved.get("fault") and not resolved["topology"].get("override"):
+    if not is_broken(resolved):
         raise Inapplicable("nothing is broken or slow in the spec")
     spec.pop("fault", None)
     spec.get("topology", {}).pop("override", None)
     return spec
 
 
+def is_broken(resolved: Spec) -> bool:
+    """Whether a spec has faults, or links other than the rest."""
+    return bool(resolved.get("fault") or resolved["topology"].get("override"))
+
+
 CHANGES: Final[tuple[tuple[str, str, Change], ...]] = (
     ("load +25%", "a quarter more load", lambda spec, resolved: loaded(spec, resolved, MORE_LOAD)),
     ("load -25%", "a quarter less load", lambda spec, resolved: loaded(spec, resolved, LESS_LOAD)),
-    ("link down", "another link of a leaf down", link_down),
-    ("slow link", "another link of a leaf at a quarter of its rate", link_slow),
+    ("link down", "{one} link of a leaf down", link_down),
+    ("slow link", "{one} link of a leaf at a quarter of its rate", link_slow),
     ("half buffers", "half the buffers", small_buffers),
     ("other recovery", "the other loss recovery at hosts", other_recovery),
     ("incast", "an incast of {senders} hosts beside it", with_incast),
