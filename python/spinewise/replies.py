@@ -102,7 +102,7 @@ class Measured(TypedDict):
 class Loads(TypedDict):
     """Offered load by definition, as fractions of capacity, when most is offered.
 
-    `without` are the traffic entries that offer none: what happens in the network decides when their flows start.
+    `without` are the traffic entries that have no rate: much comes at once, or when the network lets it.
     """
 
     payload_of_nominal: float

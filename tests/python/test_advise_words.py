@@ -210,7 +210,7 @@ def test_probes_do_not_make_a_choice() -> None:
     found = sw.advise(RACK | {"scheme": {"name": "hula"}}, schemes="hula,ecmp,rps", budget_s=20, jobs=2)
     assert (found.effort.runs, found.ended, found.advised) == (3 * PILOT, "settled", "hula")
     assert found.no_choice
-    told = "settled: no scheme has a choice of paths, after 3 seeds of all that is left; "
+    told = "settled: no scheme has a choice of paths, after 3 seeds of all that is in the race; "
     assert show.surely(found)[0].startswith(told)
 
 
@@ -230,7 +230,7 @@ def test_what_is_left_to_know_says_on_what_it_rests(advice: Advice) -> None:
     aim = replace(advice.aims[0], band=0.075, more_runs=4, more_s=0.9)
     found = replace(advice, aims=(aim,), ended="budget spent", effort=replace(advice.effort, seeds=7))
     first, *rest = show.surely(found)
-    assert first.startswith("the budget is spent, after 7 seeds of all that is left; ")
+    assert first.startswith("the budget is spent, after 7 seeds of all that is in the race; ")
     assert "if these seeds are typical, some 4 more runs (1s) settle all of it to within 7.50 %: a longer --budget" in (
         " ".join(rest)
     )

@@ -33,8 +33,11 @@ def test_an_overload_is_told_before_the_run_and_not_hidden_by_what_comes_later()
 
 def test_traffic_that_waits_for_other_traffic_is_named_beside_the_loads() -> None:
     (line,) = lines({**WEB, "load": 0.2}, RING)
-    assert line.endswith("without ring, whose flows wait for others")
+    assert line.endswith("without ring, which has no rate of arrivals")
     assert lines(RING) == []
+    once: Traffic = {"kind": "permutation", "size_bytes": 10_000_000, "name": "once"}
+    (line,) = lines({**WEB, "load": 0.2}, once)
+    assert line.endswith("without once, which has no rate of arrivals")
 
 
 @pytest.mark.parametrize("repeat", [2, 3, 20])

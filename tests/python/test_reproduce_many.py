@@ -224,7 +224,7 @@ def test_stored_without_runs_for_any_claim_is_brief_and_writes_nothing(
     words = ["reproduce", "tiny", "--papers", str(papers), "--store", "store", "--quick"]
     assert main([*words, "--stored"]) == 3
     said = " ".join(capsys.readouterr().out.split())
-    assert "tiny, effort quick: store has 0 of 48 runs, too few for any claim; nothing is written" in said
+    assert "tiny, effort quick: store has 0 of 36 runs, too few for any claim; nothing is written" in said
     assert "tiny-1: 12 runs of as printed; 12 runs of longer" in said
     assert main([*words, "--stored", "--json"]) == 3
     record = json.loads(capsys.readouterr().out)

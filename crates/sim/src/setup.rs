@@ -333,7 +333,7 @@ fn traffic(spec: &Spec, topology: &Topology, (room, go_on): (u64, GoOn<'_>)) -> 
                     without.push(entry as u8);
                 } else {
                     let during = workload.during(&plan.flows, &places);
-                    offered.push(capacity.offered(&plan.flows, during));
+                    offered.push(capacity.offered(entry as u8, &plan.flows, during));
                 }
                 append(plan, &mut list, &mut waits);
             }
@@ -348,7 +348,7 @@ fn traffic(spec: &Spec, topology: &Topology, (room, go_on): (u64, GoOn<'_>)) -> 
         let text = "NOTHING IS SENT: the run has no flows, and every number of it is empty.";
         warnings.push(Warning::of("nothing_sent", "traffic", text));
     }
-    let loads = capacity.loads(&offered).map(|loads| Loads { without, ..loads });
+    let loads = capacity.loads(&offered).map(|loads| loads.also_without(without));
     Ok(Offer { list, waits, loads, warnings })
 }
 

@@ -208,7 +208,7 @@ def surely(advice: Advice) -> list[str]:
     }[advice.ended]
     each, error = units.percent(advice.confidence, 4), units.percent(advice.alpha, 2)
     unsettled = [] if advice.ended == "settled" or len(advice.aims) == 1 else [f"bands: {bands(advice.aims)}"]
-    seen = f"after {units.counted(spent.seeds, 'seed')} of all that is left"
+    seen = f"after {units.counted(spent.seeds, 'seed')} of all that is in the race"
     sure = f"each interval holds at all looks with {each}, and at most {error} of races drop the best scheme"
     lines = [f"{how}, {seen}; {sure}"]
     chosen = [by_first(advice, line) for line in chosen_from(advice)]
@@ -218,6 +218,8 @@ def surely(advice: Advice) -> list[str]:
 def chosen_from(advice: Advice) -> list[str]:
     """What is not told apart from the best, and out of which of it the answer, or the one to look at, was chosen."""
     last, band = advice.levels[-1], units.percent(advice.aims[0].band)
+    if len(last.tied) < 2 and len(advice.entrants) < 2:
+        return []
     if len(last.tied) < 2:
         return ["all others are surely worse, or dearer and not better"]
     if not last.near:

@@ -162,12 +162,15 @@ def show_missing(wanted: Choice, parts: Sequence[Part], ledger: Ledger, args: ar
         print_json(record(done[0]) if wanted.alone else overview.record(found))
         return EXIT_LEFT
     whole = found.provenance
-    there = f"{printable(args.store)} has {whole.runs:,} of {whole.runs + whole.lacking:,} runs"
+    _, runs = ahead.ahead(found.name, parts, ledger)
+    there = f"{printable(args.store)} has {runs.stored:,} of {runs.runs:,} runs"
     console = terminal.console()
     told = f"{found.name}, effort {whole.effort.value}: {there}, too few for any claim; nothing is written"
     console.print(told, markup=False)
     for section in found.incomplete:
         console.print(f"  {section.id}: {lacking_briefly(section.lacking)}", markup=False)
+    if whole.runs + whole.lacking > runs.runs:
+        console.print("  here a run that several points share counts for each", markup=False)
     console.print("without --stored the same command makes them; --dry-run says how long that takes", markup=False)
     return EXIT_LEFT
 

@@ -51,9 +51,13 @@ def lines(comparison: Comparison, found: Verdict) -> list[str]:
 
 
 def nothing_ended(found: Verdict) -> str:
-    """Why no scheme has a value: a job is done when all its rounds are."""
-    rounds = found.question.rounds is not None
-    return "every scheme left rounds unfinished" if rounds else "no flow has finished"
+    """Why no scheme has a value: a job is done when all its rounds are, a trace when all its operations are."""
+    unit = found.question.unit
+    return {
+        "flow": "no flow has finished",
+        "round": "every scheme left rounds unfinished",
+        "trace": "every scheme left the trace unfinished",
+    }[unit]
 
 
 def tied(comparison: Comparison, found: Verdict) -> list[str]:

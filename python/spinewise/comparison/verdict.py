@@ -50,7 +50,8 @@ class Question:
         value: finds it in a run.
         size_class: of which flows.
         waits: whether in a run so many flows timed out that it may be the time of one that did; None: never asked.
-        rounds: the traffic entry of whose rounds it is; None: it is of flows.
+        rounds: the traffic entry of whose rounds it is; None: it is of flows, or of a whole trace.
+        of_trace: whether it is of all operations of a trace, which a run ends or does not.
     """
 
     entry: str | None
@@ -59,14 +60,17 @@ class Question:
     size_class: str = ALL
     waits: Callable[[Cell], bool] | None = None
     rounds: str | None = None
+    of_trace: bool = False
 
     @property
     def unit(self) -> str:
         """What one of those is called that it is of."""
-        return "flow" if self.rounds is None else "round"
+        return "trace" if self.of_trace else "flow" if self.rounds is None else "round"
 
     def left(self, cells: Sequence[Cell]) -> tuple[int, int]:
         """How many of these some runs left unfinished, and how many they had."""
+        if self.of_trace:
+            return sum(math.isnan(self.value(cell)) for cell in cells), len(cells)
         if self.rounds is None:
             classes = [cell.summary.of(self.size_class, self.entry) for cell in cells]
             return sum(one.unfinished for one in classes), sum(one.flows for one in classes)
@@ -144,7 +148,7 @@ def of_entry(comparison: Comparison, entry: str | None) -> list[Question]:
     """The questions about one traffic entry, or about all traffic."""
     only = comparison.entries[0] if len(comparison.entries) == 1 else None
     if (name := entry or only) in comparison.with_operations:
-        return [Question(entry, ALL_ENDED, ended_value(str(name)))]
+        return [Question(entry, ALL_ENDED, ended_value(str(name)), of_trace=True)]
     if name in comparison.with_jobs:
         return job_questions(comparison, str(name), entry)
     parts = [name for name in comparison.classes_of(entry) if name != ALL]

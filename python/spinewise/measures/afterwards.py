@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from spinewise.magnitudes import PS_PER_US
 from spinewise.measures.classes import ALL, ClassSummary
-from spinewise.measures.collectives import Job
 from spinewise.measures.entries import EntrySummary
 from spinewise.measures.facts import Facts
 from spinewise.measures.notices import Notice
@@ -49,9 +48,16 @@ STAY = ("ecmp", "wcmp", "hedera", "lbsp")
 
 
 def after_run(
-    entries: Sequence[EntrySummary], facts: Facts, report: Report, spec: Spec, jobs: Callable[[], Sequence[Job]] = list
+    entries: Sequence[EntrySummary],
+    facts: Facts,
+    report: Report,
+    spec: Spec,
+    above_ideal: Callable[[], Mapping[str, float]] = dict,
 ) -> list[Notice]:
-    """What may not mean what it seems, from what a run came to, its resolved spec and its rounds."""
+    """What may not mean what it seems, from what a run came to and its resolved spec.
+
+    `above_ideal` works out by which share rounds are above their ideals, for each entry that has some.
+    """
     found = [notice for entry in entries for notice in timer_tails(entry, spec.get("transport") or {})]
     sent = sum(entry.packets.sent for entry in entries)
     if sent >= MANY:
@@ -63,7 +69,7 @@ def after_run(
     if stayed and not (cut and all_under_way(report)):
         found.append(Notice("no_packet_in_fabric", "traffic", WITHIN_RACKS))
     if sent >= SOME and "linux" not in report:
-        found.extend(idle_fabric(entries, facts, jobs))
+        found.extend(idle_fabric(entries, facts, above_ideal))
     return found + cut
 
 
@@ -97,13 +103,15 @@ def estimated(classes: Sequence[ClassSummary]) -> Iterator[Notice]:
         yield Notice("percentiles_estimated", "metrics.keep_flows_up_to", ESTIMATED)
 
 
-def idle_fabric(entries: Sequence[EntrySummary], facts: Facts, jobs: Callable[[], Sequence[Job]]) -> Iterator[Notice]:
+def idle_fabric(
+    entries: Sequence[EntrySummary], facts: Facts, above_ideal: Callable[[], Mapping[str, float]]
+) -> Iterator[Notice]:
     """That links between switches were hardly used, and nothing took much longer than any scheme could make it."""
     if facts.hottest is None or facts.hottest.mean_use >= IDLE:
         return
-    of_rounds = {job.name: job for job in jobs()}
+    of_rounds = above_ideal()
     asked = [entry for entry in entries if not entry.udp]
-    above = [above_ideal(entry, of_rounds.get(entry.name)) for entry in asked]
+    above = [of_rounds.get(entry.name, tail_above_ideal(entry)) for entry in asked]
     if not above or not all(share <= NEAR_IDEAL for share in above):
         return
     what, more = "flows", "more of them would tell schemes apart"
@@ -112,15 +120,13 @@ def idle_fabric(entries: Sequence[EntrySummary], facts: Facts, jobs: Callable[[]
     if facts.hottest_edge is not None and facts.hottest_edge.mean_use >= BUSY_HOSTS:
         more = "they wait for the links of hosts"
     use = f"the busiest ({facts.hottest.name}) for {percent(facts.hottest.mean_use, 2)} of the run"
-    took = f"{what} took {percent(max(above), 2)} more than a time that no scheme can beat"
+    took = f"{what} took at most {percent(max(above), 2)} more than a time that no scheme can beat"
     none = f"No choice of paths makes them shorter by more than that: {more}."
     yield Notice(IDLE_FABRIC, "traffic", f"Links between switches were hardly used, {use}, and {took}. {none}")
 
 
-def above_ideal(entry: EntrySummary, job: Job | None) -> float:
-    """By which share the rounds of an entry, or the p99 of its flows, are above their ideal; NaN where nobody knows."""
-    if job is not None:
-        return math.nan if job.unfinished else job.mean_s / job.ideal_s - 1.0
+def tail_above_ideal(entry: EntrySummary) -> float:
+    """By which share the p99 of an entry's flows is above their ideal; NaN where nobody knows."""
     whole = entry.of(ALL)
     return math.nan if whole.unfinished else whole.slowdown.p99 - 1.0
 

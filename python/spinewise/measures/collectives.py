@@ -52,6 +52,8 @@ BUS_FACTORS: Mapping[str, Callable[[int], float]] = {
 GATHERS = ("incast", "rpc")
 """Kinds of which all hosts of a round but one send to that one."""
 
+MOST_ROUNDS = 64
+"""Rounds of an entry that are set against their ideals, or about so many."""
 # Columns of flows that say which round they are of.
 KEYS = ("entry", "batch", "group")
 
@@ -288,6 +290,19 @@ class Collectives:
         names = dict.fromkeys(one.name for one in self.rounds)
         found = [job(self.of(name)) for name in names]
         return [replace(one, ideal_s=self.ideal_s(one.slowest)) if one.slowest else one for one in found]
+
+    @cached_property
+    def above_ideal(self) -> dict[str, float]:
+        """By which share the rounds of each entry, or the slowest, are above their ideals; NaN if nobody knows."""
+        return {job.name: self._above_ideal(job) for job in self.jobs}
+
+    def _above_ideal(self, of: Job) -> float:
+        if of.unfinished or of.slowest is None:
+            return math.nan
+        rounds = self.of(of.name)
+        some = rounds[:: math.ceil(len(rounds) / MOST_ROUNDS)]
+        together = sum(one.time_s for one in some) / sum(map(self.ideal_s, some))
+        return float(np.maximum(together, of.slowest.time_s / of.ideal_s)) - 1.0
 
     def straggler(self, of: Round) -> Straggler | None:
         """Why this round ended when it did; None where rows of flows were not kept."""

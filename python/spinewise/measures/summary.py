@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypedDict
 
@@ -19,7 +19,6 @@ from spinewise.magnitudes import PS_PER_SECOND
 from spinewise.measures import html, stats
 from spinewise.measures.afterwards import after_run, estimated
 from spinewise.measures.classes import ALL, ClassSummary, named, summarise_histogram, summarise_rows
-from spinewise.measures.collectives import Job
 from spinewise.measures.distribution import Distribution
 from spinewise.measures.entries import EntrySummary, entries_of, summarise_entries
 from spinewise.measures.facts import Facts, facts_of
@@ -163,7 +162,7 @@ def summarise(
     report: Report,
     spec: Spec,
     method: stats.Method = "nearest_rank",
-    jobs: Callable[[], Sequence[Job]] = list,
+    above_ideal: Callable[[], Mapping[str, float]] = dict,
 ) -> Summary:
     """The summary of a run from its flow table, its report, its resolved spec and its rounds, which few runs need."""
     loads = report.get("loads")
@@ -191,7 +190,7 @@ def summarise(
         faults=fault_counts(report),
         warnings=[
             *notices(report.get("warnings") or []),
-            *after_run(entries, facts, report, spec, jobs),
+            *after_run(entries, facts, report, spec, above_ideal),
             *([] if has_rows else estimated(classes)),
         ],
     )

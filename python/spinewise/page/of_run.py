@@ -56,7 +56,10 @@ def answers(result: Result, summary: Summary) -> list[Answer]:
         Answer(
             f"{job.name}, {job.kind} of {job.who}",
             units.duration(job.total_s if job.rounds > 1 else job.mean_s, 3),
-            (of_job(job), *([f"ideal {units.duration(job.ideal_s, 3)}"] if math.isfinite(job.ideal_s) else [])),
+            (
+                of_job(job),
+                *([f"ideal of the slowest {units.duration(job.ideal_s, 3)}"] if math.isfinite(job.ideal_s) else []),
+            ),
             "bad" if job.unfinished else "head",
         )
         for job in result.rounds.jobs

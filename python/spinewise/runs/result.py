@@ -93,7 +93,7 @@ class Result:
 
     def summary(self, method: stats.Method = "nearest_rank") -> Summary:
         """Flow completion times by traffic entry and size class, overheads, loads and links."""
-        return summarise(self.flows, self.report, self.spec, method, lambda: self.rounds.jobs)
+        return summarise(self.flows, self.report, self.spec, method, lambda: self.rounds.above_ideal)
 
     @cached_property
     def rounds(self) -> Collectives:

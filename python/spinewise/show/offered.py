@@ -46,4 +46,6 @@ def left_out(spec: Spec, loads: Loads) -> list[str]:
     """The traffic that is in none of the loads."""
     known = names(spec.get("traffic", []))
     without = [known[entry] for entry in loads.get("without", [])]
-    return [f"without {', '.join(without)}, whose flows wait for others"] if without else []
+    if not without:
+        return []
+    return [f"without {', '.join(without)}, which {'has' if len(without) == 1 else 'have'} no rate of arrivals"]

@@ -83,8 +83,9 @@ def rounds_table(result: Result) -> Grid:
         "Rounds: collective operations, requests, incasts",
         ["traffic", "kind"],
         [
-            *("hosts", "message", "rounds", "unfinished", "mean time"), *(["max time", "all"] if several else []),
-            *(["ideal"] if bounds else []), *(["algbw", "busbw"] if known else []),
+            *("hosts", "message", "rounds", "unfinished", "mean time"), *(["max time"] if several else []),
+            *(["its ideal" if several else "ideal"] if bounds else []), *(["all"] if several else []),
+            *(["algbw", "busbw"] if known else []),
         ],
     )  # fmt: skip
     for job in jobs:
@@ -97,8 +98,9 @@ def rounds_table(result: Result) -> Grid:
             str(job.rounds),
             str(job.unfinished),
             units.duration(job.mean_s),
-            *([units.duration(job.max_s), units.duration(job.total_s)] if several else []),
+            *([units.duration(job.max_s)] if several else []),
             *([units.duration(job.ideal_s)] if bounds else []),
+            *([units.duration(job.total_s)] if several else []),
             *(bandwidths if known else []),
         )
     return table

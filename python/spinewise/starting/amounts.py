@@ -138,13 +138,15 @@ def exchange(wishes: Wishes) -> Exchange:
     ranks = hosts
     while wishes.size is None and ranks > LEAST_RANKS and messages(ranks) * wanted / OUTWEIGHS * wire > MOST_HOPS:
         ranks = 2 ** math.ceil(math.log2(ranks) - 1)
+    groups = math.ceil(hosts / ranks)
+    ranks = math.ceil(hosts / groups)
     parts = ranks if wishes.workload == "all_reduce" else max(ranks - 1, 1)
     most = MOST_HOPS / (messages(ranks) * wire)
     meant = max(LEAST_BYTES, parts * wanted)
     size = wishes.size or (meant if meant <= parts * most else parts * two_digits(most))
     rounds = min(ROUNDS, max(1, int(MOST_HOPS / (messages(ranks) * hops(wishes, size / parts)))))
     sending_s = size / parts / bytes_per_us / 1e6
-    return Exchange(math.ceil(hosts / ranks), ranks, size, rounds, size / parts, sending_s, travel_us / 1e6, wanted)
+    return Exchange(groups, ranks, size, rounds, size / parts, sending_s, travel_us / 1e6, wanted)
 
 
 def two_digits(value: float) -> int:
@@ -173,11 +175,12 @@ def why_so_large(found: Exchange) -> str:
     return said
 
 
-def why_groups(found: Exchange) -> str:
-    """What is said of the groups of a collective operation."""
+def why_groups(found: Exchange, hosts: int) -> str:
+    """What is said of the groups of a collective operation among so many hosts."""
+    at_most = "" if found.groups * found.ranks == hosts else "at most "
     return (
-        f"Groups of {found.ranks} hosts, each spread over the whole fabric and for itself, as jobs of that size are."
-        ' "all" makes one of all hosts; its messages are as many as the square of their number.'
+        f"Groups of {at_most}{found.ranks} hosts, each spread over the whole fabric and for itself, as jobs of that"
+        ' size are. "all" makes one of all hosts; its messages are as many as the square of their number.'
     )
 
 

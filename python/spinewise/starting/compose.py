@@ -100,7 +100,7 @@ def workload(wishes: Wishes) -> str:
         if found.groups > 1:
             keys["hosts"] = found.members(wishes.hosts)
         keys |= {"size_bytes": found.size_bytes, "rounds": found.rounds, "order": "random"}
-        said = {"hosts": amounts.why_groups(found), "size_bytes": amounts.why_so_large(found)}
+        said = {"hosts": amounts.why_groups(found, wishes.hosts), "size_bytes": amounts.why_so_large(found)}
         return table("[[traffic]]", of, keys, name | said)
     made = amounts.arrivals(wishes)
     remarks = name | {

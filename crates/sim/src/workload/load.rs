@@ -28,11 +28,18 @@ pub struct Loads {
     pub wire_of_available: f64,
     /// Whether `wire_of_available` exceeds 0.95.
     pub overloaded: bool,
-    /// Entries that are in none of them: what happens in the network decides when their flows start.
+    /// Entries that are in none of them, as they have no rate: much comes at once, or when the network lets it.
     pub without: Vec<u8>,
 }
 
 impl Loads {
+    /// With these entries left out, too.
+    pub fn also_without(mut self, entries: Vec<u8>) -> Loads {
+        self.without.extend(entries);
+        self.without.sort_unstable();
+        self
+    }
+
     /// As reports have them.
     pub fn json(&self) -> Value {
         let available = self.wire_of_available;
@@ -70,6 +77,7 @@ pub struct Capacity<'a> {
 /// What a traffic entry asks for.
 #[derive(Clone, Debug)]
 pub struct Offered {
+    entry: u8,
     bytes: Bytes,
     /// From when to when its flows start; none if so few come at once that they have no rate.
     during: Option<Range<Time>>,
@@ -164,9 +172,9 @@ impl Capacity<'_> {
         Bytes { payload: 0.0, wire: 0.0, leaves: Crossed::new(self.nominal.len()), pods }
     }
 
-    /// What these flows ask for that start `during` this time. Retransmissions, handshakes and probes do not count, nor
-    /// does traffic within a rack.
-    pub fn offered(&self, flows: &[FlowSpec], during: Option<Range<Time>>) -> Offered {
+    /// What these flows of an entry ask for that start `during` this time. Retransmissions, handshakes and probes do not
+    /// count, nor does traffic within a rack.
+    pub fn offered(&self, entry: u8, flows: &[FlowSpec], during: Option<Range<Time>>) -> Offered {
         let mut bytes = self.nothing();
         for flow in flows {
             let [from, to] = [flow.src, flow.dst].map(|host| self.leaf_of[host as usize]);
@@ -183,22 +191,26 @@ impl Capacity<'_> {
                 pods.add((from / of, to / of), data, acks);
             }
         }
-        Offered { bytes, during: during.filter(|during| !during.is_empty()) }
+        Offered { entry, bytes, during: during.filter(|during| !during.is_empty()) }
     }
 
     /// The loads of some entries at the time when most is offered; none if no entry has a time, since a load is a rate. An
-    /// entry counts over its own time. One that has little of all bytes, or no time, counts over the whole of all times.
+    /// entry counts over its own time, one that has little of all bytes over the whole of all times. One that has much and no
+    /// time is left out.
     pub fn loads(&self, entries: &[Offered]) -> Option<Loads> {
         let times = || entries.iter().filter_map(|entry| entry.during.as_ref());
         let whole = times().map(|during| during.start).min()?..times().map(|during| during.end).max()?;
         let all: f64 = entries.iter().map(|entry| entry.bytes.wire).sum();
-        let own = |entry: &Offered| entry.during.clone().filter(|_| entry.bytes.wire >= LEAST_SHARE * all);
-        let during: Vec<Range<Time>> = entries.iter().map(|entry| own(entry).unwrap_or(whole.clone())).collect();
-        let mut most = Loads::default();
+        let is_much = |entry: &Offered| entry.bytes.wire >= LEAST_SHARE * all && entry.bytes.wire > 0.0;
+        let (left, steady): (Vec<&Offered>, Vec<&Offered>) =
+            entries.iter().partition(|entry| is_much(entry) && entry.during.is_none());
+        let own = |entry: &Offered| entry.during.clone().filter(|_| is_much(entry));
+        let during: Vec<Range<Time>> = steady.iter().map(|entry| own(entry).unwrap_or(whole.clone())).collect();
+        let mut most = Loads { without: left.iter().map(|entry| entry.entry).collect(), ..Loads::default() };
         // More is offered only where something begins.
         for begin in during.iter().map(|during| during.start) {
             let mut rates = self.nothing();
-            for (entry, during) in entries.iter().zip(&during).filter(|(_, during)| during.contains(&begin)) {
+            for (entry, during) in steady.iter().zip(&during).filter(|(_, during)| during.contains(&begin)) {
                 rates.add(&entry.bytes, BITS_PER_BYTE * PS_PER_SECOND / length_of(during));
             }
             let nominal = self.nominal.iter().map(|&rate| rate as f64).sum();
@@ -241,7 +253,7 @@ mod tests {
         let flows = [flow(0, 2, 1001, 0), flow(1, 3, 500, 10), flow(2, 3, 1_000_000, 20)];
         let places = fabric.places();
         let healthy = capacity(&places);
-        let loads_of = |capacity: Capacity| capacity.loads(&[capacity.offered(&flows, in_us(0, 1))]).unwrap();
+        let loads_of = |capacity: Capacity| capacity.loads(&[capacity.offered(0, &flows, in_us(0, 1))]).unwrap();
         let slow = Capacity { down: &[20_000_000_000, 10_000_000_000], ..healthy };
         let loads = loads_of(slow);
         let near = |a: f64, b: f64| (a - b).abs() < 1e-12;
@@ -269,7 +281,7 @@ mod tests {
         let capacity = capacity(&places);
         let at_once = [flow(0, 2, 5, 7), flow(1, 3, 5, 7)];
         let within = [flow(0, 1, 5, 7_000), flow(1, 0, 5, 3_000)];
-        let loads_of = |flows: &[FlowSpec]| capacity.loads(&[capacity.offered(flows, starts(flows, &places))]);
+        let loads_of = |flows: &[FlowSpec]| capacity.loads(&[capacity.offered(0, flows, starts(flows, &places))]);
         assert_eq!(loads_of(&at_once), None);
         assert_eq!(loads_of(&[]), None);
         assert_eq!(starts(&within, &places), Some(Time(3_000)..Time(11_000)), "two instants are two gaps");
@@ -288,7 +300,7 @@ mod tests {
             let permutation = Permutation { repeat, period: Span::from_us(20), ..Permutation::new(12_500) };
             let workload = Workload::Permutation(permutation);
             let flows = workload.plan(1, 0, &places).unwrap().flows;
-            let loads = capacity.loads(&[capacity.offered(&flows, workload.during(&flows, &places))]).unwrap();
+            let loads = capacity.loads(&[capacity.offered(0, &flows, workload.during(&flows, &places))]).unwrap();
             assert!((loads.payload_of_nominal - 0.5).abs() < 1e-12, "{repeat} rounds: {loads:?}");
         }
         let once = Workload::Permutation(Permutation::new(12_500));
@@ -304,7 +316,7 @@ mod tests {
         let capacity = capacity(&places);
         let payload = |entries: &[Offered]| capacity.loads(entries).unwrap().payload_of_nominal;
         // 5,000 bytes a microsecond are all that two leaves send up.
-        let full = capacity.offered(&[flow(0, 2, 50_000, 0)], in_us(0, 10));
+        let full = capacity.offered(0, &[flow(0, 2, 50_000, 0)], in_us(0, 10));
         let later = Offered { during: in_us(100, 110), ..full.clone() };
         let beside = Offered { during: in_us(5, 15), ..full.clone() };
         let alone = payload(std::slice::from_ref(&full));
@@ -312,10 +324,14 @@ mod tests {
         assert!((payload(&[full.clone(), later]) - alone).abs() < 1e-12);
         assert!((payload(&[full.clone(), beside]) - 2.0 * alone).abs() < 1e-12);
         // Little, over a long time or at one instant, is spread over all the time there is.
-        let little = |during| capacity.offered(&[flow(0, 2, 1_000, 0)], during);
+        let little = |during| capacity.offered(1, &[flow(0, 2, 1_000, 0)], during);
         assert!((payload(&[full.clone(), little(in_us(0, 1_000))]) - alone - 1_000.0 / 5_000_000.0).abs() < 1e-12);
         assert!((payload(&[full.clone(), little(in_us(4, 5))]) - alone - 0.02).abs() < 1e-12, "no burst of its own");
-        assert!((payload(&[full, little(None)]) - alone - 0.02).abs() < 1e-12);
+        assert!((payload(&[full.clone(), little(None)]) - alone - 0.02).abs() < 1e-12);
+        // Much at one instant is no rate.
+        let much = capacity.offered(1, &[flow(0, 2, 10_000, 0)], None);
+        let loads = capacity.loads(&[full, much]).unwrap();
+        assert!((loads.payload_of_nominal - alone).abs() < 1e-12 && loads.without == [1], "{loads:?}");
     }
 
     /// Flows of 342 bytes with the frames of ns3-load-balance: headers make it 1.17 times the payload, with
@@ -328,7 +344,7 @@ mod tests {
         let poisson = Poisson { duration: Span::from_ms(50), ..Poisson::new(cdf, 0.7) };
         let flows = Workload::Poisson(poisson).plan(1, 0, &places).unwrap().flows;
         let frames = Capacity { mss: 1400, header: 54, ack: 0, ..capacity(&places) };
-        let loads_of = |capacity: Capacity| capacity.loads(&[capacity.offered(&flows, in_us(0, 50_000))]).unwrap();
+        let loads_of = |capacity: Capacity| capacity.loads(&[capacity.offered(0, &flows, in_us(0, 50_000))]).unwrap();
         let data = loads_of(frames);
         let all = loads_of(Capacity { ack: 54, ..frames });
         // Four sigma of a compound Poisson sum of these sizes.
@@ -360,7 +376,7 @@ mod tests {
         assert_eq!(flows, flows_of(run(0.4, LoadOf::HostLinks)), "0.8 of the uplinks is 0.4 of the hosts' links");
 
         let frames = Capacity { header: 48, ..capacity(&places) };
-        let loads = frames.loads(&[frames.offered(&flows, in_us(0, 40_000))]).unwrap();
+        let loads = frames.loads(&[frames.offered(0, &flows, in_us(0, 40_000))]).unwrap();
         let (bytes, squares) =
             flows.iter().fold((0.0, 0.0), |(b, s), flow| (b + flow.size as f64, s + (flow.size as f64).powi(2)));
         let sigma = squares.sqrt() / bytes;
