@@ -279,6 +279,21 @@ def test_a_scheme_that_deadlocked_is_not_the_least(study: Path) -> None:
     assert with_locked("rps", "ecmp").rows[1][1].text == "none is judged"
 
 
+def test_a_scheme_without_a_value_on_a_seed_is_not_the_least(study: Path) -> None:
+    """Its mean over the other seeds would be that of its lucky ones."""
+    done = sw.sweep(study, jobs=1)
+
+    def lucky(ones: list[Repeat]) -> list[Repeat]:
+        return [replace(ones[0], values=(math.nan, 0.0)), *(replace(one, values=(1e-9, 0.0)) for one in ones[1:])]
+
+    repeats = [lucky(ones) if cell.label == {"scheme": "rps", "load": 0.4} else ones
+               for cell, ones in zip(done.study.cells, done.repeats, strict=True)]  # fmt: skip
+    (ranking,) = best(replace(done, repeats=repeats))
+    assert isinstance(ranking, Table)
+    assert ranking.rows[1][1].text == "ecmp"
+    assert ranking.note.endswith("A scheme without a value on a seed where another has one is not judged there.")
+
+
 def test_a_study_whose_flows_all_finish_says_nothing_of_it(study: Path, tmp_path: Path) -> None:
     sw.sweep(study, store=tmp_path / "store", jobs=1)
     found = page(str(study), "--store", str(tmp_path / "store"), out=tmp_path / "page.html")

@@ -144,11 +144,12 @@ def best(done: Conducted) -> list[Item]:
     if SCHEME not in study.axes or len(along(study, SCHEME)) < 2:
         return []
     others = [one for one in study.axes if one != SCHEME]
-    rows = []
+    rows, lacking = [], set[int]()
     for place in product(*(along(study, one) for one in others)):
         here = dict(zip(others, place, strict=True))
         cells = [n for n, cell in enumerate(study.cells) if here.items() <= cell.label.items()]
         row = best_at(done, cells)
+        lacking |= valueless(done, cells)
         if row:
             over = any(map(done.overloaded, cells))
             if over and not here:
@@ -162,6 +163,8 @@ def best(done: Conducted) -> list[Item]:
     ]
     if deadlocked(done, range(len(study.cells))):
         notes.append("A scheme that deadlocked at a place is not judged there.")
+    if lacking:
+        notes.append("A scheme without a value on a seed where another has one is not judged there.")
     if any(row[-1].text for row in rows):
         notes.append(f"Left unfinished: {LEFT_OUT}")
     else:
@@ -185,13 +188,13 @@ def best_at(done: Conducted, cells: Sequence[int]) -> tuple[Cell, ...]:
     metric = done.study.metrics[0]
     names = {shown(done.study.cells[number].label[SCHEME]): number for number in cells}
     found = {label: values(done.repeats[number], 0) for label, number in names.items()}
+    lacking = valueless(done, cells)
+    aside = {label for label, cell in names.items() if cell in lacking or deadlocked(done, [cell])}
     known = {
-        label: own
-        for label, own in found.items()
-        if any(math.isfinite(one) for one in own) and not deadlocked(done, [names[label]])
+        label: own for label, own in found.items() if any(math.isfinite(one) for one in own) and label not in aside
     }
     order = sorted(known, key=lambda label: stats.t_interval(known[label]).mean)
-    if not order and deadlocked(done, names.values()):
+    if not order and aside:
         return (text("none is judged", "bad"), text("–"), text(""), text(""), Cell(""), Cell(""))
     if not order:
         return ()
@@ -213,6 +216,13 @@ def best_at(done: Conducted, cells: Sequence[int]) -> tuple[Cell, ...]:
         number(behind.mean, f"+{units.percent(behind.mean)}" if behind.mean >= 0 else units.percent(behind.mean)),
         left,
     )
+
+
+def valueless(done: Conducted, cells: Sequence[int]) -> set[int]:
+    """Which points of a place have no first metric on a seed where they ended and another point has one."""
+    rows = {cell: {one.seed: one.values[0] for one in done.repeats[cell] if one.values is not None} for cell in cells}
+    known = {seed for row in rows.values() for seed, value in row.items() if math.isfinite(value)}
+    return {cell for cell, row in rows.items() if any(not math.isfinite(row[seed]) for seed in known & row.keys())}
 
 
 def unfinished(best_: str, counts: Mapping[str, int], metric: Metric) -> Cell:
