@@ -331,6 +331,10 @@ def test_failed_runs_are_listed_and_the_rest_is_there(
     record = json.loads(capsys.readouterr().out)
     assert (record["made"], record["failed"], record["left"]) == (0, 2, 0)
     assert [run["status"] for run in record["cells"][0]["runs"]] == ["done", "failed"]
+    for more, made in (([], 0), (["--retry-failed"], 2)):
+        assert main(["sweep", str(path), *words, *more, "--dry-run", "--json"]) == 0
+        told = json.loads(capsys.readouterr().out)
+        assert told["runs"] - told["stored"] == made
     assert main(["sweep", str(path), *words, "--retry-failed"]) == 0
     assert "8 runs, 2 made now" in capsys.readouterr().out
 

@@ -33,13 +33,13 @@ def command(args: argparse.Namespace) -> int:
     if args.dry_run:
         there = (Path(args.store) / LEDGER).exists()
         with reading(args.store) if there else opened(None) as ledger:
-            expected = estimate(study, ledger)
+            expected = estimate(study, ledger, retry_failed=args.retry_failed)
         announce(study, expected, jobs)
         if args.json:
             print_json({"name": study.name, **asdict(expected)})
         return 0
     with opened(args.store) as ledger, chosen(args) as engine:
-        expected = estimate(study, ledger)
+        expected = estimate(study, ledger, retry_failed=args.retry_failed)
         announce(study, expected, jobs)
         with bars() as bar:
             done = Conductor(

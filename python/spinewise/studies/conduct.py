@@ -17,7 +17,7 @@ from spinewise.sweeps import outdated
 from spinewise.sweeps.basics import BASICS
 from spinewise.sweeps.engine import Engine
 from spinewise.sweeps.store import Ledger
-from spinewise.sweeps.sweep import Swept, sweep
+from spinewise.sweeps.sweep import Known, Swept, jobs_of, sweep
 from spinewise.sweeps.task import Plain, Task, cell_hash
 
 
@@ -156,13 +156,17 @@ class Estimate:
     seconds: float | None
 
 
-def estimate(study: Study, ledger: Ledger) -> Estimate:
-    """How many runs there are, and how long they will take: by stored repeats, else by the first moments of a few."""
-    tasks = first_tasks(study)
-    lacking = [task for task in tasks if not ledger.has(task.key, (*BASICS, *task.measures), flows=task.flows)]
-    known = ledger.seconds({task.cell for task in lacking})
-    mean = sampled_seconds(list({task.cell: task.spec for task in lacking if task.cell not in known}.values()))
-    seconds = sum(known.get(task.cell, mean) for task in lacking)
+def estimate(study: Study, ledger: Ledger, *, retry_failed: bool = False) -> Estimate:
+    """How many runs there are, and how long they will take: by stored repeats, else by the first moments of a few.
+
+    Runs that have failed are not made again unless with `retry_failed`.
+    """
+    tasks, known = first_tasks(study), Known()
+    keys = {job.key for job in jobs_of(tasks, BASICS) if not known.of(job, ledger, again=retry_failed)}
+    lacking = [task for task in tasks if task.key in keys]
+    took = ledger.seconds({task.cell for task in lacking})
+    mean = sampled_seconds(list({task.cell: task.spec for task in lacking if task.cell not in took}.values()))
+    seconds = sum(took.get(task.cell, mean) for task in lacking)
     return Estimate(len(study.cells), len(tasks), len(tasks) - len(lacking), seconds)
 
 
