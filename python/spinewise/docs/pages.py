@@ -115,7 +115,7 @@ def collectives_section(described: Mapping[str, Sequence[Column]]) -> list[str]:
         "`all_to_all`, `incast` and `rpc`, 1 for `permutation`, with n = `ranks`.",
         "",
         "`ideal_s` of a job is a time that no scheme can beat of its slowest round",
-        '([model.md](model.md#why-no-round-beats-its-ideal)), "ideal" in the table of `run`. It is NaN of a round',
+        '([model.md](model.md#why-no-round-beats-its-ideal)), "its ideal" in the table of `run`. It is NaN of a round',
         "that has not finished, of entries of kind flows and dag, and of runs that keep no rows of flows, or have",
         '`metrics.ideal = "best_path"` or `topology.tx_time_rounding = "floor_1ns"`.',
         "",
