@@ -228,7 +228,7 @@ page.barOption = function (model) {
 };
 
 // Words longer than this are cut.
-page.longestWords = 130;
+page.longestWords = 180;
 
 // The room that the longest of some words takes, pixels: of more than 40 labels ECharts measures only some.
 page.roomFor = function (words) {
