@@ -53,7 +53,7 @@ GATHERS = ("incast", "rpc")
 """Kinds of which all hosts of a round but one send to that one."""
 
 MOST_ROUNDS = 64
-"""Rounds of an entry that are set against their ideals, or about so many."""
+"""About how many rounds of an entry are set against their ideals."""
 # Columns of flows that say which round they are of.
 KEYS = ("entry", "batch", "group")
 

@@ -80,7 +80,7 @@ class Ways:
 
     @classmethod
     def of(cls, spec: Spec, report: Report) -> Ways | None:
-        """Of a resolved spec; None where ideals are no bound, or were not worked out."""
+        """Of a resolved spec; None where its ideals are no bounds, or were not worked out."""
         exact = spec.get("topology", {}).get("tx_time_rounding", "exact") == "exact"
         if "linux" in report or not exact or spec.get("metrics", {}).get("ideal") != "bound":
             return None
