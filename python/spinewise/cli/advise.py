@@ -12,7 +12,7 @@ from spinewise.advice.show import screen
 from spinewise.cli import exits
 from spinewise.cli.engines import chosen
 from spinewise.errors import SpecError
-from spinewise.own.load import load_scheme
+from spinewise.own.load import load_schemes
 from spinewise.runs.folder import new_results
 from spinewise.shapes import Spec
 from spinewise.show import terminal
@@ -38,7 +38,7 @@ def read(path: str, overrides: list[str]) -> Spec:
 
 def command(args: argparse.Namespace) -> int:
     """Make the runs, print the answer, write it when asked to."""
-    own = [load_scheme(text) for text in args.scheme_file]
+    own = load_schemes(args.scheme_file)
     spec = read(args.spec, args.set)
     with ExitStack() as stack:
         engine = stack.enter_context(chosen(args))

@@ -11,7 +11,7 @@ from spinewise.comparison import report
 from spinewise.comparison.files import record, write_files
 from spinewise.comparison.plan import RUNS, Plan, run
 from spinewise.errors import SpecError
-from spinewise.own.load import load_scheme
+from spinewise.own.load import load_schemes
 from spinewise.runs.folder import new_results
 from spinewise.show import terminal
 from spinewise.show.progress import BatchProgress, bars
@@ -23,7 +23,7 @@ def command(args: argparse.Namespace) -> int:
     """Run all cells, print the tables, write tables and figures when asked to."""
     if args.keep_runs and not args.out:
         raise SpecError("--keep-runs", "(given)", "together with --out", "runs are kept in the comparison's folder")
-    own = [load_scheme(text) for text in args.scheme_file]
+    own = load_schemes(args.scheme_file)
     plan, skipped = Plan.of(load(args.spec, args.set), args.schemes, args.loads, args.seeds, own).served()
     cases = plan.cases()
     with ExitStack() as stack:

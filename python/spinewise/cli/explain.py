@@ -10,7 +10,7 @@ from spinewise.cli.output import print_json
 from spinewise.errors import SpecError
 from spinewise.explanation import explain, story, worst
 from spinewise.explanation.breaks import breaks, listed
-from spinewise.own.load import load_scheme
+from spinewise.own.load import load_schemes
 from spinewise.runs import api
 from spinewise.runs.result import Result, refuse_linux
 from spinewise.show.progress import RunProgress, bars
@@ -23,8 +23,7 @@ def command(args: argparse.Namespace) -> int:
     begin, end = args.begin_us or 0.0, float("inf") if args.end_us is None else args.end_us
     if end < begin:
         raise SpecError("--to", args.end_us, f"no less than --from, {begin:g}")
-    for text in args.scheme_file:
-        load_scheme(text)
+    load_schemes(args.scheme_file)
     result = Result.read(args.run)
     if args.hurt:
         return hurt(args, result)

@@ -9,7 +9,7 @@ from spinewise.cli.output import print_json
 from spinewise.errors import SpecError
 from spinewise.exports import capture, graphml, htsim
 from spinewise.interop import fct, topology
-from spinewise.own.load import load_scheme
+from spinewise.own.load import load_schemes
 from spinewise.runs.file import checked_place, write_file
 from spinewise.runs.result import Result
 from spinewise.show.progress import RunProgress, bars
@@ -27,8 +27,7 @@ def command(args: argparse.Namespace) -> int:
     refuse_unused(args)
     for option, name in wanted.items():
         checked_place(name, force=args.force, option=f"--{option}")
-    for text in args.scheme_file:
-        load_scheme(text)
+    load_schemes(args.scheme_file)
     result = Result.read(args.run)
     told: dict[str, str | int] = {"run": args.run}
     for option, name in wanted.items():

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from spinewise.cli.output import print_json
 from spinewise.measures import units
-from spinewise.own.load import load_scheme
+from spinewise.own.load import load_schemes
 from spinewise.page import source, write
 from spinewise.page.moving import Making
 from spinewise.page.packed import Block
@@ -19,7 +19,7 @@ from spinewise.show.progress import RunProgress, bars
 def command(args: argparse.Namespace) -> int:
     """Write a page that shows results."""
     write.check(Path(args.out), force=args.force)
-    own = [load_scheme(text) for text in args.scheme_file]
+    own = load_schemes(args.scheme_file)
     block = Block()
     with bars() as bar:
         making = Making(block, not args.no_rerun, partial(RunProgress, bar))

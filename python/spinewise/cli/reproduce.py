@@ -6,7 +6,7 @@ import argparse
 import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
@@ -27,7 +27,7 @@ from spinewise.runs.folder import new_results
 from spinewise.runs.jobs import default_jobs
 from spinewise.show import terminal
 from spinewise.show.progress import BatchProgress, bars, say
-from spinewise.sweeps.store import LEDGER, Ledger, in_memory, opened, reading
+from spinewise.sweeps.store import Ledger, as_found, opened
 from spinewise.sweeps.sweep import Swept
 
 EXIT_FAILED, EXIT_LEFT = 1, 3
@@ -48,7 +48,7 @@ def command(args: argparse.Namespace) -> int:
     parts: list[Part] = []
     if args.dry_run or args.stored:
         parts = suite.planned(wanted, effort)
-        with read(args.store) as ledger:
+        with as_found(args.store) as ledger:
             if args.dry_run:
                 return show_ahead(*ahead.ahead(wanted.name, parts, ledger), effort, args)
             if not suite.some_complete(parts, ledger):
@@ -68,11 +68,6 @@ def command(args: argparse.Namespace) -> int:
     else:
         show(found, out)
     return EXIT_FAILED if any(section.failed for section in found.sections) else EXIT_LEFT if swept.left else 0
-
-
-def read(store: str) -> AbstractContextManager[Ledger]:
-    """The store in a folder, to be read; an empty one in memory where there is none."""
-    return reading(store) if (Path(store) / LEDGER).exists() else in_memory()
 
 
 @contextmanager
@@ -162,14 +157,14 @@ def show_missing(wanted: Choice, parts: Sequence[Part], ledger: Ledger, args: ar
         print_json(record(done[0]) if wanted.alone else overview.record(found))
         return EXIT_LEFT
     whole = found.provenance
-    _, runs = ahead.ahead(found.name, parts, ledger)
-    there = f"{printable(args.store)} has {runs.stored:,} of {runs.runs:,} runs"
+    stored, runs = ahead.counted(parts, ledger)
+    there = f"{printable(args.store)} has {stored:,} of {runs:,} runs"
     console = terminal.console()
     told = f"{found.name}, effort {whole.effort.value}: {there}, too few for any claim; nothing is written"
     console.print(told, markup=False)
     for section in found.incomplete:
         console.print(f"  {section.id}: {lacking_briefly(section.lacking)}", markup=False)
-    if whole.runs + whole.lacking > runs.runs:
+    if whole.runs + whole.lacking > runs:
         console.print("  here a run that several points share counts for each", markup=False)
     console.print("without --stored the same command makes them; --dry-run says how long that takes", markup=False)
     return EXIT_LEFT

@@ -8,8 +8,7 @@ from contextlib import ExitStack
 from spinewise.cli.engines import chosen
 from spinewise.cli.output import print_json
 from spinewise.errors import SpecError
-from spinewise.own.contract import OwnClass
-from spinewise.own.load import load_scheme
+from spinewise.own.load import load_schemes
 from spinewise.resilience import files, own, own_files, show
 from spinewise.resilience.study import Plan
 from spinewise.runs.folder import new_results
@@ -31,7 +30,7 @@ def own_spec(args: argparse.Namespace) -> int:
             allowed = "nothing beside a spec, which has its own [[fault]] tables and [topology]"
             raise SpecError(f"--{option}", getattr(args, option), allowed)
     seeds = 1 if args.quick and not args.seeds else args.seeds
-    plan = own.Plan.of(load(args.spec, args.set), args.schemes, seeds, given(args))
+    plan = own.Plan.of(load(args.spec, args.set), args.schemes, seeds, load_schemes(args.scheme_file))
     with ExitStack() as stack:
         folder = stack.enter_context(new_results(args.out, force=args.force)) if args.out else None
         cases = plan.cases()
@@ -50,14 +49,11 @@ def own_spec(args: argparse.Namespace) -> int:
     return 0
 
 
-def given(args: argparse.Namespace) -> list[OwnClass]:
-    """The schemes written in Python that take part."""
-    return [load_scheme(text) for text in args.scheme_file]
-
-
 def whole_study(args: argparse.Namespace) -> int:
     """Ten kinds of fault on two fabrics."""
-    plan = Plan.of(args.schemes, args.faults, args.fabrics, args.seeds, quick=args.quick, own=given(args))
+    plan = Plan.of(
+        args.schemes, args.faults, args.fabrics, args.seeds, quick=args.quick, own=load_schemes(args.scheme_file)
+    )
     with ExitStack() as stack:
         folder = stack.enter_context(new_results(args.out, force=args.force)) if args.out else None
         cases = plan.cases(stack.enter_context(scratch()))

@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 import time
 from dataclasses import asdict
-from pathlib import Path
 
 from spinewise.cli.engines import chosen
 from spinewise.cli.output import print_json
 from spinewise.measures import units
-from spinewise.own.load import load_scheme
+from spinewise.own.load import load_schemes
 from spinewise.runs.jobs import default_jobs
 from spinewise.show import terminal
 from spinewise.show.progress import BatchProgress, bars, say
@@ -18,7 +17,7 @@ from spinewise.studies import file
 from spinewise.studies.conduct import Conductor, Estimate, estimate
 from spinewise.studies.report import announced, record, report
 from spinewise.studies.study import Study
-from spinewise.sweeps.store import LEDGER, opened, reading
+from spinewise.sweeps.store import as_found, opened
 
 EXIT_FAILED = 1
 EXIT_LEFT = 3
@@ -27,12 +26,11 @@ EXIT_LEFT = 3
 def command(args: argparse.Namespace) -> int:
     """Make the runs of a study that the store lacks, and say what all of them come to."""
     start = time.monotonic()
-    own = [load_scheme(text) for text in args.scheme_file]
+    own = load_schemes(args.scheme_file)
     study = Study.of(file.read(args.study, args.set, args.until_ci, own))
     jobs = args.jobs or default_jobs()
     if args.dry_run:
-        there = (Path(args.store) / LEDGER).exists()
-        with reading(args.store) if there else opened(None) as ledger:
+        with as_found(args.store) as ledger:
             expected = estimate(study, ledger, retry_failed=args.retry_failed)
         announce(study, expected, jobs)
         if args.json:

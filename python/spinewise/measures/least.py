@@ -80,7 +80,7 @@ class Ways:
 
     @classmethod
     def of(cls, spec: Spec, report: Report) -> Ways | None:
-        """Of a resolved spec; None where its ideals are no bounds, or were not worked out."""
+        """The fabric of a resolved spec; None where the ideals of its flows are no bounds or were not computed."""
         exact = spec.get("topology", {}).get("tx_time_rounding", "exact") == "exact"
         if "linux" in report or not exact or spec.get("metrics", {}).get("ideal") != "bound":
             return None

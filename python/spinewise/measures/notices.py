@@ -28,7 +28,7 @@ class Notice:
 
     @property
     def about(self) -> tuple[str, str | None, str | None, str | None]:
-        """What it says, but for the numbers: by this it is found again in another run."""
+        """What it is about, without its numbers: equal in runs that warn of the same thing."""
         return self.code, self.key, self.entry, self.size_class
 
     def line(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from traceback import extract_tb
@@ -18,6 +18,11 @@ BASES = (Scheme, HostScheme, SwitchScheme)
 
 # Folders of the files that were loaded.
 _FOLDERS: set[Path] = set()
+
+
+def load_schemes(texts: Iterable[str]) -> list[OwnClass]:
+    """Several, as ``--scheme-file`` may be repeated; see `load_scheme`."""
+    return [load_scheme(text) for text in texts]
 
 
 def load_scheme(text: str) -> OwnClass:

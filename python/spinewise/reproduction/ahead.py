@@ -47,17 +47,30 @@ def summed(name: str, took: dict[str, float]) -> Ahead:
     return Ahead(name, len(took), sum(not one for one in took.values()), sum(took.values()))
 
 
+def counted(parts: Sequence[Part], ledger: Ledger) -> tuple[int, int]:
+    """How many of the runs of some parts are stored, and how many there are; each counts once."""
+    wanted = {task.key for part in parts for task in part.tasks}
+    missing = {key for part in parts for key in lacking(part, ledger)}
+    return len(wanted) - len(missing), len(wanted)
+
+
+def lacking(part: Part, ledger: Ledger) -> dict[str, Task]:
+    """The runs of a part that are to be made, by their keys."""
+    tasks = {task.key: task for task in part.tasks}
+    return {key: task for key, task in tasks.items() if not ledger.has(key, (*BASICS, *task.measures))}
+
+
 def seconds(part: Part, ledger: Ledger) -> dict[str, float]:
     """How long each run of a part takes, by its key; 0 of those that are stored.
 
     As long as its repeats; else as long as papers.toml says of the experiment at full effort; else as long as the first
     moments of a few runs promise.
     """
-    tasks = {task.key: task for task in part.tasks}
-    lacking = {key: task for key, task in tasks.items() if not ledger.has(key, (*BASICS, *task.measures))}
-    known = ledger.seconds({task.cell for task in lacking.values()})
-    usual = usual_seconds(part, [task for task in lacking.values() if task.cell not in known])
-    return {key: max(known.get(task.cell, usual), 1e-9) if key in lacking else 0.0 for key, task in tasks.items()}
+    new = lacking(part, ledger)
+    known = ledger.seconds({task.cell for task in new.values()})
+    usual = usual_seconds(part, [task for task in new.values() if task.cell not in known])
+    took = {key: max(known.get(task.cell, usual), 1e-9) for key, task in new.items()}
+    return {task.key: took.get(task.key, 0.0) for task in part.tasks}
 
 
 def usual_seconds(part: Part, unknown: Sequence[Task]) -> float:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FEW_FORMS, EXAMPLES = 3, 2
-"""Of more forms than these, so many stand for all where there is little room."""
+"""Where there is little room, more forms than the first are told by as many examples as the second."""
 
 
 def write_files(done: Reproduction, target: Path) -> None:

@@ -31,7 +31,7 @@ LEAST_BYTES, LEAST_RANKS = 8_000_000, 4
 ROUNDS = 3
 PEER_BYTES = 256_000
 OUTWEIGHS = 2
-"""A message takes so many times longer to send than to travel, or what there is to balance is mostly waiting for it."""
+"""How many times longer a message takes to send than to travel; with less, rounds are mostly latency."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ import sqlite3
 import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -330,6 +330,11 @@ def opened(folder: str | Path | None) -> Iterator[Ledger]:
             yield Ledger(connection, place)
         finally:
             connection.close()
+
+
+def as_found(folder: str | Path) -> AbstractContextManager[Ledger]:
+    """The store in a folder, to be read; an empty one in memory where there is none."""
+    return reading(folder) if (Path(folder) / LEDGER).exists() else in_memory()
 
 
 @contextmanager

@@ -115,7 +115,7 @@ struct Bytes {
 }
 
 impl Bytes {
-    /// Adds so many times as much.
+    /// Adds `other`, multiplied by `times`.
     fn add(&mut self, other: &Bytes, times: f64) {
         self.payload += other.payload * times;
         self.wire += other.wire * times;
