@@ -201,6 +201,7 @@ class Transport(TypedDict, total=False):
     hpcc_base_rtt_us: float
     hpcc_min_rate_gbps: float
     ack_every_bytes: int
+    connections: int
     sleek_target_rtts: float | str
     requests: str
     ask_again: bool

@@ -24,7 +24,7 @@ MAY = {
     ("topology/wiring.rs", "leaf"),
     ("topology/wiring.rs", "host"),
     # Who sends to whom, as workloads list it.
-    ("flows/queue_pairs.rs", "host"),
+    ("flows/connections.rs", "host"),
     ("operations.rs", "host"),
     ("outcome/collectives.rs", "host"),
     # The same field of a packet names a probe, or a key of a scheme; so do the rows of captured packets.

@@ -1,7 +1,7 @@
 //! The flows: what they are (fixed), what their ends know (made on first use, dropped when done), what became of them.
 
+mod connections;
 mod numbers;
-mod queue_pairs;
 mod record;
 mod udp;
 
@@ -13,6 +13,7 @@ use crate::transport::contract::Facts;
 use crate::transport::{Ends, Paced, Sending, UdpConfig};
 use crate::workload::plan::sort_by_key;
 use crate::workload::{FlowSpec, Gate, Programme};
+use connections::Connections;
 pub use record::{FLOW_COLUMNS, Record};
 use spinewise_policy::{Kind, Time, hash};
 use std::collections::BTreeSet;
@@ -42,6 +43,8 @@ pub struct Flows {
     pub subflows: u32,
     /// By which port the last data packet of each subflow left the leaf of its host; empty if nobody counts.
     uplinks: Table<SubflowId, u16>,
+    /// Those that messages share and that keep what they learn, if there are such.
+    connections: Option<Connections>,
     /// What the other flows wait for.
     pub gates: Gates,
     /// Operations that start flows.
@@ -122,6 +125,7 @@ impl Flows {
             by_host: Vec::new(),
             first: Vec::new(),
             uplinks: Table::default(),
+            connections: None,
             gates: Gates::new(gates, &specs),
             operations: Operations::new(programmes, &specs, hosts),
             traffic_hash: 0,

@@ -175,7 +175,7 @@ impl Net {
         match self.hashing.fields {
             Fields::Ports(_) => u64::from(self.topology.label(self.topology.switch_node(id))) ^ self.hash_salt,
             // Mixed by itself, or seeds and salts that count up together would cancel out.
-            Fields::Header | Fields::QueuePairs(_) => {
+            Fields::Header | Fields::Connections(_) => {
                 let run = self.seed ^ hash::name("switch salt") ^ hash::mix(self.hash_salt);
                 hash::mix2(run, u64::from(id.number()))
             }

@@ -189,7 +189,7 @@ impl Packet {
         match &hashing.fields {
             Fields::Header => self.mixed(hashing, key),
             Fields::Ports(ports) => self.addresses(ports, &hashing.ends),
-            Fields::QueuePairs(pairs) => {
+            Fields::Connections(pairs) => {
                 let of_flow = matches!(self.kind, Kind::Data | Kind::Ack);
                 let shared = || u64::from(pairs[self.flow as usize]) << 1 | key & 1;
                 self.mixed(hashing, if of_flow { shared() } else { key })
@@ -232,8 +232,8 @@ pub enum Fields {
     Header,
     /// Source and destination port (low and high half) of each flow, hashed with addresses.
     Ports(Vec<u32>),
-    /// Which queue pair of the connection between its hosts each flow goes by: those that share one are one to switches.
-    QueuePairs(Vec<u32>),
+    /// Which connection or queue pair between its hosts each flow goes by: those that share one are one to switches.
+    Connections(Vec<u32>),
 }
 
 /// What a host's path tag is to the switches.

@@ -60,7 +60,9 @@ NOTES = """\
 - Switches hash the values of *entropy* schemes, and ELAB's ports. PDLB and MEET name whole paths by tags that switches
   obey; over hashed values a host would first have to learn which of them lead over different paths.
 - Schemes have their own defaults, with the changes named above. None was tuned for this fabric.
-- Each step of a collective operation is a connection of its own, which knows nothing of the step before.
+- Each step of a collective operation is a connection of its own, which knows nothing of the step before, unless the
+  workload says that connections are kept. Those keep the sender's window and base round trip, and the scheme's row of
+  the flow.
 - The entropy schemes are as their fact sheets say: most rules were read second-hand. What agrees with recorded runs of
   their reference simulator is in [agreement](agreement.md).
 - Only one size of link, one kind of fabric without oversubscription, and one place of the fault were tried.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from spinewise.edge.numbers import Numbers
 from spinewise.edge.setting import DEAD, HEALTHY, LOSSY, SLOW
-from spinewise.edge.supports import Support, alike, at_most, barely_slower, grown, leads, less, more, within
+from spinewise.edge.supports import Support, alike, at_most, barely_slower, grown, leads, less, more, raised, within
 
 VALUE = "value"
 TRIMS = "trimmed_up+trimmed_down"
@@ -189,16 +189,44 @@ def mrc(numbers: Numbers) -> Finding:
 def messages(numbers: Numbers) -> Finding:
     """Learning and the length of a connection."""
     long, short = numbers.at("permutation", SLOW), numbers.at("all-to-all", SLOW)
+    steps, kept = (numbers.at(name, SLOW) for name in ("all-reduce", "all-reduce, kept"))
     return Finding(
         "What hosts learn is worth what is left of the connection.",
-        "Each step of a collective operation is a connection of its own here, of some dozens of packets, and learns "
-        "its values anew: there the bitmap, REPS and MRC load the slow link as drawing does and are no better. Stacks "
-        "that keep a connection and what it knows from message to message would do better.",
+        "A step of a collective operation is some dozens of packets. Where it is a connection of its own it learns its "
+        "values anew: there the bitmap, REPS and MRC load the slow link as drawing does and are no better. Where the "
+        "connection goes on from step to step, those that remember what each value met leave drawing behind: "
+        "`uet_mixed`, ELAB's values and the bitmap. REPS remembers eight values, fewer than a window has packets, and "
+        "the last to come back are those of the slow link; it stays nearer to drawing.",
         [
             less(long, VALUE, "bitmap", "oblivious", share=0.75),
             less(long, VALUE, "reps", "oblivious"),
             alike(short, VALUE, 1.05, "oblivious", "bitmap", "reps", "reps_fifo", "uet_mixed", "mrc"),
             alike(short, "faulty", 1.1, "oblivious", "bitmap", "reps", "reps_fifo", "uet_mixed", "mrc"),
+            alike(steps, VALUE, 1.15, "oblivious", "bitmap", "uet_mixed", "mrc", "elab, values"),
+            less(kept, VALUE, "uet_mixed", "oblivious", "round_robin"),
+            less(kept, VALUE, "elab, values", "oblivious", "round_robin"),
+            less(kept, VALUE, "bitmap", "oblivious", "round_robin"),
+            less(kept, "faulty", "uet_mixed", "oblivious", "reps"),
+            less(kept, VALUE, "uet_mixed", "reps"),
+        ],
+    )
+
+
+def connections(numbers: Numbers) -> Finding:
+    """What else a connection keeps."""
+    before, kept = (numbers.at(name, HEALTHY) for name in ("all-reduce", "all-reduce, kept"))
+    slow_before, slow_kept = (numbers.at(name, SLOW) for name in ("all-reduce", "all-reduce, kept"))
+    return Finding(
+        "A connection that is kept keeps what is bad as well.",
+        "Flows that meet by their hashes meet in every step: under ECMP the operation takes longer, though nothing is "
+        "broken. MP-RDMA's reuse ends a step on few values and begins the next with them. A window that a slow link "
+        "has shrunk stays so, and values that are drawn from a fixed set load that link alike in every step; fresh "
+        "connections begin each step with a whole window and another draw. So drawing, taking turns, REPS and MRC are "
+        "slower there over kept connections. On a whole fabric what spreads well does not mind them.",
+        [
+            *raised(before, kept, "ecmp", "mprdma_reuse"),
+            *barely_slower(before, kept, 1.02, "adaptive", "bitmap", "oblivious", "reps", "uet_mixed", "mrc"),
+            *raised(slow_before, slow_kept, "oblivious", "round_robin", "reps", "mrc"),
         ],
     )
 
@@ -353,6 +381,7 @@ STATEMENTS: tuple[Callable[[Numbers], Finding], ...] = (
     freezing,
     mrc,
     messages,
+    connections,
     incast,
     tcp,
     roce,

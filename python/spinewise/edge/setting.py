@@ -7,10 +7,11 @@ fault: a fat-tree with 100 Gbps and 1 µs on every link, without oversubscriptio
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from spinewise.edge.row import Statistic
 from spinewise.shapes import Detection, Fault, Spec, Topology, Traffic
+from spinewise.shapes import Transport as TransportTable
 from spinewise.specs.variants import parse
 
 RATE_GBPS = 100
@@ -173,6 +174,7 @@ class Workload:
         statistic: of that entry.
         traffic: the [[traffic]] tables.
         conditions: it runs under, by size of the fabric.
+        changed: keys of the transport that it sets otherwise.
     """
 
     name: str
@@ -183,6 +185,13 @@ class Workload:
     statistic: Statistic
     traffic: Callable[[Fabric], list[Traffic]]
     conditions: Mapping[int, tuple[str, ...]]
+    changed: TransportTable = field(default_factory=TransportTable)
+
+    @property
+    def base(self) -> Spec:
+        """The tables of its transport."""
+        spec = self.transport.spec
+        return {**spec, "transport": {**spec.get("transport", {}), **self.changed}} if self.changed else spec
 
 
 EVERYTHING = {128: (HEALTHY, SLOW, DEAD, LOSSY)}
@@ -261,6 +270,12 @@ WORKLOADS = {
             "all-reduce", UET,
             "rings of one host a pod: 2 MB of each host, 250 kB or 125 kB a step",
             "time until it is done", "all-reduce", "last", all_reduce, LARGE_DEAD,
+        ),
+        Workload(
+            "all-reduce, kept", UET,
+            "the same rings over one connection from a host to another, which keeps what it learns from step to step "
+            "(`transport.connections = 1`)",
+            "time until it is done", "all-reduce", "last", all_reduce, EVERYTHING, {"connections": 1},
         ),
     )
 }  # fmt: skip
@@ -359,7 +374,7 @@ SCHEMES = {
 def spec_of(workload: Workload, fabric: Fabric, condition: Condition) -> Spec:
     """The spec of one kind of run, without scheme and seed."""
     spec: Spec = {
-        **workload.transport.spec,
+        **workload.base,
         "name": f"edge 2026, {workload.name}, {condition.name}, {fabric.hosts} hosts",
         "topology": fabric.topology,
         "traffic": workload.traffic(fabric),

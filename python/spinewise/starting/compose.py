@@ -66,6 +66,9 @@ def overrides(wishes: Wishes) -> list[str]:
     return made
 
 
+KEPT = "Libraries for collectives keep their {} from a host to another: this many, which messages take in turn."
+
+
 def transport(wishes: Wishes) -> str:
     """[transport]."""
     if wishes.transport == "rdma":
@@ -73,6 +76,9 @@ def transport(wishes: Wishes) -> str:
         recovery = 'What a receiver does with packets out of order: "go_back_n" (most RNICs) or "irn" (it keeps them).'
         keys: dict[str, Value] = {"kind": "rdma", "recovery": "go_back_n"}
         remarks = {"kind": remark, "recovery": recovery}
+        if wishes.workload in COLLECTIVES:
+            keys["queue_pairs"] = 1
+            remarks["queue_pairs"] = KEPT.format("queue pairs")
         if wishes.host_gbps > INCREASES_OF_GBPS:
             # Otherwise a rate that was cut once takes most of a second to come back.
             times = wishes.host_gbps / INCREASES_OF_GBPS
@@ -84,7 +90,10 @@ def transport(wishes: Wishes) -> str:
         return table("[transport]", [], keys, remarks)
     if wishes.transport == "uet":
         remark = "Ultra Ethernet: packets in any order, NSCC at the senders, switches that trim what finds no room."
-        return table("[transport]", [], {"kind": "uet"}, {"kind": remark})
+        if wishes.workload not in COLLECTIVES:
+            return table("[transport]", [], {"kind": "uet"}, {"kind": remark})
+        remarks = {"kind": remark, "connections": KEPT.format("connections, with what they have learnt,")}
+        return table("[transport]", [], {"kind": "uet", "connections": 1}, remarks)
     remark = "TCP as in Linux: DCTCP, with RACK-TLP and SACK to tell what is late from what is lost."
     return table("[transport]", [], {"kind": "dctcp"}, {"kind": remark})
 

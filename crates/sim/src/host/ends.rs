@@ -226,9 +226,13 @@ impl Host {
         let start = w.flows.specs[flow].start;
         w.flows.records[flow].sender_fct = w.now.since(start).0;
         w.flows.keep_account(flow);
-        w.flows.ends.finish(flow);
+        if w.flows.has_heir(flow) {
+            w.flows.ends.rest(flow);
+        } else {
+            w.flows.ends.finish(flow);
+            self.forget(w, flow);
+        }
         w.flows.open -= 1;
-        self.forget(w, flow);
         self.completed(w, flow, Upon::Acknowledged);
     }
 
@@ -271,7 +275,11 @@ impl Host {
         let rate = w.net.topology.links[w.net.topology.host_link(self.id)].rate;
         let base_rtt = w.net.base_rtt;
         let salt = flow.number();
-        w.flows.start(&Start { now: w.now, flow, salt, size, paths, rate, hops, base_rtt, frame: w.net.frame });
+        let after = w.flows.next_of_connection(flow);
+        w.flows.start(&Start { now: w.now, flow, salt, size, paths, rate, hops, base_rtt, frame: w.net.frame, after });
+        if let Some(before) = after {
+            self.inherit(w, before, flow);
+        }
         let mut ended = false;
         if let Some((udp, _)) = w.flows.udp(flow) {
             match udp.machine.next_due() {
@@ -286,6 +294,16 @@ impl Host {
         }
         if ended {
             self.sent_in_full(w, flow);
+        }
+    }
+
+    /// A message begins with the scheme's row of the one that started before it on its connection, which may be through.
+    #[cold]
+    fn inherit(&self, w: &mut World<'_>, before: FlowId, flow: FlowId) {
+        let Some(edge) = w.edge.as_mut() else { return };
+        edge.copy_row(self.id.number(), FlowKey::data(before.number()), FlowKey::data(flow.number()));
+        if !w.flows.ends.sends(before) {
+            edge.forget(self.id.number(), FlowKey::data(before.number()));
         }
     }
 

@@ -41,9 +41,9 @@ pub(super) fn paths(spec: &Spec, list: &[Listed]) -> Result<u32, SpecError> {
 
 /// What switches hash to tell flows and paths apart.
 pub(super) fn fields(spec: &Spec, flows: &Flows) -> Fields {
-    let pairs = flows.queue_pairs(&spec.transport);
+    let pairs = flows.shared_connections(&spec.transport);
     match spec.scheme.hash {
         HashKind::Murmur3 => Fields::Ports(flows.ports(pairs.as_deref())),
-        HashKind::Mix => pairs.map_or(Fields::Header, Fields::QueuePairs),
+        HashKind::Mix => pairs.map_or(Fields::Header, Fields::Connections),
     }
 }

@@ -50,6 +50,8 @@ pub struct Facts {
     pub credit: Option<CreditPacing>,
     /// An answer returns with the path tag of the packet that it answers.
     pub returns_tags: bool,
+    /// What the sender of a message has learnt stays for the next of its connection ([`Sender::follow`]).
+    pub keeps_connections: bool,
     /// A NIC that looks at a sender changes it ([`Sender::looked_at`]).
     pub looks_change: bool,
     /// Its windows begin small and double each round trip.
@@ -147,6 +149,8 @@ pub struct Start {
     pub base_rtt: Span,
     /// The sizes of packets.
     pub frame: Frame,
+    /// The message of its connection that started before it, if what that has learnt is kept.
+    pub after: Option<FlowId>,
 }
 
 #[cfg(test)]
@@ -206,6 +210,13 @@ pub trait Sender: Sized {
     fn beside(&mut self, _config: &Self::Config, _now: Time) -> Option<Outgoing> {
         None
     }
+
+    /// All of its message is acknowledged, and the next of its connection is to begin with what it has learnt: the rest is
+    /// dropped.
+    fn rest(&mut self) {}
+
+    /// Begins with what the message before it has learnt over the same connection, which may still be under way.
+    fn follow(&mut self, _before: &Self) {}
 
     /// Is there anything to close on this path?
     fn is_open(&self, _path: usize) -> bool {

@@ -12,6 +12,7 @@ use crate::prefetch;
 use receiving::Receiving;
 pub(crate) use sending::{Lane, Sending};
 use spinewise_policy::Time;
+use std::collections::BTreeMap;
 
 mod receiving;
 mod sending;
@@ -23,6 +24,8 @@ pub struct EndsOf<T: Transport> {
     config: T::Config,
     senders: Table<FlowId, Option<Box<Sending<T::Sender>>>>,
     receivers: Table<FlowId, Option<Box<Receiving<T::Receiver>>>>,
+    /// Senders that are done, whose connections go on.
+    rested: BTreeMap<FlowId, T::Sender>,
     /// Subflows of each flow, 0 if it has one path.
     paths: usize,
 }
@@ -67,7 +70,7 @@ impl<T: Transport> EndsOf<T> {
     pub fn new(config: T::Config, flows: usize, paths: usize) -> Self {
         let senders = (0..flows).map(|_| None).collect();
         let receivers = (0..flows).map(|_| None).collect();
-        EndsOf { config, senders, receivers, paths }
+        EndsOf { config, senders, receivers, rested: BTreeMap::new(), paths }
     }
 
     /// Subflows of each flow, 0 if it has one path.
@@ -97,13 +100,29 @@ impl<T: Transport> EndsOf<T> {
 
     /// A flow starts.
     pub fn start(&mut self, start: &Start) {
-        let machine = T::Sender::new(&self.config, start);
+        let mut machine = T::Sender::new(&self.config, start);
+        if let Some(before) = start.after {
+            match (self.senders[before].as_deref(), self.rested.remove(&before)) {
+                (Some(under_way), _) => machine.follow(&under_way.machine),
+                (None, Some(rested)) => machine.follow(&rested),
+                (None, None) => {}
+            }
+        }
         self.senders[start.flow] = Some(Sending::new(machine, start.paths));
     }
 
     /// Everything of a flow is acknowledged.
     pub fn finish(&mut self, flow: FlowId) {
         self.senders[flow] = None;
+    }
+
+    /// Everything of a message is acknowledged, and another will follow it over its connection.
+    #[cold]
+    pub fn rest(&mut self, flow: FlowId) {
+        if let Some(mut sending) = self.senders[flow].take() {
+            sending.machine.rest();
+            self.rested.insert(flow, sending.machine);
+        }
     }
 
     /// Is there a sending end?

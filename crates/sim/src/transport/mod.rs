@@ -122,6 +122,15 @@ impl TransportSpec {
         matches!(self, TransportSpec::Uet(uet) if uet.receiver_credit && uet.pull_values > 1)
     }
 
+    /// Connections or queue pairs from a host to another that messages share, if they do.
+    pub const fn connections(&self) -> Option<u32> {
+        match self {
+            TransportSpec::Tcp(_) => None,
+            TransportSpec::Rdma(rdma) => rdma.queue_pairs,
+            TransportSpec::Uet(uet) => uet.connections,
+        }
+    }
+
     /// Bytes of the longest flow whose packets it can number.
     pub fn most_bytes(&self) -> u64 {
         match self {

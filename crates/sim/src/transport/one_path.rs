@@ -62,6 +62,7 @@ pub(super) fn facts(config: &TcpConfig) -> Facts {
         resequences: config.held_back().is_some(),
         credit: None,
         returns_tags: false,
+        keeps_connections: false,
         looks_change: false,
         starts_slowly: true,
         answers_every: config.delayed_ack.max(1),

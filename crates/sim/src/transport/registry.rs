@@ -85,6 +85,11 @@ macro_rules! ends {
                 match self { $(Ends::$variant(ends) => ends.finish(flow),)* }
             }
 
+            /// [`EndsOf::rest`].
+            pub fn rest(&mut self, flow: FlowId) {
+                match self { $(Ends::$variant(ends) => ends.rest(flow),)* }
+            }
+
             /// [`EndsOf::sends`].
             pub fn sends(&self, flow: FlowId) -> bool {
                 match self { $(Ends::$variant(ends) => ends.sends(flow),)* }

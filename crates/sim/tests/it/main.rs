@@ -8,6 +8,7 @@ mod collectives;
 mod common;
 mod components;
 mod congestion;
+mod connections;
 mod conservation;
 mod conweave;
 mod conweave_paths;

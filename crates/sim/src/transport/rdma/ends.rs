@@ -31,6 +31,7 @@ impl Transport for QueuePair {
             resequences: false,
             credit: None,
             returns_tags: false,
+            keeps_connections: false,
             looks_change: config.steps_at_looks && config.recovery == Recovery::Irn,
             starts_slowly: false,
             answers_every: 1,

@@ -61,6 +61,9 @@ keys! {
         /// A receiver answers once it has taken this many bytes on the wire since the last answer; 1 answers each packet.
         /// Marks, duplicates, the first packet, and packets that ask for it are answered at once.
         ack_every_bytes: u32, Kind::Integer { min: 1, max: 16_777_216 }, Default::Preset;
+        /// Connections from a host to another, which messages take in turn and which keep what they learn: switches hash messages of
+        /// one connection alike, and a message begins with the scheme's values, the window and the base round trip of the one before.
+        connections: Option<u32>, Kind::Integer { min: 1, max: 64 }, Default::Nothing("one for each message, which none other shares");
         /// Retransmission timeout, for the packet that has been under way longest.
         rto as "rto_us": Span, Kind::Auto(&Kind::Time(Unit::Microseconds, Zero::Refused)), Default::Preset;
         /// How a sender finds losses of which no trimmed packet tells: by the timeout, or by SLEEK (uet-htsim's `-sleek`), for
@@ -111,6 +114,7 @@ impl UetConfig {
             header: 64,
             ack_bytes: 64,
             ack_every_bytes: 16_384,
+            connections: None,
             rto: Span::from_ns(72_768),
             recovery: Recovery::Timeout,
             sleek_target: 1.0,

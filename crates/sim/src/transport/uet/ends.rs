@@ -31,6 +31,7 @@ impl Transport for Connection {
                 .receiver_credit
                 .then_some(CreditPacing { share: config.pull_share, least: config.pull_least }),
             returns_tags: true,
+            keeps_connections: true,
             looks_change: false,
             starts_slowly: false,
             answers_every: config.ack_every_bytes.div_ceil(mtu),
@@ -89,6 +90,14 @@ impl Sender for UetSender {
 
     fn beside(&mut self, config: &UetConfig, now: Time) -> Option<Outgoing> {
         if config.requests == Requests::Control { self.ask(config, now) } else { None }
+    }
+
+    fn rest(&mut self) {
+        self.rest();
+    }
+
+    fn follow(&mut self, before: &Self) {
+        self.follow(before);
     }
 
     fn account(&self, counts: &mut Counts) {

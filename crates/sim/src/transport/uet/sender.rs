@@ -83,6 +83,19 @@ impl UetSender {
         }
     }
 
+    /// What is left is what the next message of the connection begins with.
+    pub(super) fn rest(&mut self) {
+        self.records = Records::default();
+        self.sleek = None;
+    }
+
+    /// Goes on with the window and the base round trip of the message before.
+    pub(super) fn follow(&mut self, before: &UetSender) {
+        self.window = before.window;
+        self.control = before.control.clone();
+        self.base_rtt = before.base_rtt;
+    }
+
     /// The packet that goes next: what is to be sent again first, the lowest of it.
     #[inline]
     fn upcoming(&self) -> Option<Psn> {

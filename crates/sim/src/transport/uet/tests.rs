@@ -123,6 +123,26 @@ fn a_trimmed_packet_goes_first_and_again() {
 }
 
 #[test]
+fn the_next_message_has_the_window_of_the_one_before() {
+    let config = UetConfig::uet_htsim();
+    let (mut before, mut receiver) = (sender(&config, 1), receiver(&config, 1));
+    let (psn, _) = send(&mut before, &config, us(0)).expect("it may");
+    let nack = Answer { nack_or_syn: true, ..Answer::default() };
+    Sender::on_answer(&mut before, &config, us(9), 0, &nack, || &[]);
+    assert_eq!(send(&mut before, &config, us(9)).map(|(again, _)| again), Some(psn));
+    answer(&mut before, &mut receiver, &config, (0, us(14)));
+    // The trimmed packet has told of a round trip of 9 us, shorter than any before, and so of a smaller window.
+    assert_eq!((before.base_rtt, before.window.cwnd), (us(9).since(us(0)), 168_750));
+    before.rest();
+    let mut next = sender(&config, 100);
+    next.follow(&before);
+    assert_eq!((next.base_rtt, next.window.cwnd), (before.base_rtt, before.window.cwnd));
+    let sent = std::iter::from_fn(|| send(&mut next, &config, us(20))).count() as u64;
+    assert_eq!(sent, before.window.cwnd / WIRE, "its own packets, from the first");
+    assert_eq!(next.deadline(), Some(us(20) + config.rto));
+}
+
+#[test]
 fn credit_is_granted_up_to_what_is_asked_for_and_then_unasked() {
     let config = UetConfig { kind: delivery::Kind::None, receiver_credit: true, ..UetConfig::uet_htsim() };
     let (mut sender, mut receiver) = (sender(&config, 60), receiver(&config, 60));

@@ -227,13 +227,13 @@ fn trimming() -> impl Strategy<Value = Value> {
 fn uet() -> impl Strategy<Value = Value> {
     let frame = (select(&[400u32, 1000, 4086, 4086, 9000][..]), 1u32..80, 1u32..100);
     let rest = (select(&[1u32, 4_000, 16_384][..]), 30u32..2_000, any::<bool>(), select(&[1.0, 0.2][..]));
-    let recovery = select(&["timeout", "sleek"][..]);
-    (frame, rest, recovery, select(&CONTROLS[2][..])).prop_map(|(frame, rest, recovery, control)| {
+    let recovery = (select(&["timeout", "sleek"][..]), prop_oneof![2 => Just(None), 1 => (1u32..4).prop_map(Some)]);
+    (frame, rest, recovery, select(&CONTROLS[2][..])).prop_map(|(frame, rest, (recovery, connections), control)| {
         let ((mss, header, ack), (every, rto, credit, least)) = (frame, rest);
         json!({
             "kind": "uet", "congestion_control": control, "mss_bytes": mss, "header_bytes": header, "ack_bytes": ack,
             "ack_every_bytes": every, "rto_us": rto, "receiver_credit": credit || control == "none", "pull_least": least,
-            "recovery": if control == "none" { "timeout" } else { recovery },
+            "recovery": if control == "none" { "timeout" } else { recovery }, "connections": connections,
         })
     })
 }
