@@ -174,14 +174,14 @@ impl Fluid<'_> {
 fn closed_loop_latency(spec: &Spec, sim: &Sim<'_>) -> Span {
     let rtt = sim.net.base_rtt;
     let of = |traffic: &Traffic| match traffic {
-        Traffic::Tcp(Workload::Collective(collective)) => {
+        Traffic::Transported(Workload::Collective(collective)) => {
             let n = collective.largest_group(sim.net.topology.hosts);
             let rounds = u64::from(collective.rounds);
             rtt * (u64::from(collective.pattern.steps(n.max(2))) * rounds) + collective.gap * (rounds - 1)
         }
-        Traffic::Tcp(Workload::List(list)) => list.waits(rtt),
-        Traffic::Tcp(Workload::Dag(dag)) => dag.longest_chain(rtt),
-        Traffic::Tcp(Workload::Rpc(_)) => rtt,
+        Traffic::Transported(Workload::List(list)) => list.waits(rtt),
+        Traffic::Transported(Workload::Dag(dag)) => dag.longest_chain(rtt),
+        Traffic::Transported(Workload::Rpc(_)) => rtt,
         _ => Span::ZERO,
     };
     spec.traffic.iter().map(|entry| of(&entry.source)).max().unwrap_or(Span::ZERO)

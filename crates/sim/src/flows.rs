@@ -3,7 +3,7 @@
 mod connections;
 mod numbers;
 mod record;
-mod udp;
+mod sending;
 
 use crate::gates::Gates;
 use crate::ids::{FlowId, SubflowId, Table};
@@ -23,7 +23,7 @@ use std::collections::BTreeSet;
 pub struct Flows {
     /// What they are, by flow number; sorted by start. Of a flow behind a gate the start is written when it starts.
     pub specs: Table<FlowId, FlowSpec>,
-    /// Position in `udp` of flows that are not TCP.
+    /// Position in `udp` of flows that have a schedule there.
     udp_of: Table<FlowId, u32>,
     /// Schedules of UDP flows.
     udp: Vec<UdpConfig>,
@@ -68,8 +68,8 @@ pub struct Reroutes;
 /// In `uplinks`: no packet has left yet.
 const NO_UPLINK: u16 = u16::MAX;
 
-/// In `udp_of`: a TCP flow.
-const TCP: u32 = u32::MAX;
+/// In `udp_of`: a flow of the run's transport.
+const NO_SCHEDULE: u32 = u32::MAX;
 
 /// What flows wait for.
 #[derive(Clone, Debug, Default)]
@@ -108,7 +108,7 @@ impl Flows {
         let udp_of = list.iter().scan(0, |next, (_, udp)| {
             let place = *next;
             *next += u32::from(udp.is_some());
-            Some(udp.as_ref().map_or(TCP, |_| place))
+            Some(udp.as_ref().map_or(NO_SCHEDULE, |_| place))
         });
         let udp_of = udp_of.collect();
         let (specs, udp): (Vec<FlowSpec>, Vec<Option<UdpConfig>>) = list.into_iter().unzip();
@@ -211,17 +211,17 @@ impl Flows {
             || self.started_elsewhere.contains(&flow)
     }
 
-    /// Is it TCP?
+    /// Is it of the run's transport, and not UDP?
     #[inline]
-    pub fn is_tcp(&self, flow: FlowId) -> bool {
-        self.udp_of[flow] == TCP
+    pub fn has_transport(&self, flow: FlowId) -> bool {
+        self.udp_of[flow] == NO_SCHEDULE
     }
 
-    /// Does it go by TCP, as all subflows of MPTCP do?
+    /// Does it go by the run's transport, as all subflows of MPTCP do?
     #[inline]
-    pub fn goes_by_tcp(&self, subflow: SubflowId) -> bool {
+    pub fn goes_by_transport(&self, subflow: SubflowId) -> bool {
         let is_flow = self.udp_of.get(subflow.as_whole());
-        is_flow.is_none_or(|&udp| udp == TCP)
+        is_flow.is_none_or(|&udp| udp == NO_SCHEDULE)
     }
 
     /// When it sends how fast, if it is UDP.
@@ -241,7 +241,7 @@ impl Flows {
     /// Do its packets keep a run going?
     #[inline(always)]
     fn keeps_going(&self, subflow: SubflowId) -> bool {
-        self.goes_by_tcp(subflow) || !self.is_background(self.flow_of(subflow))
+        self.goes_by_transport(subflow) || !self.is_background(self.flow_of(subflow))
     }
 
     /// Asks memory for the end of a flow at the destination of `packet`.

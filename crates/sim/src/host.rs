@@ -5,39 +5,46 @@
 //! made by events; they are committed at once, behind what is already on its way out.
 
 mod ends;
-mod nic;
 mod opening;
 mod operations;
 mod pacer;
 mod pull;
 mod resequence;
 mod scheme;
+mod sending;
 mod turns;
 
-use crate::address::Address;
 use crate::bank::Bank;
 use crate::choices::Fate;
 use crate::control::plan_ticks;
 use crate::faults::Frail;
 use crate::flows::Flows;
-use crate::ids::{FlowId, HostId, SubflowId};
+use crate::ids::{FlowId, HostId};
 use crate::line::Line;
 use crate::link::Wires;
 use crate::log;
 use crate::net::Net;
-use crate::packet::{BARE, InHand, Packet, RETRANSMIT};
+use crate::packet::{InHand, Packet};
 use crate::port::{AllRules, Counters, Fifo};
 use crate::series::Counted;
 use crate::shell::{Probes, Shell};
 use crate::timers::{Timers, What};
-use crate::transport::contract::{Arrival, Data, Outgoing, Sender};
+use crate::transport::contract::Arrival;
 use crate::world::World;
-use nic::Nic;
 use pacer::Pacer;
 use pull::Pull;
 use scheme::call;
-use spinewise_policy::{Event, Hooks, Kind, Time, Verdict, Way};
+use spinewise_policy::{Hooks, Kind, Time, Verdict};
 use std::ops::Range;
+
+/// The network interface, by what it does with packets.
+#[derive(Debug)]
+enum Nic {
+    /// It asks for data when its line is free, and puts all that the host makes besides on the line behind that.
+    Pulls(Pull),
+    /// It queues what it is given, and may mark or drop it.
+    Queues(Box<Fifo>),
+}
 
 /// What a host counts for the series, since the last sample.
 #[derive(Clone, Copy, Debug, Default)]
@@ -299,128 +306,13 @@ impl Host {
         }
     }
 
-    #[inline(always)]
-    fn send_data(&mut self, w: &mut World<'_>, flow: FlowId) {
-        let mut timer = Time::NEVER;
-        match w.flows.ends.next(w.now, flow, &mut timer) {
-            // Read by fields, as it was written: read as a whole, it would have to wait until they are there.
-            Some(Outgoing::Data(Data { seq, len, flags, wire })) => {
-                let spec = &w.flows.specs[flow];
-                let (ends, priority) = ((self.id, spec.receiver()), spec.priority);
-                self.send(w, || data_packet(ends, flow.whole(), priority, &Data { seq, len, flags, wire }));
-                self.has_sent(w, (flow.whole(), timer));
-            }
-            Some(other) => self.send_otherwise(w, flow, (other, timer)),
-            None => self.send_udp(w, flow),
-        }
-    }
-
-    /// A data packet of this subflow has been sent, and its sender wants this timer.
-    #[inline(always)]
-    fn has_sent(&mut self, w: &World<'_>, (subflow, timer): (SubflowId, Time)) {
-        if w.net.has_series() {
-            self.tally.sent += 1;
-        }
-        self.plan_timer(subflow, timer);
-    }
-
-    /// A flow sends on one of several paths, asks its receiver, or opens its connection.
-    #[cold]
-    fn send_otherwise(&mut self, w: &mut World<'_>, flow: FlowId, (what, timer): (Outgoing, Time)) {
-        let spec = &w.flows.specs[flow];
-        let (ends, priority) = ((self.id, spec.receiver()), spec.priority);
-        match what {
-            Outgoing::Data(data) => {
-                let packet = data_packet(ends, flow.whole(), priority, &data);
-                self.send_tagged(w, &mut packet.into());
-                self.has_sent(w, (flow.whole(), timer));
-            }
-            Outgoing::OnPath(path, data, option) => {
-                let subflow = w.flows.subflow(flow, path);
-                let packet = data_packet(ends, subflow, priority, &data);
-                self.send_tagged(w, &mut InHand::with_option(packet, option, w.net.options));
-                self.has_sent(w, (subflow, timer));
-            }
-            Outgoing::Question { seq, wire, flags, option } => {
-                let data = Data { seq, len: 0, wire, flags: BARE | flags };
-                let packet = data_packet(ends, flow.whole(), priority, &data);
-                self.send_tagged(w, &mut InHand::with_option(packet, option, w.net.options));
-                self.plan_timer(flow.whole(), timer);
-            }
-            Outgoing::Greeting { path, wire, flags, follows } => {
-                let subflow = w.flows.subflow(flow, path);
-                self.greet(w, subflow, (0, wire, flags));
-                self.plan_timer(subflow, timer);
-                let mut timer = Time::NEVER;
-                if follows && let Some(next) = w.flows.ends.next(w.now, flow, &mut timer) {
-                    self.send_otherwise(w, flow, (next, timer));
-                }
-            }
-        }
-    }
-
-    /// A UDP flow sends.
-    #[cold]
-    fn send_udp(&mut self, w: &mut World<'_>, flow: FlowId) {
-        let Some((udp, config)) = w.flows.udp(flow) else { return };
-        let Some(Outgoing::Data(data)) = udp.machine.next(config, w.now) else { return };
-        // Only now: the last packets may have waited for others at the NIC.
-        let sent_in_full = udp.machine.is_sent();
-        let spec = &w.flows.specs[flow];
-        let packet = data_packet((self.id, spec.receiver()), flow.whole(), spec.priority, &data);
-        self.send_tagged(w, &mut packet.into());
-        self.has_sent(w, (flow.whole(), Time::NEVER));
-        if sent_in_full {
-            self.sent_in_full(w, flow);
-        }
-    }
-
-    /// Lets the host's scheme tag a packet that leaves the rack.
-    fn choose(&mut self, w: &mut World<'_>, packet: &mut Packet) {
-        let Some(edge) = w.edge.as_mut() else { return };
-        let Some(dst) = packet.dst.as_host().filter(|&dst| !w.net.same_rack(self.id, dst)) else { return };
-        if packet.kind == Kind::Ack && !edge.picks_acks(self.id.number()) {
-            return;
-        }
-        let hooks = edge.hooks();
-        if packet.is(RETRANSMIT) && packet.kind == Kind::Data && hooks.has(Hooks::LOSS) {
-            let way = w.flows.lane(packet.subflow()).map_or(Way::ANY, |lane| lane.way_of(packet.seq));
-            self.tell(w, packet.dst, (way, Some(packet.key())), Event::Retransmit);
-        }
-        let Some(edge) = w.edge.as_mut() else { return };
-        let call = call(w.net, self.id, w.now, packet.dst, edge);
-        let (way, header) = match &mut w.log.recorder {
-            None if edge.is_guest() => edge.pick_any(call, packet, (&w.net.hashing, 0)),
-            None => edge.pick(call, packet, (&w.net.hashing, 0)),
-            Some(recorder) => {
-                let (ways, rows) = (w.net.topology.ways_between(self.id, dst), w.net.topology.most_ways);
-                let place = (w.net.topology.host_node(self.id), usize::from(ways), usize::from(rows));
-                recorder.pick(edge, call, packet, (&w.net.hashing, 0), place)
-            }
-        };
-        packet.way = way;
-        if header > 0 && w.net.charge_headers {
-            packet.wire += header as u16;
-            w.log.header_bytes += u64::from(header);
-        }
-        if packet.kind == Kind::Data {
-            w.flows.note_way(packet, hooks);
-        }
-    }
-
     /// A packet arrived.
     pub fn arrive(&mut self, w: &mut World<'_>, hand: &mut InHand) {
         if let Some(frail) = &mut self.frail
             && frail.loses(0, w.now, hand, &mut w.wires)
         {
-            let packet = &hand.packet;
-            w.log.lost.add(packet.wire);
-            if packet.of_flow() {
-                w.flows.left(packet.subflow());
-            }
             let node = w.net.topology.host_node(self.id);
-            w.note_loss((node, Some(w.net.topology.in_link(node, 0))), packet, Fate::OnLink);
-            return;
+            return w.lost(&hand.packet, (node, Some(w.net.topology.in_link(node, 0))), Fate::OnLink);
         }
         let packet = &mut hand.packet;
         if let Some(edge) = w.edge.as_mut()
@@ -431,16 +323,13 @@ impl Host {
             let view = packet.view(&w.net.hashing, 0, 0);
             let verdict = edge.ingress(call, &view, &mut packet.header);
             if verdict == Verdict::Consume {
-                w.log.consumed.add(packet.wire);
-                if packet.of_flow() {
-                    w.flows.left(packet.subflow());
-                }
+                w.consumed(packet);
                 self.perform(w, None);
                 return;
             }
         }
         self.perform(w, Some(packet));
-        w.log.delivered.add(packet.wire);
+        w.delivered(packet);
         match packet.kind {
             Kind::Data => self.receive_data(w, hand),
             Kind::Ack => self.receive_ack(w, hand),
@@ -511,23 +400,5 @@ impl Host {
                 (Counted { busy, paused, ..Counted::default() }, None)
             }
         }
-    }
-}
-
-/// A data packet between two hosts.
-#[inline(always)]
-fn data_packet((src, dst): (HostId, HostId), subflow: SubflowId, priority: u8, data: &Data) -> Packet {
-    Packet {
-        seq: data.seq,
-        flow: subflow.number(),
-        src: Address::host(src),
-        dst: Address::host(dst),
-        wire: data.wire,
-        payload: data.len,
-        way: Way::ANY,
-        echo: u16::from(priority),
-        kind: Kind::Data,
-        flags: data.flags,
-        ..Packet::default()
     }
 }

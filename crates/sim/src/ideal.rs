@@ -49,7 +49,7 @@ pub(crate) fn of_flows(sim: &Sim<'_>, ideal: Ideal, go_on: GoOn<'_>) -> Vec<u64>
 /// other sizes, and leave in an order that pacing decides: each byte of them counts by itself, which none can beat.
 fn data(sim: &Sim<'_>, id: FlowId, (payload, header): (u64, u64)) -> Data {
     let (flows, size) = (&sim.world.flows, sim.world.flows.specs[id].size);
-    let is_split = flows.is_tcp(id) && flows.facts.protocol == Protocol::Roce && flows.subflows > 0;
+    let is_split = flows.has_transport(id) && flows.facts.protocol == Protocol::Roce && flows.subflows > 0;
     match is_split {
         true => Data::new(wire_bytes(size, flows.subflows, (payload, header)), 1, 0),
         false => Data::new(size, payload, header),

@@ -319,7 +319,7 @@ fn traffic(spec: &Spec, topology: &Topology, (room, go_on): (u64, GoOn<'_>)) -> 
     };
     for (entry, TrafficEntry { source, priority, subflows, .. }) in spec.traffic.iter().enumerate() {
         match source {
-            Traffic::Tcp(workload) => {
+            Traffic::Transported(workload) => {
                 places.bounds.memory = room.saturating_sub(list.len() as u64 * workload::FLOW_BYTES);
                 let planned = workload.plan(spec.seed, entry as u8, &places);
                 let mut plan = planned.map_err(|error| workload_error(&spec.traffic, entry, error))?;

@@ -206,7 +206,7 @@ impl Summary {
             if flow.size > 0 {
                 entry.classes.iter_mut().for_each(|class| class.add(flow.size, record.fct, ideal));
             }
-            if flows.is_tcp(id) {
+            if flows.has_transport(id) {
                 totals.add(record);
                 classes.iter_mut().for_each(|class| class.add(flow.size, record.fct, ideal));
             }

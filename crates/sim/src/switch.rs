@@ -162,7 +162,7 @@ impl Switch {
     fn never_comes(&mut self, w: &mut World<'_>, in_port: u16, hand: &InHand) -> bool {
         let lost = self.frail.as_deref_mut().is_some_and(|frail| frail.loses(in_port, w.now, hand, &mut w.wires));
         if lost {
-            count_lost(w, &hand.packet, self.came(w.net, in_port), Fate::OnLink);
+            w.lost(&hand.packet, self.came(w.net, in_port), Fate::OnLink);
         }
         lost
     }
@@ -177,7 +177,7 @@ impl Switch {
         packet.ttl -= 1;
         let ends = packet.ttl == 0 && packet.kind == Kind::Probe;
         if ends {
-            w.log.delivered.add(packet.wire - u16::from(packet.fabric_header));
+            w.delivered(packet);
             self.answer(w, in_port, packet);
         }
         ends
@@ -224,12 +224,7 @@ impl Switch {
         strip_header(packet);
         let asked = if w.net.habits.messages_first { self.perform_first(w, asked) } else { asked };
         match verdict {
-            Verdict::Consume => {
-                w.log.consumed.add(packet.wire);
-                if packet.of_flow() {
-                    w.flows.left(packet.subflow());
-                }
-            }
+            Verdict::Consume => w.consumed(packet),
             Verdict::Forward => self.queue(w, in_port, out, hand),
             Verdict::Hold(queue) => self.hold(w, (in_port, out), queue, hand),
         }
@@ -439,7 +434,7 @@ impl Switch {
     #[cold]
     fn lose(&mut self, w: &mut World<'_>, in_port: u16, packet: &Packet) {
         w.log.unroutable += 1;
-        count_dropped(w, packet, self.came(w.net, in_port), Fate::NoWay);
+        w.dropped(packet, self.came(w.net, in_port), Fate::NoWay);
     }
 
     /// Here, and the link that a packet came by.
@@ -513,26 +508,8 @@ fn strip_header(packet: &mut Packet) {
     }
 }
 
-#[cold]
-fn count_lost(w: &mut World<'_>, packet: &Packet, place: (NodeId, Option<LinkId>), fate: Fate) {
-    w.log.lost.add(packet.wire - u16::from(packet.fabric_header));
-    if packet.of_flow() {
-        w.flows.left(packet.subflow());
-    }
-    w.note_loss(place, packet, fate);
-}
-
-#[cold]
-fn count_dropped(w: &mut World<'_>, packet: &Packet, place: (NodeId, Option<LinkId>), fate: Fate) {
-    w.log.dropped.add(packet.wire - u16::from(packet.fabric_header));
-    if packet.of_flow() {
-        w.flows.left(packet.subflow());
-    }
-    w.note_loss(place, packet, fate);
-}
-
 /// Drops a packet that should have left by this port.
 #[cold]
 fn drop_packet(w: &mut World<'_>, packet: &Packet, (node, out): (NodeId, u16), fate: Fate) {
-    count_dropped(w, packet, (node, Some(w.net.topology.out_number(node, out))), fate);
+    w.dropped(packet, (node, Some(w.net.topology.out_number(node, out))), fate);
 }

@@ -10,6 +10,9 @@ use crate::net::Net;
 use crate::packet::Packet;
 use spinewise_policy::Time;
 
+/// Where something happens to a packet: at a node, at or on a link of it perhaps.
+pub(crate) type Place = (NodeId, Option<LinkId>);
+
 /// All of a run but its hosts and switches, of which one at a time is at work.
 pub struct World<'n> {
     /// The instant of what happens now.
@@ -31,11 +34,48 @@ pub struct World<'n> {
     pub free_queues: Vec<u16>,
 }
 
+/// The ends that a packet comes to. Each counts it without the fabric's header, and its flow has one less under way.
 impl World<'_> {
+    /// It is where it was sent.
+    #[inline(always)]
+    pub fn delivered(&mut self, packet: &Packet) {
+        self.log.delivered.add(packet.wire - u16::from(packet.fabric_header));
+        self.left(packet);
+    }
+
+    /// A scheme takes it.
+    pub fn consumed(&mut self, packet: &Packet) {
+        self.log.consumed.add(packet.wire - u16::from(packet.fabric_header));
+        self.left(packet);
+    }
+
+    /// It finds no room or no way at a node, or is not let go by the port of a link.
+    #[cold]
+    pub fn dropped(&mut self, packet: &Packet, place: Place, fate: Fate) {
+        self.log.dropped.add(packet.wire - u16::from(packet.fabric_header));
+        self.left(packet);
+        self.note_loss(place, packet, fate);
+    }
+
+    /// It is lost on a link, or with a switch.
+    #[cold]
+    pub fn lost(&mut self, packet: &Packet, place: Place, fate: Fate) {
+        self.log.lost.add(packet.wire - u16::from(packet.fabric_header));
+        self.left(packet);
+        self.note_loss(place, packet, fate);
+    }
+
+    #[inline(always)]
+    fn left(&mut self, packet: &Packet) {
+        if packet.of_flow() {
+            self.flows.left(packet.subflow());
+        }
+    }
+
     /// Notes for the choice trace, if there is one, that a packet is lost at a node, or trimmed.
     #[cold]
     #[inline(never)]
-    pub fn note_loss(&mut self, (node, link): (NodeId, Option<LinkId>), packet: &Packet, fate: Fate) {
+    pub fn note_loss(&mut self, (node, link): Place, packet: &Packet, fate: Fate) {
         if let Some(recorder) = &mut self.log.recorder {
             recorder.note_loss(Loss { at: self.now, node, link, packet: *packet, fate });
         }

@@ -6,9 +6,12 @@
 //! | rule | function |
 //! |---|---|
 //! | good news: the value joins the queue | [`Queue::add`] |
-//! | the first packets count 1, 2, 3, … up to a window or all values | [`Fifo::counts_up`] |
+//! | what goes before a first window, or all values, have been sent counts 1, 2, 3, … | [`Row::counts_up`] |
 //! | then the head of the queue, or any value | [`Queue::take`] |
 //! | mixed: the head of the queue, or the bitmap's choice | [`Mixed`] |
+//!
+//! That window is the one that a connection opens with. There it is the one of the moment, which a scheme does not see: after
+//! early trims fewer packets count up. What is sent again counts up as well, and a connection that is kept has one first window.
 //!
 //! The queue has no bound there. Here it keeps the last 512 values, more than a window has packets at 400 Gbps.
 
@@ -76,20 +79,39 @@ pub struct Fifo {
 crate::listed! {
     /// Why a packet gets its way.
     enum Why: Rule {
-        First = Rule::Chooses("one of the flow's first window: the next entropy value by number"),
+        First = Rule::Chooses("in the first window: the next entropy value by number"),
         Recycled = Rule::Chooses("the entropy value that has waited longest of those that came through"),
         Other = Rule::Chooses("no value waits that came through: another one"),
     }
 }
 
-impl Fifo {
-    /// Does this packet belong to the first window?
-    fn counts_up(&self, view: &HostView<'_>, packet: &Packet) -> Option<u16> {
-        let nth = packet.seq / u64::from(view.mss.max(1));
+/// Row per flow of [`Fifo`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Row {
+    queue: Queue,
+    /// New packets that have been sent.
+    sent: u32,
+    /// The value of the last packet.
+    last: u16,
+}
+
+impl Row {
+    /// Does the next packet belong to the first window of a connection?
+    fn counts_up(&self, fifo: &Fifo, view: &HostView<'_>) -> bool {
         let bdp = view.base_rtt.carries(view.link_rate);
-        let window = bdp * self.first_window / 1000 / u64::from(view.mss.max(1));
-        let first = !packet.retransmit && nth < window.min(u64::from(self.values));
-        first.then(|| ((nth + 1) % u64::from(self.values)) as u16)
+        let window = bdp * fifo.first_window / 1000 / u64::from(view.mss.max(1));
+        u64::from(self.sent) < window.min(u64::from(fifo.values))
+    }
+
+    /// The value of the next packet.
+    #[inline]
+    fn next(&mut self, fifo: &Fifo, view: &HostView<'_>, rng: &mut Rng) -> u16 {
+        self.last = if self.counts_up(fifo, view) {
+            ((u32::from(self.last) + 1) % fifo.values) as u16
+        } else {
+            self.queue.take().unwrap_or_else(|| rng.below(fifo.values) as u16)
+        };
+        self.last
     }
 }
 
@@ -115,7 +137,7 @@ impl Policy for Fifo {
     const HOOKS: Hooks = Hooks::FEEDBACK;
     type Site = AtHost;
     type Config = Config;
-    crate::rows! { flow: Queue }
+    crate::rows! { flow: Row }
 
     fn new(config: &Config) -> Self {
         Fifo { values: config.values, first_window: (config.first_window_bdp * 1000.0 + 0.5) as u64 }
@@ -125,31 +147,35 @@ impl Policy for Fifo {
         entropy::layout()
     }
 
-    fn sees(&self, cx: &Cx<'_, Self>, queue: &Queue, packet: &Packet, sight: &mut Sight<'_>) {
-        sight.rule(match self.counts_up(&cx.view, packet) {
-            Some(_) => Why::First,
-            None if queue.len > 0 => Why::Recycled,
-            None => Why::Other,
+    fn sees(&self, cx: &Cx<'_, Self>, row: &Row, _: &Packet, sight: &mut Sight<'_>) {
+        sight.rule(match row.counts_up(self, &cx.view) {
+            true => Why::First,
+            false if row.queue.len > 0 => Why::Recycled,
+            false => Why::Other,
         });
-        let (mut first, mut queue, mut rng) = (self.counts_up(&cx.view, packet), *queue, *cx.rng);
-        let mut drawn = || rng.below(self.values) as u16;
-        entropy::tell(sight, || first.take().or_else(|| queue.take()).unwrap_or_else(&mut drawn));
+        let (mut row, mut rng) = (*row, *cx.rng);
+        entropy::tell(sight, || {
+            let value = row.next(self, &cx.view, &mut rng);
+            row.sent += 1;
+            value
+        });
     }
 
     #[inline]
-    fn pick(&self, cx: &mut Cx<'_, Self>, queue: &mut Queue, packet: &Packet, _: &mut ()) -> Way {
+    fn pick(&self, cx: &mut Cx<'_, Self>, row: &mut Row, packet: &Packet, _: &mut ()) -> Way {
         if !entropy::chooses(packet) {
             return Way::ANY;
         }
-        let first = self.counts_up(&cx.view, packet);
-        Way(first.or_else(|| queue.take()).unwrap_or_else(|| cx.rng.below(self.values) as u16))
+        let value = row.next(self, &cx.view, cx.rng);
+        row.sent = row.sent.saturating_add(u32::from(packet.payload > 0 && !packet.retransmit));
+        Way(value)
     }
 
-    fn feedback(&self, _: &mut Cx<'_, Self>, queue: Option<&mut Queue>, feedback: &Feedback) {
-        if let (Some(queue), Some(Verdict::Good)) = (queue, Verdict::of(&feedback.event))
+    fn feedback(&self, _: &mut Cx<'_, Self>, row: Option<&mut Row>, feedback: &Feedback) {
+        if let (Some(row), Some(Verdict::Good)) = (row, Verdict::of(&feedback.event))
             && feedback.way != Way::ANY
         {
-            queue.add(feedback.way.0);
+            row.queue.add(feedback.way.0);
         }
     }
 }

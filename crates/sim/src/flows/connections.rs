@@ -71,7 +71,7 @@ impl Flows {
         let mut turns = BTreeMap::new();
         let mut pairs: Vec<u32> = Vec::with_capacity(self.count());
         for (number, flow) in self.specs.numbered() {
-            pairs.push(if self.is_tcp(number) {
+            pairs.push(if self.has_transport(number) {
                 let turn = turns.entry((flow.src, flow.dst)).or_insert(0);
                 std::mem::replace(turn, (*turn + 1) % many)
             } else {

@@ -26,7 +26,7 @@ impl Flows {
     pub fn subflows_of(&self, flow: FlowId) -> impl ExactSizeIterator<Item = SubflowId> + use<> {
         let (first, count) = match (self.subflows, self.specs[flow].subflows) {
             (0, _) => (flow.whole(), 1),
-            _ if !self.is_tcp(flow) => (flow.whole(), 1),
+            _ if !self.has_transport(flow) => (flow.whole(), 1),
             (many, 0) => (self.subflow(flow, 0), many),
             (many, fewer) => (self.subflow(flow, 0), many.min(fewer.into())),
         };

@@ -160,7 +160,7 @@ impl Flows {
     pub fn columns(&self, jobs: &[Option<Jobs>], ideal: &[u64], cut_off: &Table<FlowId, bool>) -> Vec<Values> {
         let mut table = FlowTable::with_capacity(self.specs.len());
         for ((id, spec), &ideal) in self.specs.numbered().zip(ideal) {
-            let (tcp, place) = (self.is_tcp(id), spec.place(jobs));
+            let (tcp, place) = (self.has_transport(id), spec.place(jobs));
             table.push(&FlowRow { id, spec, record: &self.records[id], tcp, ideal, cut_off: cut_off[id], place });
         }
         table.close()

@@ -20,7 +20,6 @@ impl Host {
     pub(super) fn receive_data(&mut self, w: &mut World<'_>, hand: &InHand) {
         let packet = &hand.packet;
         let subflow = packet.subflow();
-        w.flows.left(subflow);
         w.log.arrived += 1;
         if packet.payload == 0 && !packet.is(BARE) {
             return self.receive_greeting(w, packet);
@@ -30,7 +29,7 @@ impl Host {
         // What has no payload is a header or a question, and no data.
         record.arrived += u32::from(!packet.is(BARE));
         record.marks += u32::from(packet.is(CE) && !packet.is(BARE));
-        if !w.flows.goes_by_tcp(subflow) {
+        if !w.flows.goes_by_transport(subflow) {
             self.receive_udp(w, packet);
         } else if w.flows.facts.resequences {
             self.resequence(w, subflow, arrival(packet, w.now));
@@ -174,7 +173,6 @@ impl Host {
     pub(super) fn receive_ack(&mut self, w: &mut World<'_>, hand: &InHand) {
         let packet = &hand.packet;
         let subflow = packet.subflow();
-        w.flows.left(subflow);
         let (acked, may_send, timer) =
             match w.flows.ends.on_answer(w.now, subflow, &answer_of(packet), || hand.option(w.net.options)) {
                 Heard::Nothing => return,
@@ -289,7 +287,7 @@ impl Host {
             }
         }
         self.tell_all(w, flow, Event::FlowStart { size });
-        if w.flows.is_tcp(flow) {
+        if w.flows.has_transport(flow) {
             self.ready(w, flow);
         }
         if ended {

@@ -3,11 +3,11 @@
 use super::turns::Turns;
 use crate::ids::FlowId;
 use crate::line::Line;
-use crate::packet::{BODY, InHand, Packet};
+use crate::packet::{InHand, Packet};
 use crate::port::Pausing;
 use crate::transport::contract::Order;
 use crate::world::World;
-use spinewise_policy::{Kind, Time};
+use spinewise_policy::Time;
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -242,25 +242,6 @@ impl Pull {
             Waiting::Turns(turns) => !turns.is_empty(),
         };
         control.goes(data_waits)
-    }
-
-    /// Puts a packet and its body on the line behind what is committed.
-    pub(super) fn put_whole(&mut self, w: &mut World<'_>, hand: &mut InHand) {
-        self.put_on_line(w, hand.packet);
-        if hand.packet.is(BODY) {
-            w.wires.push_body(self.line.link, hand.body.take());
-        }
-    }
-
-    /// Puts a packet on the line behind what is committed; its body goes [beside it](crate::link::Wires::push_body).
-    #[inline(always)]
-    pub(super) fn put_on_line(&mut self, w: &mut World<'_>, packet: Packet) {
-        let line = &mut self.line;
-        let start = line.free_at().max(w.now);
-        // A timestamp is written when a packet starts; a reply carries the one it echoes.
-        let stamp = if matches!(packet.kind, Kind::Data | Kind::Probe) { start } else { packet.stamp };
-        let arrives = line.send(start, u32::from(packet.wire), &mut w.wires);
-        *w.wires.slot(line.link, arrives) = Packet { at: arrives, stamp, ..packet };
     }
 
     /// The leaf asks for a pause of a priority until an instant, or lets it go on.

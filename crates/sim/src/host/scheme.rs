@@ -1,7 +1,6 @@
 //! A host as a scheme's [shell](Shell).
 
-use super::Host;
-use super::nic::Nic;
+use super::{Host, Nic};
 use crate::address::Address;
 use crate::bank::{Bank, Call, Room};
 use crate::control::peer_of;

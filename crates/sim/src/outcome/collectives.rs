@@ -115,7 +115,7 @@ impl Account {
 /// The jobs of each entry, if it has any.
 pub(super) fn jobs(spec: &Spec, hosts: u32) -> Vec<Option<Jobs>> {
     let of = |source: &Traffic| match source {
-        Traffic::Tcp(workload) => workload.jobs(hosts),
+        Traffic::Transported(workload) => workload.jobs(hosts),
         Traffic::Udp(_) => None,
     };
     spec.traffic.iter().map(|entry| of(&entry.source)).collect()

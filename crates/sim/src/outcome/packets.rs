@@ -297,7 +297,7 @@ fn row<'a>(
     row.flow = flow.number();
     row.subflow = path.map_or(0, |n| n as u16 + 1);
     row.size = sim.world.flows.specs[flow].size;
-    row.protocol = sim.world.flows.is_tcp(flow).then_some(sim.world.flows.facts.protocol);
+    row.protocol = sim.world.flows.has_transport(flow).then_some(sim.world.flows.facts.protocol);
     let option = taken.hand.option(sim.net.options);
     let sack = match (row.protocol, path) {
         (None | Some(Protocol::Roce), _) => {

@@ -19,7 +19,7 @@ pub(super) fn warnings(spec: &Spec, net: &Net, flows: &Flows) -> Vec<Warning> {
 
 /// Flows of the transport.
 fn reliable(flows: &Flows) -> impl Iterator<Item = &FlowSpec> {
-    flows.specs.numbered().filter(|&(flow, _)| flows.is_tcp(flow)).map(|(_, spec)| spec)
+    flows.specs.numbered().filter(|&(flow, _)| flows.has_transport(flow)).map(|(_, spec)| spec)
 }
 
 /// A sender whose window has no room for a packet.

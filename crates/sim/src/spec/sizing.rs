@@ -42,7 +42,7 @@ pub fn largest_packet(spec: &Spec) -> u64 {
     let frame = spec.transport.frame();
     let udp = spec.traffic.iter().map(|entry| match &entry.source {
         Traffic::Udp(udp) => udp.config.packet_bytes,
-        Traffic::Tcp(_) => 0,
+        Traffic::Transported(_) => 0,
     });
     let most = udp.chain([frame.mtu(), frame.ack_bytes]).max().unwrap_or(0);
     let scheme = &spec.scheme;

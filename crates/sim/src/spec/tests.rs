@@ -409,7 +409,7 @@ fn presets_are_those_of_their_sources() {
 #[test]
 fn defaults_are_those_of_the_types() {
     let spec = resolved(json!({"traffic": [{"kind": "on_off"}]}));
-    let source = Traffic::Tcp(Workload::OnOff(OnOff::default()));
+    let source = Traffic::Transported(Workload::OnOff(OnOff::default()));
     let (name, kind) = ("on_off".into(), "on_off");
     assert_eq!(spec.traffic, [TrafficEntry { name, kind, source, priority: 0, subflows: None, size_classes: None }]);
     assert_eq!(OnOff::default().pairs, Pairs::OneToOne { from: 0, to: 1 });

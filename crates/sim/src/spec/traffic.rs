@@ -54,8 +54,8 @@ impl TrafficEntry {
 /// What an entry of the traffic sends.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Traffic {
-    /// Flows of TCP.
-    Tcp(Workload),
+    /// Flows of the run's transport.
+    Transported(Workload),
     /// A constant-rate UDP source.
     Udp(UdpFlow),
 }

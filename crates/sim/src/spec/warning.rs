@@ -66,8 +66,8 @@ fn about_entry(n: usize, entry: &TrafficEntry, spec: &Spec, found: &mut Vec<Warn
             let text = "It sends until the run ends, which does not wait for it. Give end_us or size_bytes to end it.";
             found.push(Warning::of("udp_without_end", format!("traffic[{n}].end_us"), text));
         }
-        Traffic::Tcp(Workload::Incast(incast)) => about_rounds(n, (incast.repeat, incast.period), spec, found),
-        Traffic::Tcp(Workload::Permutation(permutation)) => {
+        Traffic::Transported(Workload::Incast(incast)) => about_rounds(n, (incast.repeat, incast.period), spec, found),
+        Traffic::Transported(Workload::Permutation(permutation)) => {
             about_rounds(n, (permutation.repeat, permutation.period), spec, found);
         }
         _ => {}

@@ -1,7 +1,7 @@
 //! Ports that keep their packets until transmission starts: shared buffers, priorities, flow control, held queues.
 
 use super::buffer::{Came, SharedBuffer};
-use super::{MADE_HERE, Switch, count_lost, drop_packet};
+use super::{MADE_HERE, Switch, drop_packet};
 use crate::address::Address;
 use crate::choices::Fate;
 use crate::net::Net;
@@ -294,7 +294,7 @@ impl Switch {
             {
                 w.log.lost_in_switches += 1;
                 let link = w.net.topology.out_number(self.node, out);
-                count_lost(w, &packet, (self.node, Some(link)), Fate::Died);
+                w.lost(&packet, (self.node, Some(link)), Fate::Died);
                 if let (Some(buffer), Lane::Data(_)) = (self.buffer.as_deref_mut(), lane) {
                     buffer.leave(came(packet.came_by(), lane), left, u64::from(packet.wire), w.now);
                 }
@@ -377,7 +377,7 @@ impl Switch {
 
     /// A pause frame has come from the neighbour behind a port: pauses it, or lets it go on.
     pub(super) fn obey(&mut self, w: &mut World<'_>, port: u16, packet: &Packet) {
-        w.log.delivered.add(packet.wire);
+        w.delivered(packet);
         let until = Time(w.now.0.saturating_add(packet.seq));
         if let Some(out) = self.ports[usize::from(port)].kept_mut() {
             out.pause(packet.echo as u8, w.now, until);

@@ -81,7 +81,7 @@ impl Switch {
     /// A probe, an answer or a message for this switch has come.
     pub(super) fn deliver(&mut self, w: &mut World<'_>, in_port: u16, hand: &InHand) {
         let packet = &hand.packet;
-        w.log.delivered.add(packet.wire - u16::from(packet.fabric_header));
+        w.delivered(packet);
         match packet.kind {
             Kind::Probe => self.answer(w, in_port, packet),
             Kind::ProbeReply => self.probe_reply(w, packet),

@@ -1,7 +1,7 @@
 //! What finds no room at ports that trim, and marks that are decided when a packet is on the link already.
 
 use super::kept::Admitted;
-use super::{Switch, count_dropped, drop_packet};
+use super::{Switch, drop_packet};
 use crate::choices::Fate;
 use crate::ids::NodeId;
 use crate::link::Wires;
@@ -49,7 +49,7 @@ fn admit_or_trim(
         if trim(w, port, (node, at), &mut last) {
             port.queue_control(w.now, &mut last, came_by, &mut w.wires);
         } else {
-            count_dropped(w, &last.packet, (node, Some(port.link())), Fate::NoRoom);
+            w.dropped(&last.packet, (node, Some(port.link())), Fate::NoRoom);
         }
         // It has made place, even if it was shorter: the room is exceeded then.
         return Some(lane);

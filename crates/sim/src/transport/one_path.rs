@@ -2,14 +2,19 @@
 
 use super::Frame;
 use super::config::TcpConfig;
-use super::contract::{Answer, Arrival, Facts, Order, Protocol, Received, Receiver, Sender, Told, Transport};
-use super::opening::Opened;
+use super::contract::{
+    Acked, Answer, Answered, Arrival, Counts, Data, Facts, Order, Outgoing, Protocol, Received, Receiver, Sender,
+    Start, Told, Transport,
+};
+use super::opening::{Opened, Opening};
 use super::pacing::PacedStream;
 use super::receiver::TcpReceiver;
 use super::resequencer::Rules;
 use super::sack::Sack;
-use super::tcp::TcpSender;
+use super::stream::Stream;
 use super::tcp::sack::SackSender;
+use super::tcp::{Ack, Segment, TcpSender};
+use crate::packet::{CWR, ECT, RETRANSMIT};
 use spinewise_policy::time::Time;
 use std::marker::PhantomData;
 
@@ -68,6 +73,100 @@ pub(super) fn facts(config: &TcpConfig) -> Facts {
         answers_every: config.delayed_ack.max(1),
         patience: config.min_rto.min(config.initial_rto).min(config.max_rto),
     }
+}
+
+impl<S: Stream> Sender for Opened<S> {
+    type Config = TcpConfig;
+
+    fn new(config: &TcpConfig, start: &Start) -> Self {
+        if config.handshake {
+            Opened::Opening { opening: Opening::default(), start: *start }
+        } else {
+            Opened::at_once(config, start)
+        }
+    }
+
+    #[inline(always)]
+    fn may_send_from(&self, config: &TcpConfig) -> Time {
+        match self {
+            Opened::Opening { opening, .. } if opening.may_send() => Time::ZERO,
+            Opened::Opening { .. } => Time::NEVER,
+            Opened::Open(stream) => stream.may_send_from(config),
+        }
+    }
+
+    #[inline(always)]
+    fn next(&mut self, config: &TcpConfig, now: Time) -> Option<Outgoing> {
+        match self {
+            Opened::Opening { .. } => self.greet(config, now, 0),
+            Opened::Open(stream) => Some(Outgoing::Data(data_of(config, &stream.next_segment(config, now)))),
+        }
+    }
+
+    #[inline(always)]
+    fn on_answer<'a>(
+        &mut self,
+        config: &TcpConfig,
+        now: Time,
+        _: usize,
+        answer: &Answer,
+        option: impl FnOnce() -> &'a [u8],
+    ) -> Answered {
+        if let Some(answered) = self.on_greeted(config, now, answer) {
+            return answered;
+        }
+        let Opened::Open(stream) = self else { return Answered::Ignored };
+        let outcome = stream.on_ack(config, now, &ack_of(answer), || Sack::decode(option()));
+        Answered::Acked(Acked { newly_acked: outcome.newly_acked, dupack3: outcome.dupack3, done: outcome.done })
+    }
+
+    #[inline(always)]
+    fn deadline(&self, _: usize) -> Option<Time> {
+        match self {
+            Opened::Opening { opening, .. } => opening.deadline(),
+            Opened::Open(stream) => stream.deadline(),
+        }
+    }
+
+    fn on_timeout(&mut self, config: &TcpConfig, now: Time, _: usize) -> Option<u64> {
+        match self {
+            Opened::Opening { opening, .. } => {
+                opening.on_timeout();
+                Some(0)
+            }
+            Opened::Open(stream) => stream.on_timeout(config, now),
+        }
+    }
+
+    fn is_open(&self, _: usize) -> bool {
+        self.open().is_some()
+    }
+
+    fn account(&self, counts: &mut Counts) {
+        match self {
+            Opened::Opening { opening, .. } => counts.timeouts += opening.timeouts(),
+            Opened::Open(stream) => stream.add_counts(counts),
+        }
+    }
+}
+
+/// A segment as it is sent on a connection of its own.
+#[inline(always)]
+fn data_of(config: &TcpConfig, segment: &Segment) -> Data {
+    let flag = |flag: u8, on: bool| if on { flag } else { 0 };
+    let ect = if segment.retransmit { config.retransmissions_are_ect() } else { config.new_data_is_ect() };
+    Data {
+        seq: segment.seq,
+        len: segment.len as u16,
+        wire: (segment.len + config.header) as u16,
+        flags: flag(ECT, ect) | flag(RETRANSMIT, segment.retransmit) | flag(CWR, segment.cwr),
+    }
+}
+
+/// An answer as TCP reads it.
+#[inline(always)]
+pub(super) fn ack_of(answer: &Answer) -> Ack {
+    Ack { cumulative: answer.cumulative, echo: answer.echo, ece: answer.ece, echo_retransmit: answer.echo_retransmit }
 }
 
 impl Receiver for TcpReceiver {

@@ -8,9 +8,8 @@
 
 use super::Greeting;
 use super::config::TcpConfig;
-use super::contract::{Acked, Answer, Answered, Counts, Outgoing, Sender, Start};
-use super::sack::Sack;
-use super::stream::{Stream, ack_of, data_of};
+use super::contract::{Acked, Answer, Answered, Outgoing, Start};
+use super::stream::Stream;
 use super::tcp::TcpSender;
 use crate::packet::{RETRANSMIT, SYN};
 use spinewise_policy::time::{Span, Time};
@@ -207,81 +206,6 @@ impl<S: Stream> Opened<S> {
             Answered::Opened
         } else {
             Answered::Ignored
-        }
-    }
-}
-
-impl<S: Stream> Sender for Opened<S> {
-    type Config = TcpConfig;
-
-    fn new(config: &TcpConfig, start: &Start) -> Self {
-        if config.handshake {
-            Opened::Opening { opening: Opening::default(), start: *start }
-        } else {
-            Opened::at_once(config, start)
-        }
-    }
-
-    #[inline(always)]
-    fn may_send_from(&self, config: &TcpConfig) -> Time {
-        match self {
-            Opened::Opening { opening, .. } if opening.may_send() => Time::ZERO,
-            Opened::Opening { .. } => Time::NEVER,
-            Opened::Open(stream) => stream.may_send_from(config),
-        }
-    }
-
-    #[inline(always)]
-    fn next(&mut self, config: &TcpConfig, now: Time) -> Option<Outgoing> {
-        match self {
-            Opened::Opening { .. } => self.greet(config, now, 0),
-            Opened::Open(stream) => Some(Outgoing::Data(data_of(config, &stream.next_segment(config, now)))),
-        }
-    }
-
-    #[inline(always)]
-    fn on_answer<'a>(
-        &mut self,
-        config: &TcpConfig,
-        now: Time,
-        _: usize,
-        answer: &Answer,
-        option: impl FnOnce() -> &'a [u8],
-    ) -> Answered {
-        if let Some(answered) = self.on_greeted(config, now, answer) {
-            return answered;
-        }
-        let Opened::Open(stream) = self else { return Answered::Ignored };
-        let outcome = stream.on_ack(config, now, &ack_of(answer), || Sack::decode(option()));
-        Answered::Acked(Acked { newly_acked: outcome.newly_acked, dupack3: outcome.dupack3, done: outcome.done })
-    }
-
-    #[inline(always)]
-    fn deadline(&self, _: usize) -> Option<Time> {
-        match self {
-            Opened::Opening { opening, .. } => opening.deadline(),
-            Opened::Open(stream) => stream.deadline(),
-        }
-    }
-
-    fn on_timeout(&mut self, config: &TcpConfig, now: Time, _: usize) -> Option<u64> {
-        match self {
-            Opened::Opening { opening, .. } => {
-                opening.on_timeout();
-                Some(0)
-            }
-            Opened::Open(stream) => stream.on_timeout(config, now),
-        }
-    }
-
-    fn is_open(&self, _: usize) -> bool {
-        self.open().is_some()
-    }
-
-    fn account(&self, counts: &mut Counts) {
-        match self {
-            Opened::Opening { opening, .. } => counts.timeouts += opening.timeouts(),
-            Opened::Open(stream) => stream.add_counts(counts),
         }
     }
 }

@@ -2,11 +2,10 @@
 //! (`opening.rs`) and the subflows of MPTCP (`mptcp/`).
 
 use super::config::TcpConfig;
-use super::contract::{Answer, Counts, Data};
+use super::contract::Counts;
 use super::sack::Sack;
 use super::tcp::sack::{Expired, SackSender};
 use super::tcp::{Ack, AckOutcome, Segment, TcpSender};
-use crate::packet::{CWR, ECT, RETRANSMIT};
 use spinewise_policy::time::Time;
 
 /// A sender over a connection that is open.
@@ -162,23 +161,4 @@ impl Stream for SackSender {
     fn spurious_retransmits(&self) -> u32 {
         self.spurious_retransmits()
     }
-}
-
-/// A segment as it is sent on a connection of its own.
-#[inline(always)]
-pub(super) fn data_of(config: &TcpConfig, segment: &Segment) -> Data {
-    let flag = |flag: u8, on: bool| if on { flag } else { 0 };
-    let ect = if segment.retransmit { config.retransmissions_are_ect() } else { config.new_data_is_ect() };
-    Data {
-        seq: segment.seq,
-        len: segment.len as u16,
-        wire: (segment.len + config.header) as u16,
-        flags: flag(ECT, ect) | flag(RETRANSMIT, segment.retransmit) | flag(CWR, segment.cwr),
-    }
-}
-
-/// An answer as TCP reads it.
-#[inline(always)]
-pub(super) fn ack_of(answer: &Answer) -> Ack {
-    Ack { cumulative: answer.cumulative, echo: answer.echo, ece: answer.ece, echo_retransmit: answer.echo_retransmit }
 }

@@ -106,7 +106,7 @@ fn check_flows(spec: &Value, outcome: &Outcome) {
         assert_eq!(fct[n] > 0, finished[n] == 1, "{}", about());
         if finished[n] == 1 {
             let (payload, header) = match &resolved.traffic[usize::from(flow.entry)].source {
-                Traffic::Tcp(_) => (frame.mss, frame.header),
+                Traffic::Transported(_) => (frame.mss, frame.header),
                 Traffic::Udp(udp) => (udp.config.packet_bytes, 0),
             };
             let whole = (*flow, payload.into(), header.into());

@@ -8,7 +8,7 @@ where receivers pace, the means are compared.
 
 from __future__ import annotations
 
-import zlib
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -95,8 +95,9 @@ class Pinned(HostScheme):
         del header
         if packet.kind == "ack" and packet.seq == 0:
             flow.grants += 1
-            value = zlib.crc32(f"{packet.flow} {flow.grants % CREDIT_VALUES}".encode())
-            return value % int(cx.view.ways_to_host(packet.dst))
+            # A mixing hash: a linear one, such as CRC-32, would spread the values of a flow far more evenly than chance.
+            value = hashlib.blake2b(f"{packet.flow} {flow.grants % CREDIT_VALUES}".encode(), digest_size=8).digest()
+            return int.from_bytes(value) % int(cx.view.ways_to_host(packet.dst))
         return Pinned.spines.get(packet.flow, 0)
 
 

@@ -63,5 +63,5 @@ pub(super) fn read_dag(reader: &mut Reader<'_>, fabric: &TopologySpec) -> Result
         return Err(reader.refuse("file", FILE).hint("it sends nothing"));
     }
     let dag = Dag::new(table, hosts, local, fabric.hosts()).map_err(|error| at_fault(reader, error))?;
-    Ok(Traffic::Tcp(Workload::Dag(dag)))
+    Ok(Traffic::Transported(Workload::Dag(dag)))
 }

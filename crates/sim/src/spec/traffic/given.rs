@@ -131,7 +131,7 @@ pub(super) fn read_list(reader: &mut Reader<'_>, fabric: &TopologySpec) -> Resul
         (None, None) => return Err(reader.refuse("file", "the path of a CSV file, or list")),
     };
     let list = list.repeated(keys.rounds, keys.gap_us).map_err(|error| reader.refuse(&error.key, error.allowed))?;
-    Ok(Traffic::Tcp(Workload::List(list)))
+    Ok(Traffic::Transported(Workload::List(list)))
 }
 
 fn read_flows(reader: &mut Reader<'_>, list: &[Value], fabric: &TopologySpec) -> Result<FlowList, SpecError> {
@@ -171,7 +171,7 @@ pub(super) fn read_permutation(reader: &mut Reader<'_>, fabric: &TopologySpec) -
     }
     check_period(reader, keys.period_us)?;
     check_repeat(reader, keys.repeat, fabric.hosts())?;
-    Ok(Traffic::Tcp(Workload::Permutation(Permutation {
+    Ok(Traffic::Transported(Workload::Permutation(Permutation {
         size: keys.size_bytes,
         start: Time(keys.start_us.0),
         inter_rack: keys.inter_rack,
@@ -206,7 +206,7 @@ pub(super) fn read_incast(reader: &mut Reader<'_>, fabric: &TopologySpec) -> Res
     };
     check_period(reader, keys.period_us)?;
     check_repeat(reader, keys.repeat, count)?;
-    Ok(Traffic::Tcp(Workload::Incast(Incast {
+    Ok(Traffic::Transported(Workload::Incast(Incast {
         receiver: keys.receiver,
         senders,
         size: keys.size_bytes,

@@ -102,7 +102,7 @@ pub(super) fn read_poisson(reader: &mut Reader<'_>, fabric: &TopologySpec) -> Re
         let allowed = "a number of microseconds above 0, unless max_flows limits the flows";
         return Err(reader.refuse("duration_us", allowed));
     }
-    Ok(Traffic::Tcp(Workload::Poisson(Poisson {
+    Ok(Traffic::Transported(Workload::Poisson(Poisson {
         cdf,
         load: keys.load,
         load_of: match keys.load_of {
@@ -149,7 +149,7 @@ pub(super) fn read_on_off(reader: &mut Reader<'_>, fabric: &TopologySpec) -> Res
         return Err(reader.refuse("max_bytes", format!("min_bytes, {}, or more", keys.min_bytes)));
     }
     let pairs = read_pairs(reader, keys.pairs, keys.from_leaf, keys.to_leaf, fabric)?;
-    Ok(Traffic::Tcp(Workload::OnOff(OnOff {
+    Ok(Traffic::Transported(Workload::OnOff(OnOff {
         flows: keys.flows,
         min_bytes: keys.min_bytes,
         max_bytes: keys.max_bytes,

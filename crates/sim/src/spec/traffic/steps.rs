@@ -122,7 +122,7 @@ pub(super) fn read_rpc(reader: &mut Reader<'_>, fabric: &TopologySpec) -> Result
         },
     };
     rpc.check(fabric.hosts()).map_err(|error| at_fault(reader, error))?;
-    Ok(Traffic::Tcp(Workload::Rpc(rpc)))
+    Ok(Traffic::Transported(Workload::Rpc(rpc)))
 }
 
 pub(super) fn read_all_reduce(reader: &mut Reader<'_>, fabric: &TopologySpec) -> Result<Traffic, SpecError> {
@@ -159,7 +159,7 @@ pub(super) fn read_all_to_all(reader: &mut Reader<'_>, fabric: &TopologySpec) ->
 
 fn checked(reader: &Reader<'_>, collective: Collective, fabric: &TopologySpec) -> Result<Traffic, SpecError> {
     collective.check(fabric.hosts()).map_err(|error| at_fault(reader, error))?;
-    Ok(Traffic::Tcp(Workload::Collective(collective)))
+    Ok(Traffic::Transported(Workload::Collective(collective)))
 }
 
 /// The error with the part of a value that is at fault, such as one host of a list.

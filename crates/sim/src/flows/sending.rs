@@ -1,6 +1,7 @@
-//! UDP flows, which stand beside those of the run's transport; and what is asked of a flow of either kind.
+//! What is asked of the sending end of a flow, be it of the run's transport or of UDP, whose ends stand beside those. A flow that
+//! [`Ends`](crate::transport::Ends) knows no sending end of is of UDP, or is done: then it has nothing to send.
 
-use super::{Flows, TCP};
+use super::{Flows, NO_SCHEDULE};
 use crate::ids::{FlowId, SubflowId};
 use crate::packet::{BARE, Packet};
 use crate::transport::contract::{Sender, Start};
@@ -20,7 +21,7 @@ impl Flows {
     /// A flow starts.
     pub fn start(&mut self, start: &Start) {
         match self.udp_of[start.flow] {
-            TCP => self.ends.start(start),
+            NO_SCHEDULE => self.ends.start(start),
             udp => {
                 let machine = Paced::new(&self.udp[udp as usize], start);
                 self.udp_ends[udp as usize] = Some(Sending::new(machine, 1));
@@ -69,7 +70,7 @@ impl Flows {
     /// What is kept of a subflow at its sender.
     #[inline]
     pub fn lane(&mut self, subflow: SubflowId) -> Option<&mut Lane> {
-        if self.goes_by_tcp(subflow) {
+        if self.goes_by_transport(subflow) {
             return self.ends.lane(subflow);
         }
         let flow = self.flow_of(subflow);
@@ -79,10 +80,10 @@ impl Flows {
     /// Notes the way of a data packet: changes are counted. Where the scheme has [`Hooks::LOSS`], that of an outstanding segment is
     /// kept until it is acknowledged; nobody acknowledges UDP. A request for an answer is no segment, though it names one.
     pub fn note_way(&mut self, packet: &Packet, hooks: Hooks) {
-        let is_tcp = self.goes_by_tcp(packet.subflow());
+        let answered = self.goes_by_transport(packet.subflow());
         let Some(lane) = self.lane(packet.subflow()) else { return };
         let changed = lane.goes(packet.way);
-        if is_tcp && hooks.has(Hooks::LOSS) && !packet.is(BARE) {
+        if answered && hooks.has(Hooks::LOSS) && !packet.is(BARE) {
             lane.remember(packet.seq, packet.way);
         }
         if changed {
