@@ -11,7 +11,8 @@
 //! | `names.rs` | nodes by name, and which may have been meant |
 //! | `routes.rs` | shortest paths and static routes; the numbering of ways |
 //! | `components.rs` | which paths between two leaves are alike |
-//! | `told.rs` | the fabric as data for people |
+//! | `nominal.rs` | the path and the rates that are told of a fabric |
+//! | `reach.rs` | who reaches whom |
 //! | `paths.rs` | whole paths: by way, all that differ, the nominal one |
 
 mod components;

@@ -96,7 +96,7 @@ impl Topology {
         topology.fill_routes(u32::MAX, &BTreeMap::new(), go_on);
         topology.refuse_cuts(spec, go_on)?;
         // Up by one of the leaf's ports and one of the aggregation switch's; down there is no choice.
-        topology.fill_ways(true, go_on);
+        topology.fill_ways(true, go_on)?;
         topology.nominal_path = spec.nominal_path();
         Ok(topology)
     }

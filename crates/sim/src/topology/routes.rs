@@ -1,5 +1,6 @@
 //! Which ports lead to which leaf, and how the ways between leaves are numbered.
 
+use super::spec::MOST_WAYS;
 use super::{LinkSpec, Topology};
 use crate::ids::{NodeId, SwitchId, Table};
 use crate::keys::SpecError;
@@ -179,27 +180,35 @@ impl Topology {
     }
 
     /// Counts the ways between leaves; `tags_name_paths` says whether those are whole paths.
-    pub(super) fn fill_ways(&mut self, tags_name_paths: bool, go_on: GoOn<'_>) {
+    ///
+    /// # Errors
+    /// There are more between two leaves than can be numbered: in a graph, as other fabrics are refused by their sizes.
+    pub(super) fn fill_ways(&mut self, tags_name_paths: bool, go_on: GoOn<'_>) -> Result<(), SpecError> {
         self.tags_name_paths = tags_name_paths;
         let leaves = self.leaves;
         let (mut least, mut most) = (usize::MAX, 0);
-        self.ways = pairs(leaves)
-            .take_while(|&(_, to)| to.number() > 0 || go_on())
-            .map(|(from, to)| {
-                let mut ways = 0;
-                for &up in self.uplinks(from, to) {
-                    let beyond = self.beyond(from, up, to);
-                    (least, most) = (least.min(beyond), most.max(beyond));
-                    ways += beyond;
-                }
-                ways as u16
-            })
-            .collect();
+        let mut counts = Vec::with_capacity((leaves * leaves) as usize);
+        for (from, to) in pairs(leaves).take_while(|&(_, to)| to.number() > 0 || go_on()) {
+            let mut ways = 0;
+            for &up in self.uplinks(from, to) {
+                let beyond = self.beyond(from, up, to);
+                (least, most) = (least.min(beyond), most.max(beyond));
+                ways += beyond;
+            }
+            if ways as u64 > MOST_WAYS {
+                let [from, to] = [from, to].map(|leaf| self.node_name(self.leaf_node(leaf)));
+                let allowed = format!("at most {MOST_WAYS} ways from leaf to leaf");
+                return Err(SpecError::said("topology.links", format!("{ways} ways from {from} to {to}"), allowed));
+            }
+            counts.push(ways as u16);
+        }
+        self.ways = counts;
         let all_up = self.links.iter().all(|link| link.up);
         self.uniform = (all_up && least == most).then_some(most as u16);
         let uplinks = SwitchId::first(leaves).map(|leaf| self.ports(self.leaf_node(leaf)) - self.host_ports(leaf));
         let choices = self.routes.iter().map(|&(_, len)| len);
         self.most_ways = self.ways.iter().copied().chain(uplinks).chain(choices).max().unwrap_or(0);
+        Ok(())
     }
 
     /// Has a packet between any two leaves at most two choices: one at its leaf, and one at the switch behind that, which

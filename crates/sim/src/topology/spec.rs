@@ -21,6 +21,8 @@ pub use overrides::{Change, Direction};
 
 /// A million hosts.
 const MOST_HOSTS: u64 = 1 << 20;
+/// Ways between leaves are numbered in 16 bits; the last number says "no way".
+pub(super) const MOST_WAYS: u64 = 65_534;
 /// What holds unless a preset says otherwise.
 const DEFAULT_ROUNDING: Default = Default::Word(TxTimeRounding::Exact.word());
 

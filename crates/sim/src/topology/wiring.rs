@@ -224,14 +224,14 @@ impl Topology {
         let mut topology = laid.topology;
         topology.nominal_path = spec.nominal_path();
         topology.fill_routes(LEAF_SPINE_HOPS, &BTreeMap::new(), go_on);
-        topology.fill_ways(true, go_on);
+        topology.fill_ways(true, go_on)?;
         Ok(topology)
     }
 
     /// Builds any graph. Packets take the shortest paths, by hops, unless static routes say otherwise.
     ///
     /// # Errors
-    /// When static routes go round in a circle.
+    /// When static routes go round in a circle, or there are more ways between two leaves than can be numbered.
     pub fn links(graph: &Graph, go_on: GoOn<'_>) -> Result<Topology, SpecError> {
         let mut has_hosts = vec![false; graph.switches as usize];
         for link in graph.links.iter().filter(|link| link.a.min(link.b) < graph.hosts) {
@@ -263,7 +263,7 @@ impl Topology {
         let fixed = topology.static_ports(graph, node);
         topology.fill_routes(u32::MAX, &fixed, go_on);
         topology.refuse_loops(&fixed)?;
-        topology.fill_ways(topology.has_two_choices(), go_on);
+        topology.fill_ways(topology.has_two_choices(), go_on)?;
         topology.nominal_path = topology.longest_path();
         Ok(topology)
     }

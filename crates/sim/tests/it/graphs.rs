@@ -55,6 +55,34 @@ fn a_leaf_spine_link_by_link_is_that_leaf_spine() {
     assert_eq!(names, ["host0", "switch12", "switch16"]);
 }
 
+/// Two leaves of a host each, and between them all of `n` switches linked to all of `n`.
+fn all_to_all_between(n: u32) -> Value {
+    let (first, second) = (4, 4 + n);
+    let mut links = vec![cable(0, 2), cable(1, 3)];
+    for a in 0..n {
+        links.extend([cable(2, first + a), cable(3, second + a)]);
+        links.extend((0..n).map(|b| cable(first + a, second + b)));
+    }
+    graph(2, 2 + 2 * n, links)
+}
+
+#[test]
+fn more_ways_than_can_be_numbered_are_refused() {
+    let most = wired(&all_to_all_between(255));
+    assert_eq!((most.ways_between(HostId::new(0), HostId::new(1)), most.most_ways), (255 * 255, 255 * 255));
+    // With 256, no way was left of 65,536; with 257, 513 ways of two uplinks.
+    for n in [256, 257] {
+        let spec = json!({"topology": all_to_all_between(n), "preset": "datacenter",
+                          "traffic": [{"kind": "flows", "list": [flow(0, 1, 1, 0)]}]});
+        let error = spinewise_sim::spec::resolve(&spec).expect_err("too many ways").to_string();
+        let told = format!(
+            "topology.links = {} ways from switch2 to switch3: expected at most 65534 ways from leaf to leaf",
+            n * n
+        );
+        assert_eq!(error, told);
+    }
+}
+
 // ---- a fat-tree ---------------------------------------------------------------------------------------------------
 
 const EDGES: u32 = 16;

@@ -4,15 +4,13 @@ use serde_json::{Map, Value};
 use spinewise_policy::Span;
 
 use super::overrides::{Change, Direction, one_by_one};
-use super::{DEFAULT_ROUNDING, KINDS, MOST_HOSTS, TxTimeRounding};
+use super::{DEFAULT_ROUNDING, KINDS, MOST_HOSTS, MOST_WAYS, TxTimeRounding};
 use crate::keys::{Default, Kind, Reader, SpecError, Unit, Zero, keys};
 
-/// Ports of a switch, and ways between leaves, are numbered in 16 bits.
+/// Ports of a switch are numbered in 16 bits.
 const MOST_PORTS: u64 = 65_535;
 /// Most links between leaves and spines: 256 leaves and 256 spines take half a gigabyte, and seconds to wire.
 const MOST_CABLES: u64 = 1 << 17;
-/// The last number says "no way".
-const MOST_WAYS: u64 = 65_534;
 
 keys! {
     /// `[topology]` of kind `leaf_spine`.

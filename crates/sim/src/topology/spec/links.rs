@@ -18,7 +18,7 @@ const MOST_LEAVES: usize = 4096;
 const MOST_ROUTES: usize = 1 << 24;
 /// Most links between switches, as in a leaf-spine.
 const MOST_CABLES: usize = 1 << 17;
-/// Ports, and with them ways, are numbered in 16 bits; the last two numbers have a meaning.
+/// Ports are numbered in 16 bits; the last two numbers have a meaning.
 const MOST_PORTS: usize = 65_534;
 /// A node of a graph, by number.
 const NODE: Kind = Kind::Integer { min: 0, max: MOST_HOSTS + MOST_SWITCHES - 1 };
@@ -90,7 +90,7 @@ pub struct Graph {
     pub leaves: u32,
     /// No fewer than the ways between any two leaves.
     pub most_ways: u16,
-    /// Does no path between leaves pass more than one switch?
+    /// Is a way a whole path? See [`Topology::tags_name_paths`].
     pub tags_name_paths: bool,
 }
 
