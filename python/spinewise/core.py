@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Literal, cast
 
 from spinewise.errors import SchemeError, SpecError
-from spinewise.machine import free_memory
+from spinewise.machine import free_addresses, free_memory
 from spinewise.magnitudes import PS_PER_US
 from spinewise.plain import plain
 from spinewise.replies import Checked, Column, Fabric, Param, Registry, Thing, Timed, WorkedOut
@@ -205,9 +205,9 @@ def validate(resolved: Spec, progress: ProgressHook | None = None) -> Checked:
 
 def means(threads: int = 1, when: ThreadsWhen = "worth") -> str:
     """What a run may take of this machine, as the engine wants it."""
-    memory = free_memory()
     told: dict[str, object] = {"threads": threads, "threads_if_worth": when == "worth"}
-    return encode(told if memory is None else told | {"memory": memory})
+    limits = {"memory": free_memory(), "address_space": free_addresses()}
+    return encode(told | {name: left for name, left in limits.items() if left is not None})
 
 
 def watcher(resolved: Spec, progress: ProgressHook | None) -> Callable[[int, int, int, int], object] | None:

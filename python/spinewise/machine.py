@@ -20,9 +20,18 @@ def free_memory() -> int | None:
     None where none of them can be read.
     """
     limits = [left for left in (machine_left(), container_left(), process_left()) if left is not None]
-    if not limits:
-        return None
-    return max(int((min(limits) - SPARE_BYTES) * SHARE), 0)
+    return spared(min(limits)) if limits else None
+
+
+def free_addresses() -> int | None:
+    """Bytes of address space that a run may take; None where the shell sets no limit, as to reserve costs nothing."""
+    left = process_left()
+    return None if left is None else spared(left)
+
+
+def spared(left: int) -> int:
+    """What a run may take of it."""
+    return max(int((left - SPARE_BYTES) * SHARE), 0)
 
 
 def machine_left() -> int | None:

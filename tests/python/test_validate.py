@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import mmap
 import os
 import resource
 import signal
@@ -293,6 +294,38 @@ def test_whatever_takes_long_ends_when_it_is_told_to(
     assert "Traceback" not in err
     # 2 s are promised; a machine that does ten things at once gets some more.
     assert time.monotonic() - sent < 5.0
+
+
+class EnoughError(Exception):
+    """The run has been looked at often enough."""
+
+
+@pytest.mark.parametrize(
+    ("limit", "touched", "words"),
+    [("memory", False, ""), ("memory", True, "the memory that is free"), ("address_space", False, "ulimit -v")],
+)
+def test_what_is_reserved_and_not_used_is_no_memory(limit: str, touched: bool, words: str) -> None:
+    """Allocators reserve 64 MB for each thread, so that many small runs at once were refused."""
+    kept, looks = [], 0
+
+    def look(*_: int) -> None:
+        nonlocal looks
+        looks += 1
+        if looks == 1:
+            kept.append(mmap.mmap(-1, 600 << 20))
+            if touched:
+                kept[0].write(b"x" * (600 << 20))
+        if looks == 4:
+            raise EnoughError
+
+    engine = core.engine()
+    long = sw.resolve(spec(run={"until_us": 1e9}, traffic=[ARRIVALS | {"duration_us": 1_000_000}]))
+    try:
+        with pytest.raises(engine.SpecError if words else EnoughError, match=words or None):
+            engine.run(json.dumps(long), look, json.dumps({limit: 300 << 20}))
+    finally:
+        for one in kept:
+            one.close()
 
 
 def test_free_memory_is_the_least_that_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

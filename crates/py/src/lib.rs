@@ -134,10 +134,11 @@ fn topology(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     told.map(|told| told.to_string()).map_err(|error| spec_error(py, &error))
 }
 
-/// Runs a spec. `progress(simulated_ps, packet_hops, open_flows)` is called about ten times a second.
+/// Runs a spec. `progress(simulated_ps, packet_hops, open_flows, flows)` is called about ten times a second.
 ///
-/// `tuning` is JSON with any of `engine` ("windows" or "events"), `window_divisor`, `commit_at_start`, `all_hooks`:
-/// choices that must not change a result; and `memory`, the bytes that the run may take. `flows` are traced, which takes a
+/// `tuning` is JSON with any of `engine` ("windows" or "events"), `window_divisor`, `commit_at_start`, `all_hooks`,
+/// `threads`, `threads_if_worth`: choices that must not change a result; and `memory` and `address_space`, the bytes that the
+/// run may take. `flows` are traced, which takes a
 /// second pass. `own` are schemes written in Python that the spec may name; a run of one keeps the interpreter, except for
 /// moments.
 #[pyfunction]
@@ -152,9 +153,10 @@ fn run<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let spec = read(py, spec_json, own.as_deref())?;
     let in_python = spec.scheme.chosen().entry().source.is_some();
-    let tuning = read_tuning(tuning)?;
+    let told = read_told(tuning)?;
+    let tuning = read_tuning(&told);
     let began = now();
-    let mut looks = Looks::new(progress, tuning.memory, in_python);
+    let mut looks = Looks::new(progress, &told, in_python);
     let mut work = || {
         guarded(|| {
             let mut watch = |at| looks.look(at);
@@ -191,8 +193,9 @@ fn validate(
 ) -> PyResult<String> {
     let spec = read(py, spec_json, own.as_deref())?;
     let in_python = spec.scheme.chosen().entry().source.is_some();
-    let tuning = read_tuning(tuning)?;
-    let mut looks = Looks::new(progress, tuning.memory, in_python);
+    let told = read_told(tuning)?;
+    let tuning = read_tuning(&told);
+    let mut looks = Looks::new(progress, &told, in_python);
     let mut work =
         || guarded(|| first_moments(&spec, tuning, Duration::from_secs_f64(seconds.clamp(0.0, 60.0)), &mut looks));
     let done = if in_python { work() } else { py.detach(&mut work) };
@@ -232,10 +235,13 @@ fn first_moments(spec: &Spec, tuning: Tuning, long: Duration, looks: &mut Looks)
     }))
 }
 
-fn read_tuning(text: Option<&str>) -> PyResult<Tuning> {
-    let value: Value = serde_json::from_str(text.unwrap_or("{}"))
-        .map_err(|error| PyValueError::new_err(format!("the tuning is not JSON: {error}")))?;
-    Ok(Tuning {
+fn read_told(tuning: Option<&str>) -> PyResult<Value> {
+    serde_json::from_str(tuning.unwrap_or("{}"))
+        .map_err(|error| PyValueError::new_err(format!("the tuning is not JSON: {error}")))
+}
+
+fn read_tuning(value: &Value) -> Tuning {
+    Tuning {
         engine: match value["engine"].as_str() {
             Some("windows") => Some(EngineKind::Windows),
             Some("events") => Some(EngineKind::Events),
@@ -247,7 +253,7 @@ fn read_tuning(text: Option<&str>) -> PyResult<Tuning> {
         memory: value["memory"].as_u64(),
         threads: value["threads"].as_u64().map_or(1, |threads| usize::try_from(threads).unwrap_or(usize::MAX)),
         threads_if_worth: value["threads_if_worth"].as_bool().unwrap_or(true),
-    })
+    }
 }
 
 fn pack<'py>(

@@ -4,6 +4,7 @@ use crate::own::failure;
 use crate::spec_error;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
+use serde_json::Value;
 use spinewise_sim::setup::Failure;
 use spinewise_sim::spec;
 use spinewise_sim::warden::Progress;
@@ -24,10 +25,10 @@ pub(crate) struct Looks {
     looked: Instant,
     /// What an exception was, if one stopped the run.
     raised: Option<PyErr>,
-    /// Memory at the beginning, and how much it may grow, bytes.
-    memory: Option<(u64, u64)>,
-    /// The run has grown to this many bytes, and was stopped.
-    outgrown: Option<u64>,
+    /// How much of what the process may grow, bytes, and from where on.
+    limits: Vec<(Taken, u64, u64)>,
+    /// It has grown by this much of that, and was stopped.
+    outgrown: Option<(Taken, u64)>,
     /// The run is stopped then.
     pub deadline: Option<Instant>,
     /// It was.
@@ -38,14 +39,15 @@ pub(crate) struct Looks {
 }
 
 impl Looks {
-    /// With what to call, the bytes that may be taken, and whether the scheme is written in Python: then the interpreter
-    /// is kept, and other threads have their turn at each look.
-    pub(crate) fn new(progress: Option<Py<PyAny>>, memory: Option<u64>, in_python: bool) -> Looks {
+    /// With what to call, what the tuning says of memory and of address space, and whether the scheme is written in
+    /// Python: then the interpreter is kept, and other threads have their turn at each look.
+    pub(crate) fn new(progress: Option<Py<PyAny>>, tuning: &Value, in_python: bool) -> Looks {
+        let limit = |taken: Taken| Some((taken, taken.now()?, tuning[taken.key()].as_u64()?));
         Looks {
             progress,
             looked: now(),
             raised: None,
-            memory: memory.and_then(|memory| Some((taken()?, memory))),
+            limits: [Taken::Memory, Taken::Addresses].into_iter().filter_map(limit).collect(),
             outgrown: None,
             deadline: None,
             timed_out: false,
@@ -87,11 +89,13 @@ impl Looks {
         }
     }
 
-    /// Has the process not outgrown the memory there was?
+    /// Has the process not outgrown what there was?
     fn fits(&mut self) -> bool {
-        let Some((before, most)) = self.memory else { return true };
-        let grown = taken().map_or(0, |now| now.saturating_sub(before));
-        self.outgrown = (grown > most).then_some(grown);
+        let grown = |&(taken, before, most): &(Taken, u64, u64)| {
+            let grown = taken.now()?.saturating_sub(before);
+            (grown > most).then_some((taken, grown))
+        };
+        self.outgrown = self.limits.iter().find_map(grown);
         self.outgrown.is_none()
     }
 
@@ -100,12 +104,12 @@ impl Looks {
         match (failure, self.raised, self.outgrown) {
             (Failure::Spec(error), ..) => spec_error(py, error),
             (Failure::Interrupted, Some(raised), _) => raised,
-            (Failure::Interrupted, None, Some(grown)) => {
+            (Failure::Interrupted, None, Some((taken, grown))) => {
                 let us = self.at as f64 / 1e6;
                 let error = spec::SpecError::said(
                     "run",
                     format!("{:.1} GB taken by {us} us of simulated time", grown as f64 / 1e9),
-                    "a run that fits into the memory that is free",
+                    taken.allowed(),
                 )
                 .hint("a shorter run.until_us, fewer flows, or shorter links need less");
                 spec_error(py, &error)
@@ -115,9 +119,41 @@ impl Looks {
     }
 }
 
-/// Address space that this process takes, bytes; unknown where there is no /proc.
-fn taken() -> Option<u64> {
-    const PAGE: u64 = 4096;
-    let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
-    Some(statm.split_whitespace().next()?.parse::<u64>().ok()? * PAGE)
+/// What a process takes of the machine.
+#[derive(Clone, Copy)]
+enum Taken {
+    /// Memory.
+    Memory,
+    /// Address space, where that is limited: much of it may be reserved and never used, as by the allocator for each
+    /// thread.
+    Addresses,
+}
+
+impl Taken {
+    /// The key of the tuning that says how much more there is.
+    const fn key(self) -> &'static str {
+        match self {
+            Taken::Memory => "memory",
+            Taken::Addresses => "address_space",
+        }
+    }
+
+    /// What is allowed.
+    const fn allowed(self) -> &'static str {
+        match self {
+            Taken::Memory => "a run that fits into the memory that is free",
+            Taken::Addresses => "a run that fits into the address space that is left (ulimit -v)",
+        }
+    }
+
+    /// Of this process, bytes; unknown where there is no /proc.
+    fn now(self) -> Option<u64> {
+        let line = match self {
+            Taken::Memory => "VmRSS:",
+            Taken::Addresses => "VmSize:",
+        };
+        let status = std::fs::read_to_string("/proc/self/status").ok()?;
+        let kilobytes = status.lines().find_map(|told| told.strip_prefix(line))?.split_whitespace().next()?;
+        Some(kilobytes.parse::<u64>().ok()? * 1024)
+    }
 }
