@@ -31,7 +31,7 @@ mod paths;
 mod slow_links;
 mod threads;
 
-/// Choices that must not change any result; tests turn them.
+/// Choices that must not change any result; tests turn them. A run that does not fit into the `memory` is refused.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tuning {
     /// Which engine, instead of the spec's.
@@ -44,7 +44,8 @@ pub struct Tuning {
     pub all_hooks: bool,
     /// Memory that a run may take, bytes: what does not fit is refused.
     pub memory: Option<u64>,
-    /// Threads that work at the run, if it can be parted; one if 0, or if flows are traced. Each counts memory for itself.
+    /// Threads that work at the run, if it can be parted; one if 0, or if flows are traced. Each sets it up anew: no more
+    /// are used than there is `memory` for.
     pub threads: usize,
     /// No more threads than processors; and if they wait for each other more than they work, one makes the run anew.
     pub threads_if_worth: bool,
@@ -234,17 +235,25 @@ const MOST_WINDOW: u64 = (1 << 40) - 1;
 /// # Errors
 /// [`Failure`]: the spec does not fit itself, or the caller stopped the run.
 pub fn simulate(spec: &Spec, tuning: Tuning, watch: Watch<'_>) -> Result<Outcome, Failure> {
-    let Setup { net, start, loads } = Setup::build(spec, tuning, &Warden::new(watch))?;
-    let mut sim = Sim::new(&net, start);
-    if let Some(stop) = threads::finish(&mut sim, spec, tuning, watch)? {
-        return closed(spec, sim, (stop, loads), watch);
+    if let Some(outcome) = by_threads(spec, tuning, watch)? {
+        return Ok(outcome);
     }
-    // Threads were not worth it.
+    // They were not worth it, and what they had set up is gone.
     let Setup { net, start, loads } = Setup::build(spec, tuning, &Warden::new(watch))?;
     let mut sim = Sim::new(&net, start);
     sim.warnings.push(threads::warning("its threads waited for each other longer than one would have worked"));
     let stop = sim.finish(spec, tuning, watch)?;
     closed(spec, sim, (stop, loads), watch)
+}
+
+/// A run by as many threads as the tuning says; none if it is to begin anew with one.
+fn by_threads(spec: &Spec, tuning: Tuning, watch: Watch<'_>) -> Result<Option<Outcome>, Failure> {
+    let Setup { net, start, loads } = Setup::build(spec, tuning, &Warden::new(watch))?;
+    let mut sim = Sim::new(&net, start);
+    match threads::finish(&mut sim, spec, tuning, watch)? {
+        Some(stop) => closed(spec, sim, (stop, loads), watch).map(Some),
+        None => Ok(None),
+    }
 }
 
 /// The account of a run, unless the caller stops its closing.

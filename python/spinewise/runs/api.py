@@ -39,8 +39,8 @@ def run(
         scheme: in place of the spec's own: the name of one, or a class derived from `spinewise.HostScheme` or
             `spinewise.SwitchScheme`. The spec's [scheme] table is kept if it names the same.
         threads: how many work at the run at most, 1 at least; the outcome is the same. A large fabric gains most. No
-            more are used than there are processors. A run that cannot be parted, or whose threads wait for each other
-            more than they work, is one thread's, and a warning says why.
+            more are used than there are processors, or memory for: each sets up all of the run. A run that cannot be
+            parted, or whose threads wait for each other more than they work, is one thread's, and a warning says why.
 
     Raises:
         SchemeError: a scheme written in Python raised an exception.

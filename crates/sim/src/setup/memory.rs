@@ -5,7 +5,8 @@ use crate::keys::bytes_said;
 use crate::log::{self, Log};
 use crate::net::Net;
 use crate::spec::{Spec, SpecError, Stop, TopologySpec};
-use crate::workload::FLOW_BYTES;
+use crate::workload::dag::OPERATION_BYTES;
+use crate::workload::{FLOW_BYTES, GATED_FLOW_BYTES};
 use serde_json::json;
 use spinewise_policy::{Span, Time};
 
@@ -51,6 +52,23 @@ fn points_at_least(spec: &Spec, flows: &Flows, net: &Net) -> Option<(u64, u64, S
     };
     let each = log::rows_each_time(net);
     Some(((end.0.saturating_sub(1) / interval.0).saturating_mul(each), each, end.since(Time::ZERO)))
+}
+
+/// What setting a run up has taken, bytes.
+fn set_up(spec: &Spec, flows: &Flows) -> u64 {
+    let each = if flows.gates.is_empty() { FLOW_BYTES } else { GATED_FLOW_BYTES };
+    let operations = u64::from(flows.operations.count()) * OPERATION_BYTES;
+    fabric_bytes(&spec.topology) + flows.specs.len() as u64 * each + operations
+}
+
+/// How many of `threads` there is memory for, if each sets the run up, and how many points of series beside them. All of
+/// these may be one's.
+pub(super) fn most_threads(threads: usize, spec: &Spec, flows: &Flows, net: &Net, memory: u64) -> (usize, u64) {
+    let each = set_up(spec, flows).max(1);
+    let points = points_at_least(spec, flows, net).map_or(0, |(points, ..)| points.saturating_mul(POINT_BYTES));
+    let most = memory.saturating_sub(points) / each;
+    let threads = threads.min(usize::try_from(most).unwrap_or(usize::MAX));
+    (threads, memory.saturating_sub(each.saturating_mul(threads as u64)) / POINT_BYTES)
 }
 
 /// How many points of series there is room for.

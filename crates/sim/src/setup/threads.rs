@@ -1,6 +1,6 @@
 //! A run by several threads: each sets up the whole of it, and works at its part.
 
-use super::{Failure, Setup, Tuning, follows_a_program};
+use super::{Failure, Setup, Tuning, follows_a_program, memory};
 use crate::engine::Sim;
 use crate::engine::parts::{self, Meeting, Parts, Share};
 use crate::spec::{Spec, SpecError, Warning};
@@ -27,8 +27,8 @@ pub(super) fn finish(
         return sim.finish(spec, tuning, watch).map(Some);
     }
     let window = if threads < 2 { Err("this machine lends it one processor") } else { window(sim, spec, tuning) };
-    match window {
-        Ok(window) => run(sim, spec, Tuning { threads, ..tuning }, window, watch),
+    match window.and_then(|window| Ok((window, with_room(sim, spec, Tuning { threads, ..tuning })?))) {
+        Ok((window, tuning)) => run(sim, spec, tuning, window, watch),
         Err(why) => {
             sim.warnings.push(warning(why));
             sim.finish(spec, tuning, watch).map(Some)
@@ -54,6 +54,18 @@ fn window(sim: &Sim<'_>, spec: &Spec, tuning: Tuning) -> Result<Span, &'static s
     }
 }
 
+/// No more threads than there is memory for; or why there is one. What they all take is no more there for series.
+fn with_room(sim: &mut Sim<'_>, spec: &Spec, tuning: Tuning) -> Result<Tuning, &'static str> {
+    let Some(memory) = tuning.memory else { return Ok(tuning) };
+    let most = tuning.threads.min(sim.net.topology.leaves as usize);
+    let (threads, points) = memory::most_threads(most, spec, &sim.world.flows, sim.net, memory);
+    if threads < 2 {
+        return Err("each thread would set all of it up, and there is memory for one");
+    }
+    sim.world.log.most_points = Some(usize::try_from(points).unwrap_or(usize::MAX));
+    Ok(Tuning { threads, ..tuning })
+}
+
 fn run(
     sim: &mut Sim<'_>,
     spec: &Spec,
@@ -64,11 +76,12 @@ fn run(
     let parts = &Parts::new(&sim.net.topology, tuning.threads);
     let meeting = Meeting::new(parts.count());
     let meeting = &if tuning.threads_if_worth { meeting.if_worth() } else { meeting };
+    let most_points = sim.world.log.most_points;
     let (stop, others) = thread::scope(|scope| {
         // Before there is anybody who could wait for this thread.
         let leaves = meeting.leaving();
         let begin = |own| {
-            let work = move || work(spec, tuning, window, (parts, own), meeting);
+            let work = move || work(spec, tuning, (window, most_points), (parts, own), meeting);
             thread::Builder::new().spawn_scoped(scope, work).map_err(|error| refused(tuning.threads, &error))
         };
         let others: Vec<_> = (1..parts.count()).map(begin).collect::<Result<_, _>>()?;
@@ -104,14 +117,17 @@ fn run(
 fn work(
     spec: &Spec,
     tuning: Tuning,
-    window: Span,
+    (window, most_points): (Span, Option<usize>),
     (parts, own): (&Parts, usize),
     meeting: &Meeting,
 ) -> Result<(Result<Time, Interrupted>, Share), Failure> {
     let _leaves = meeting.leaving();
     let mut always = |_: Progress| true;
+    // The first has found that there is memory for all of them.
+    let tuning = Tuning { memory: None, ..tuning };
     let Setup { net, start, .. } = Setup::build(spec, tuning, &Warden::new(&mut always))?;
     let mut sim = Sim::new(&net, start);
+    sim.world.log.most_points = most_points;
     let stop = parts::run(&mut sim, (parts, own), window, meeting, &mut always);
     Ok((stop, Share::from(sim)))
 }

@@ -109,6 +109,24 @@ fn what_cannot_be_parted_is_one_threads_and_says_why() {
 }
 
 #[test]
+fn no_more_threads_work_than_there_is_memory_for() {
+    // 16 hosts, 28 cables, 7 switches and 4 leaves take 31 kB, 100 flows 20 kB, in each thread again; 49 times 96
+    // rows of series take 520 kB, however many threads there are.
+    let flows: Vec<Value> = (0..100).map(|n| flow(n % 16, (n + 5) % 16, 30_000, 1000 * u64::from(n))).collect();
+    let few = busy(&json!({"traffic": [{"kind": "flows", "list": flows}]}));
+    let series = json!({"metrics": {"series_interval_us": 2, "series_links": "all"},
+                        "run": {"stop": "time", "until_us": 100}});
+    let told = |spec: &Value, kilobytes: u64| {
+        let outcome = run_with(spec, Tuning { memory: Some(kilobytes * 1000), ..by(4) });
+        assert_eq!(outcome.hash, run(spec).hash, "{kilobytes} kB");
+        outcome.report["warnings"].to_string().contains("there is memory for one")
+    };
+    assert_eq!([210, 130, 100, 70].map(|kilobytes| told(&few, kilobytes)), [false, false, true, true]);
+    let many = merged(&few, &series);
+    assert_eq!([3000, 600].map(|kilobytes| told(&many, kilobytes)), [false, true]);
+}
+
+#[test]
 fn whoever_watches_sees_all_of_it_and_may_stop_it() {
     let spec = resolved(&busy(
         &json!({"traffic": [{"kind": "poisson", "cdf": "web_search", "load": 0.6, "duration_us": 9000}]}),
