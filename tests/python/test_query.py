@@ -255,6 +255,23 @@ def test_a_run_is_read_from_the_ledger_once(place: Path, read: list[str]) -> Non
     assert len(list((place / exported.FOLDER).glob("cells-*"))) == 1
 
 
+def test_other_code_reads_the_ledger_again(
+    place: Path, read: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the present code reads came from files of code that read otherwise."""
+    assert {*exported.READERS} >= {"views.py", "variant.py", "basics.py"}
+    before = rows(place, "select variant from runs")
+    changed = tmp_path / "variant.py"
+    changed.write_text("other code")
+    monkeypatch.setattr(exported, "READERS", (*exported.READERS, str(changed)))
+    monkeypatch.setattr("spinewise.sweeps.views.variant_of", lambda _: "by other code")
+    after = rows(place, "select variant from runs")
+    assert read == ["runs", "runs"]
+    assert after == [{"variant": "by other code"}] * len(before) != before
+    assert rows(place, "select variant from runs") == after
+    assert len(read) == 2
+
+
 def test_whole_thousands_are_written_as_a_sweep_ends(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exported, "ROWS", 2)
     with store.opened(place) as ledger:

@@ -1,9 +1,9 @@
 """Views of a store as Parquet files, so that a query reads each run from the ledger once.
 
 Runs are exported a thousand rows of the ledger at a time, each view into a file whose name says what it was made from:
-the numbers of the rows, the instants at which they were stored, the columns of the view, and the engine whose defaults
-variants are told by. A run that is stored again gets another row and another instant. So a file is right for ever, and
-it is not looked for once something has changed.
+the numbers of the rows, the instants at which they were stored, the columns of the view, the code that reads it, and
+the engine whose defaults variants are told by. A run that is stored again gets another row and another instant. So a
+file is right for ever, and it is not looked for once something has changed.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import hashlib
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,6 +34,8 @@ VIEWS = ("runs", "cells", "links", "collectives")
 FOLDER = "views"
 ROWS = 1000
 """Rows of the ledger in a file."""
+READERS = ("views.py", "variant.py", "basics.py", "columns.py", "../specs/variants.py")
+"""The code that makes the rows of a view, beside this module."""
 
 
 @dataclass(frozen=True)
@@ -128,9 +131,16 @@ def chunks(ledger: Ledger) -> Iterator[Chunk]:
     """All runs of a ledger, a thousand rows at a time."""
     with in_words(ledger.folder):
         rows = ledger.connection.execute("SELECT rowid, finished_at FROM runs ORDER BY rowid").fetchall()
-    form = repr((columns.views(), core.engine_digest())).encode()
+    form = repr((columns.views(), core.engine_digest(), code_digest(READERS))).encode()
     for number, part in groupby(rows, lambda row: row[0] // ROWS):
         yield Chunk(number, hashlib.sha256(form + repr(list(part)).encode()).hexdigest()[:16])
+
+
+@cache
+def code_digest(files: tuple[str, ...]) -> str:
+    """SHA-256 (hex) over sources, by their places beside this module."""
+    texts = [(Path(__file__).parent / file).read_bytes() for file in files]
+    return hashlib.sha256(repr(texts).encode()).hexdigest()
 
 
 def written(table: pa.Table, file: Path, chunk: Chunk) -> bool:
