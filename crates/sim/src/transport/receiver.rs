@@ -27,8 +27,6 @@ pub struct TcpReceiver {
     ce: bool,
     /// Packets in order that await their acknowledgement.
     pending: u32,
-    out_of_order: u32,
-    marks: u32,
     /// With selective acknowledgements, from the first packet out of order on.
     told: Option<Box<Told>>,
 }
@@ -54,8 +52,6 @@ impl TcpReceiver {
             retransmit: false,
             ce: false,
             pending: 0,
-            out_of_order: 0,
-            marks: 0,
             told: None,
         }
     }
@@ -77,8 +73,6 @@ impl TcpReceiver {
         out.new_bytes = self.here.take(seq, end);
         let duplicate = out.new_bytes == 0;
         out.completed = out.new_bytes > 0 && self.here.expected() == self.size;
-        self.out_of_order += u32::from(out.out_of_order);
-        self.marks += u32::from(ce);
         if !config.ack_duplicates && end < acknowledgeable && packet.stamp < self.stamp + config.min_rto {
             return out;
         }
@@ -154,16 +148,6 @@ impl TcpReceiver {
     /// The next byte expected.
     pub fn expected(&self) -> u64 {
         self.here.expected()
-    }
-
-    /// Arrivals that found a later byte already here.
-    pub fn out_of_order_arrivals(&self) -> u32 {
-        self.out_of_order
-    }
-
-    /// CE-marked arrivals.
-    pub fn marks(&self) -> u32 {
-        self.marks
     }
 
     /// Notes a packet out of order for the acknowledgements to come.
