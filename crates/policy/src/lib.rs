@@ -149,6 +149,19 @@ impl Hooks {
     }
 }
 
+/// What a scheme at switches sends where a hash of the header says. A value that a host wrote there
+/// ([`Layout::draws_tags`]) chooses the path then; under other schemes it would do nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hashes {
+    /// No data.
+    Nothing,
+    /// Some of it, or all in a way of its own.
+    OwnWay,
+    /// All of it, by [`Packet::spread`] over the candidates. The shell does so itself then, and calls [`Policy::pick`] only
+    /// where choices are traced.
+    Evenly,
+}
+
 /// What a hook is lent.
 pub struct Cx<'a, P: Policy> {
     /// The present.
@@ -169,7 +182,7 @@ pub struct Cx<'a, P: Policy> {
 
 /// A load-balancing scheme.
 pub trait Policy: Sized {
-    /// What it says of itself. Nothing that the shell does depends on it.
+    /// What it says of itself, to readers. No run depends on it, but for the name: random streams are drawn by that.
     const SHEET: Sheet;
     /// The hooks implemented beyond `pick`.
     const HOOKS: Hooks = Hooks::NONE;
@@ -177,9 +190,8 @@ pub trait Policy: Sized {
     /// are those of the whole tree, whatever links are down: it goes round these by itself, and what it sends to a dead
     /// link is lost.
     const IN_TREES: bool = false;
-    /// At switches: does it send data where a hash of the header says, so that a value which a host wrote there
-    /// ([`Layout::draws_tags`]) chooses the path? Under other schemes such a value would do nothing.
-    const HASHES: bool = false;
+    /// At switches: what it sends where a hash of the header says.
+    const HASHES: Hashes = Hashes::Nothing;
     /// Where it sits: [`AtHost`] or [`AtSwitch`].
     type Site: Site;
     /// Its parameters, with the paper's defaults.

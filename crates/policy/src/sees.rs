@@ -138,8 +138,6 @@ pub enum Decides {
     Chooses,
     /// By a hash of the header, which is no choice: a flow stays where it is.
     Hashes,
-    /// The same, by [`crate::Packet::spread`] over the candidates.
-    HashesEvenly,
 }
 
 /// What there is to tell about the choices of a scheme.

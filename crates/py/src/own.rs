@@ -26,7 +26,7 @@ use pyo3::types::{PyDict, PyType};
 use serde_json::Value as Json;
 use spinewise_policy::config::{Allowed, Param, Refused, Value, is_allowed};
 use spinewise_policy::sees::series;
-use spinewise_policy::{Hooks, Layout, Peers, Phase, Shape, Sheet, Span};
+use spinewise_policy::{Hashes, Hooks, Layout, Peers, Phase, Shape, Sheet, Span};
 use spinewise_sim::bank::{Bank, Called, Choice, Chosen, Entry, Given, Hosted, Misfit, Places, Source};
 use std::sync::Arc;
 
@@ -122,7 +122,7 @@ impl Class {
             header: self.header,
             keeps_ways: self.keeps_ways,
             in_trees: false,
-            hashes: false,
+            hashes: Hashes::Nothing,
             source: Some(self.source),
             choose: Box::leak(Box::new(|given: &Given<'_>| self.choose(given))),
         }

@@ -21,8 +21,8 @@ use crate::tape::Tape;
 use spinewise_policy::out::Action;
 use spinewise_policy::site::{AtHost, AtSwitch, HostView, SwitchView};
 use spinewise_policy::{
-    Feedback, FlowKey, Hooks, Key, Layout, Message, Packet, Peers, Port, Queue, Rng, Sheet, Sight, Site, Span, Time,
-    Verdict, Way,
+    Feedback, FlowKey, Hashes, Hooks, Key, Layout, Message, Packet, Peers, Port, Queue, Rng, Sheet, Sight, Site, Span,
+    Time, Verdict, Way,
 };
 use std::sync::Arc;
 
@@ -144,6 +144,11 @@ macro_rules! bank {
             /// What the scheme says of itself.
             pub fn sheet(&self) -> &'static Sheet {
                 match &self.seating { $(Seating::$variant(seats) => seats.sheet(),)* }
+            }
+
+            /// What it sends where a hash of the header says.
+            pub fn hashes(&self) -> Hashes {
+                match &self.seating { $(Seating::$variant(seats) => seats.hashes(),)* }
             }
 
             /// The layout of a seat.

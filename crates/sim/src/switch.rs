@@ -33,7 +33,7 @@ pub(crate) use looks::{Looks, Seen, State};
 use own_ports::OwnPorts;
 use planned::steps_of;
 use scheme::discards;
-use spinewise_policy::{Decides, Hooks, Kind, Peers, Port as PortId, Rng, Tier, Time, Verdict, Way};
+use spinewise_policy::{Hashes, Hooks, Kind, Peers, Port as PortId, Rng, Tier, Time, Verdict, Way};
 use std::collections::BTreeSet;
 
 /// "It did not come in: it was made here."
@@ -110,7 +110,7 @@ impl Switch {
             tier,
             host_ports: topology.host_ports(id),
             hooks: fabric.hooks(),
-            hashes: fabric.sheet().sees.decides == Decides::HashesEvenly,
+            hashes: fabric.hashes() == Hashes::Evenly,
             just_queues: !(net.counts_reroutes || topology.as_wired || fabric.hooks().has(Hooks::EGRESS)),
             salt: net.switch_salt(id),
             row: topology.first_row(id),

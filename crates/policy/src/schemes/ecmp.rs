@@ -6,7 +6,7 @@
 //!
 //! Departures: none. The hash is ours (all bits mixed); vendors' CRCs differ in quality, not in kind.
 
-use crate::{AtSwitch, Aware, Compared, Cx, Decides, Needs, Packet, Policy, Sees, Sheet, Way};
+use crate::{AtSwitch, Aware, Compared, Cx, Decides, Hashes, Needs, Packet, Policy, Sees, Sheet, Way};
 
 crate::params! {
     /// ECMP has no parameters.
@@ -32,10 +32,10 @@ impl Policy for Ecmp {
             pick: "O(1)",
             update: "–",
         }),
-        sees: Sees { decides: Decides::HashesEvenly, ..Sees::NOTHING },
+        sees: Sees { decides: Decides::Hashes, ..Sees::NOTHING },
         ..Sheet::AT_SWITCH
     };
-    const HASHES: bool = true;
+    const HASHES: Hashes = Hashes::Evenly;
     type Site = AtSwitch;
     type Config = Config;
     crate::rows! {}

@@ -40,8 +40,8 @@ pub mod controller;
 
 use crate::config::Allowed;
 use crate::{
-    AtSwitch, Aware, Compared, Cx, FlowKey, Hooks, Key, Kind, Layout, Listed, Message, Needs, Out, Packet, Peers,
-    Policy, Port, Quantity, Rule, Sees, Series, Shape, Sheet, Sight, Span, SwitchView, Tier, Time, To, Way,
+    AtSwitch, Aware, Compared, Cx, FlowKey, Hashes, Hooks, Key, Kind, Layout, Listed, Message, Needs, Out, Packet,
+    Peers, Policy, Port, Quantity, Rule, Sees, Series, Shape, Sheet, Sight, Span, SwitchView, Tier, Time, To, Way,
     sees::{quantity, series},
 };
 use controller::{Elephant, NOWHERE, Told, estimate, first_fit, forget, note};
@@ -206,7 +206,7 @@ impl Policy for Hedera {
         ..Sheet::AT_SWITCH
     };
     const HOOKS: Hooks = Hooks::MESSAGE.and(Hooks::TIMER).and(Hooks::TICK);
-    const HASHES: bool = true;
+    const HASHES: Hashes = Hashes::OwnWay;
     type Site = AtSwitch;
     type Config = Config;
     crate::rows! { flow: Flow, route: Slot, node: Node }

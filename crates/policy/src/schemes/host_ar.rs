@@ -20,8 +20,8 @@
 
 use crate::fabric::bands::{Bands, Compare, Group, Levels};
 use crate::{
-    AtSwitch, Aware, Compared, Cx, Listed, Needs, Packet, Policy, Port, Quantity, Rule, Sees, Sheet, Sight, Span, Way,
-    sees::quantity,
+    AtSwitch, Aware, Compared, Cx, Hashes, Listed, Needs, Packet, Policy, Port, Quantity, Rule, Sees, Sheet, Sight,
+    Span, Way, sees::quantity,
 };
 
 crate::params! {
@@ -83,7 +83,7 @@ impl Policy for HostAr {
         sees: Sees { rules: Why::ALL, way: OfWay::ALL, ..Sees::NOTHING },
         ..Sheet::AT_SWITCH
     };
-    const HASHES: bool = true;
+    const HASHES: Hashes = Hashes::OwnWay;
     type Site = AtSwitch;
     type Config = Config;
     crate::rows! { port: Levels }

@@ -21,7 +21,7 @@
 //! - Buckets move at once. Linux (`ip nexthop ... type resilient`) waits until they have been idle.
 
 use crate::{
-    AtSwitch, Aware, Compared, Cx, Decides, Layout, Needs, Packet, Peers, Policy, Sees, Shape, Sheet, Way, hash,
+    AtSwitch, Aware, Compared, Cx, Decides, Hashes, Layout, Needs, Packet, Peers, Policy, Sees, Shape, Sheet, Way, hash,
 };
 
 crate::params! {
@@ -96,7 +96,7 @@ impl Policy for Resilient {
         sees: Sees { decides: Decides::Hashes, ..Sees::NOTHING },
         ..Sheet::AT_SWITCH
     };
-    const HASHES: bool = true;
+    const HASHES: Hashes = Hashes::OwnWay;
     type Site = AtSwitch;
     type Config = Config;
     crate::rows! { peer: Members }

@@ -26,8 +26,8 @@
 //! Departures: none in fabrics where all uplinks lead to all destinations. In others htsim has a list for each set of ports.
 
 use crate::{
-    AtSwitch, Aware, Compared, Cx, Layout, Listed, Needs, Packet, Peers, Policy, Rng, Rule, Sees, Shape, Sheet, Sight,
-    SwitchView, Tier, Way,
+    AtSwitch, Aware, Compared, Cx, Hashes, Layout, Listed, Needs, Packet, Peers, Policy, Rng, Rule, Sees, Shape, Sheet,
+    Sight, SwitchView, Tier, Way,
 };
 
 crate::choice! {
@@ -153,7 +153,7 @@ impl Policy for RoundRobin {
         ..Sheet::AT_SWITCH
     };
     // With turns at leaves alone.
-    const HASHES: bool = true;
+    const HASHES: Hashes = Hashes::OwnWay;
     type Site = AtSwitch;
     type Config = Config;
     crate::rows! { peer: Own, port: Place, node: Turn }

@@ -30,8 +30,8 @@
 
 use crate::config::Allowed;
 use crate::{
-    AtSwitch, Aware, Compared, Cx, Decides, Layout, Needs, Packet, Peers, Policy, Port, Sees, Shape, Sheet, SwitchView,
-    Way,
+    AtSwitch, Aware, Compared, Cx, Decides, Hashes, Layout, Needs, Packet, Peers, Policy, Port, Sees, Shape, Sheet,
+    SwitchView, Way,
 };
 
 /// Most entries a group may have.
@@ -97,7 +97,7 @@ impl Policy for Wcmp {
         sees: Sees { decides: Decides::Hashes, ..Sees::NOTHING },
         ..Sheet::AT_SWITCH
     };
-    const HASHES: bool = true;
+    const HASHES: Hashes = Hashes::OwnWay;
     type Site = AtSwitch;
     type Config = Config;
     crate::rows! { peer: Group, route: Share }

@@ -2,7 +2,7 @@
 //! parameters can be set to their defaults, and its names are its own.
 
 use spinewise_policy::config::{Allowed, Param, Refused, is_allowed};
-use spinewise_policy::{Hooks, Needs, Params, Policy, Sheet, Site, Value, Wire};
+use spinewise_policy::{Decides, Hashes, Hooks, Needs, Params, Policy, Sheet, Site, Value, Wire};
 use std::path::{Path, PathBuf};
 
 /// The hooks of a mask and the methods they stand for.
@@ -104,6 +104,8 @@ struct Seen {
     three_tiers: &'static str,
     needs: Option<Needs>,
     in_trees: bool,
+    hashes: Hashes,
+    decides: Decides,
     series: Vec<&'static str>,
     params: &'static [Param],
     sizes: [(&'static str, usize); 5],
@@ -143,6 +145,8 @@ where
         three_tiers: P::SHEET.three_tiers,
         needs: P::SHEET.compared.map(|compared| compared.needs),
         in_trees: P::IN_TREES,
+        hashes: P::HASHES,
+        decides: P::SHEET.sees.decides,
         series: P::SHEET.series.iter().map(|series| series.name).collect(),
         params: P::Config::PARAMS,
         sizes: [
@@ -204,6 +208,17 @@ fn names_are_unique_and_hooks_fit_the_site() {
     }
     let every = schemes.iter().filter(|s| s.name.starts_with("loopback")).fold(0, |mask, s| mask | s.hooks.0);
     assert_eq!(Hooks(every), Hooks::ALL, "the two loopbacks use every hook there is");
+}
+
+/// What readers are told of hashing is what the shell does.
+#[test]
+fn who_says_that_it_hashes_does() {
+    for scheme in registered() {
+        let (name, hashes, says) = (scheme.name, scheme.hashes, scheme.decides == Decides::Hashes);
+        assert!(hashes == Hashes::Nothing || scheme.site == "switch", "{name} sits at the {}", scheme.site);
+        assert!(hashes != Hashes::Evenly || says, "{name} does nothing but hash, and says that it chooses");
+        assert!(hashes != Hashes::Nothing || !says, "{name} says that it hashes, and does not");
+    }
 }
 
 /// What a scheme says of itself never contradicts where it sits; what it does not say follows from that.

@@ -3,8 +3,8 @@
 use super::{Asked, Call, Fired, Lend, NO_PEER, Seats};
 use spinewise_policy::out::Action;
 use spinewise_policy::{
-    Change, Cx, Feedback, FlowKey, Hooks, Key, Kind, Layout, Message, Out, Packet, Peers, Policy, Port, Queue, Rng,
-    Sheet, Sight, Table, Time, Verdict, Way, Wire,
+    Change, Cx, Feedback, FlowKey, Hashes, Hooks, Key, Kind, Layout, Message, Out, Packet, Peers, Policy, Port, Queue,
+    Rng, Sheet, Sight, Table, Time, Verdict, Way, Wire,
 };
 use std::sync::Arc;
 
@@ -13,6 +13,7 @@ use std::sync::Arc;
 pub trait Seated {
     fn sheet(&self) -> &'static Sheet;
     fn facts(&self) -> (Hooks, Arc<[u16]>, Arc<[Layout]>);
+    fn hashes(&self) -> Hashes;
     fn seed(&self) -> u64;
     fn swap_stream(&mut self, seat: u32, stream: &mut Rng);
     fn copy_row(&mut self, seat: u32, from: FlowKey, to: FlowKey);
@@ -81,6 +82,10 @@ where
 
     fn facts(&self) -> (Hooks, Arc<[u16]>, Arc<[Layout]>) {
         (self.hooks, self.kinds.clone(), self.layouts.clone())
+    }
+
+    fn hashes(&self) -> Hashes {
+        P::HASHES
     }
 
     fn seed(&self) -> u64 {

@@ -2,7 +2,7 @@
 
 use super::{Bank, Called, Places, Seating, Seats};
 use spinewise_policy::config::{Allowed, Param, Refused, Value};
-use spinewise_policy::{Hooks, Layout, Params, Policy, Shape, Sheet, Site, Tree, Uneven};
+use spinewise_policy::{Hashes, Hooks, Layout, Params, Policy, Shape, Sheet, Site, Tree, Uneven};
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -50,8 +50,8 @@ pub struct Entry {
     pub keeps_ways: bool,
     /// Does it work in fat-trees alone, and go round dead links by itself?
     pub in_trees: bool,
-    /// Does it send data where a hash of the header says?
-    pub hashes: bool,
+    /// What it sends where a hash of the header says.
+    pub hashes: Hashes,
     /// Of a guest that is no type of this program: where its code lies.
     pub source: Option<Source>,
     /// Makes it.

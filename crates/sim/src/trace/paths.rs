@@ -5,7 +5,7 @@ use crate::ids::{HostId, LinkId, NodeId, SwitchId};
 use crate::packet::{Packet, Tags};
 use crate::switch::{Seen, State};
 use crate::topology::LinkSpec;
-use spinewise_policy::{Decides, Span, Tier, Time, Way};
+use spinewise_policy::{Hashes, Span, Tier, Time, Way};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// How a packet finds its way behind the choice.
@@ -78,7 +78,7 @@ impl<'a> Candidate<'a> {
         let leaf = topology.home(dst).leaf;
         let (last, wire) = (topology.last_link(dst), u64::from(packet.wire));
         let candidate = |from, beyond, access| Candidate { sim, at, from, leaf, last, beyond, wire, access };
-        let hashes = sim.world.fabric.sheet().sees.decides == Decides::HashesEvenly;
+        let hashes = sim.world.fabric.hashes() == Hashes::Evenly;
         let Some(host) = topology.as_host(node) else {
             let beyond = if hashes { Beyond::Hashed(*packet) } else { Beyond::Any };
             return candidate((topology.switch_number(node), Some([way.0])), beyond, Span::ZERO);

@@ -4,7 +4,7 @@ use crate::common::{counter, events, merged, run, run_with, schemes_for_any_fabr
 use serde_json::{Value, json};
 use spinewise_policy::schemes::loopback::{Count, Rule};
 use spinewise_policy::site::Ports;
-use spinewise_policy::{Change, Layout, Port, Queue, Shape, SwitchView, Tier, Time};
+use spinewise_policy::{Change, Hashes, Layout, Port, Queue, Shape, SwitchView, Tier, Time};
 use spinewise_sim::bank::{Call, Called, Chosen, NO_PEER, Places, REGISTRY, Room, Tags};
 use spinewise_sim::outcome::Outcome;
 use spinewise_sim::setup::Tuning;
@@ -89,7 +89,7 @@ fn every_scheme_runs_on_every_fabric_to_one_result() {
 fn every_host_scheme_runs_over_every_fabric_scheme_with_every_tag_it_takes() {
     let (_, topology) = fabrics().swap_remove(5);
     let writes = |name: &str| REGISTRY.iter().any(|entry| entry.name() == name && entry.header);
-    let hashes = |name: &str| REGISTRY.iter().any(|entry| entry.name() == name && entry.hashes);
+    let hashes = |name: &str| REGISTRY.iter().any(|entry| entry.name() == name && entry.hashes != Hashes::Nothing);
     let place = Shape { tier: Tier::Host, hosts: 6, leaves: 3, ports: 1, ways: 4 };
     for host in names("host") {
         let draws = Chosen::by_name(host).is_some_and(|chosen| chosen.layout(&place).draws_tags);

@@ -4,7 +4,9 @@
 
 use super::{ACTIONS, Alarms, BODIES, Body, Count, MESSAGE_WIRE, Rule, SERIES, Stamp, Witness, owns};
 use crate::out::To;
-use crate::{AtSwitch, Change, Cx, Device, Event, Feedback, FlowKey, Hooks, Key, Kind, Layout, Message, Packet, Sheet};
+use crate::{
+    AtSwitch, Change, Cx, Device, Event, Feedback, FlowKey, Hashes, Hooks, Key, Kind, Layout, Message, Packet, Sheet,
+};
 use crate::{Peers, Phase, Policy, Port, Queue, Shape, Span, Tier, Time, Verdict, Way};
 
 crate::choice! {
@@ -132,7 +134,7 @@ impl Policy for LoopbackSwitch {
         .and(Hooks::TICK)
         .and(Hooks::LINK)
         .and(Hooks::DRAINED);
-    const HASHES: bool = true;
+    const HASHES: Hashes = Hashes::OwnWay;
     type Site = AtSwitch;
     type Config = Config;
     crate::rows! { flow: Flow, peer: Option<u32>, route: Route, port: Held, node: Node, header: Stamp }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json};
 use spinewise_policy::config::Allowed;
-use spinewise_policy::{Peers, Shape, Tier, Uneven};
+use spinewise_policy::{Hashes, Peers, Shape, Tier, Uneven};
 
 use super::{PathTag, SchemeSpec, allowed, json, param_refused, rows, value_of};
 use crate::bank::{Chosen, Entry, REGISTRY};
@@ -142,10 +142,10 @@ pub(super) fn check_hashed(
     under: &Entry,
     fabric: &TopologySpec,
 ) -> Result<(), SpecError> {
-    if under.hashes || !chosen.layout(&shape(Tier::Host, fabric)).draws_tags {
+    if under.hashes != Hashes::Nothing || !chosen.layout(&shape(Tier::Host, fabric)).draws_tags {
         return Ok(());
     }
-    let hashing = REGISTRY.iter().filter(|entry| entry.hashes).map(Entry::name);
+    let hashing = REGISTRY.iter().filter(|entry| entry.hashes != Hashes::Nothing).map(Entry::name);
     let hint = format!(
         "{} sends data by no hash of its header: what {} writes there would choose no path",
         under.name(),
