@@ -34,8 +34,6 @@ pub trait Transport {
 /// What a transport states of itself.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts {
-    /// The sizes of its packets.
-    pub frame: Frame,
     /// Who sends next at a NIC.
     pub order: Order,
     /// What its packets are on the wire.

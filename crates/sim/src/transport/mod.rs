@@ -31,8 +31,7 @@
 //! | `rdma.rs` | [`rdma::RdmaSender`] and [`rdma::RdmaReceiver`]: the queue pairs of an RNIC |
 //! | `uet.rs` | [`uet`]: connections of Ultra Ethernet, which take any order |
 //!
-//! Left out on purpose: the closing of a connection, limited transmit without SACK (RFC 3042) and flow
-//! control. A flow is a known number of bytes in one direction.
+//! Left out on purpose: flow control beyond a greatest window. A flow is a known number of bytes in one direction.
 
 pub(crate) mod config;
 pub(crate) mod congestion;
@@ -67,7 +66,7 @@ pub(crate) use receiver::TcpReceiver;
 pub(crate) use registry::Ends;
 pub(crate) use sack::Sack;
 pub(crate) use tcp::{Segment, TcpSender};
-pub(crate) use udp::{Paced, UdpConfig};
+pub(crate) use udp::{MOST_PACKET_BYTES, Paced, UdpConfig};
 pub(crate) use uet::UetConfig;
 
 /// The transport of all flows of a run but UDP, as a spec says it.

@@ -1,6 +1,5 @@
 //! TCP on one path: both ends of a flow as the contract of transports has them.
 
-use super::Frame;
 use super::config::TcpConfig;
 use super::contract::{
     Acked, Answer, Answered, Arrival, Counts, Data, Facts, Order, Outgoing, Protocol, Received, Receiver, Sender,
@@ -53,13 +52,7 @@ pub(crate) type PacedSelective = OnePath<PacedStream<SackSender>, Telling>;
 
 /// What all kinds of TCP have in common.
 pub(super) fn facts(config: &TcpConfig) -> Facts {
-    let options = config.options();
     Facts {
-        frame: Frame {
-            mss: config.mss,
-            header: config.header + options.data,
-            ack_bytes: config.ack_bytes + options.ack,
-        },
         order: if config.paces() { Order::Turns } else { Order::Round },
         protocol: Protocol::Tcp,
         opens: config.handshake,

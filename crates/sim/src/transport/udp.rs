@@ -10,10 +10,13 @@ use super::contract::{Answer, Answered, Counts, Data, Outgoing, Sender, Start};
 use spinewise_policy::time::{BYTE_PS, Time};
 use std::collections::VecDeque;
 
+/// Most bytes of a packet: they are counted in 16 bits.
+pub(crate) const MOST_PACKET_BYTES: u32 = 65_000;
+
 /// A constant-bit-rate source. Immutable during a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UdpConfig {
-    /// Bytes of a packet on the wire, headers included; 1 to 2 000 000.
+    /// Bytes of a packet on the wire, headers included; 1 to [`MOST_PACKET_BYTES`].
     pub packet_bytes: u32,
     /// From each instant on, the rate in bits per second of wire bytes; 0 stops. Instants ascend strictly.
     pub schedule: Vec<(Time, u64)>,
@@ -44,7 +47,7 @@ pub(crate) struct UdpSender {
 impl UdpSender {
     /// A source that has sent nothing.
     pub(crate) fn new(config: &UdpConfig) -> Self {
-        debug_assert!((1..=2_000_000).contains(&config.packet_bytes), "packet size is checked with the spec");
+        debug_assert!((1..=MOST_PACKET_BYTES).contains(&config.packet_bytes), "packet size is checked with the spec");
         debug_assert!(config.schedule.is_sorted_by(|a, b| a.0 < b.0), "the schedule's order is checked with the spec");
         let mut sender = Self {
             next: Time::NEVER,

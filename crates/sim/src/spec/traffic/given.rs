@@ -6,11 +6,12 @@ use spinewise_policy::{Span, Time};
 use super::{HOST, Traffic, UdpFlow, check_host, read_file};
 use crate::keys::{Default, Kind, LARGEST_EXACT, Reader, SpecError, Unit, Zero, keys};
 use crate::topology::TopologySpec;
-use crate::transport::UdpConfig;
+use crate::transport::{MOST_PACKET_BYTES, UdpConfig};
 use crate::workload::{FlowList, Incast, ListedFlow, MOST_FLOWS, Permutation, Senders, Workload};
 
 const MICROSECONDS: Kind = Kind::Time(Unit::Microseconds, Zero::Allowed);
 const SIZE: Kind = Kind::Integer { min: 1, max: LARGEST_EXACT };
+const PACKET: Kind = Kind::Integer { min: 1, max: MOST_PACKET_BYTES as u64 };
 const REPEAT: Kind = Kind::Integer { min: 1, max: MOST_FLOWS };
 const SENDERS: &str = "a number of hosts, or a list of hosts without the receiver";
 
@@ -89,7 +90,7 @@ keys! {
         /// Receiving host.
         dst: u32, HOST, Default::Required;
         /// Size of a packet on the wire, headers included.
-        packet_bytes: u32, Kind::Integer { min: 1, max: 65_000 }, Default::Number(1500.0);
+        packet_bytes: u32, PACKET, Default::Number(1500.0);
         /// Rates and when they begin, as tables with at_us and rate_gbps.
         schedule: Vec<Value>, Kind::List("a list of tables with at_us and rate_gbps"), Default::Required;
         /// Bytes on the wire in all, the last packet being short if they do not divide.

@@ -5,7 +5,6 @@ use super::{RdmaAck, RdmaConfig, RdmaReceiver, RdmaSender};
 use crate::packet::{ECT, RETRANSMIT};
 use crate::rider::Rider;
 use crate::telemetry::{self, Hops};
-use crate::transport::Frame;
 use crate::transport::contract::{
     Acked, Answer, Answered, Arrival, Counts, Data, Facts, Order, Outgoing, Protocol, Received, Receiver, Sender,
     Start, Told, Transport,
@@ -23,7 +22,6 @@ impl Transport for QueuePair {
 
     fn facts(config: &RdmaConfig) -> Facts {
         Facts {
-            frame: Frame { mss: config.mss, header: config.header, ack_bytes: config.ack_bytes },
             order: Order::Turns,
             protocol: Protocol::Roce,
             opens: false,

@@ -2,7 +2,6 @@
 
 use super::config::Requests;
 use super::{UetConfig, UetReceiver, UetSender};
-use crate::transport::Frame;
 use crate::transport::contract::{
     Answer, Answered, Arrival, Asks, Counts, CreditPacing, Facts, Grant, Order, Outgoing, Protocol, Received, Receiver,
     Sender, Start, Transport,
@@ -21,7 +20,6 @@ impl Transport for Connection {
     fn facts(config: &UetConfig) -> Facts {
         let mtu = config.mss + config.header;
         Facts {
-            frame: Frame { mss: config.mss, header: config.header, ack_bytes: config.ack_bytes },
             order: Order::RoundWithControl,
             protocol: Protocol::Uet,
             opens: false,
