@@ -1,4 +1,4 @@
-"""The walks of ARCHITECTURE.md: each file is there, and what is to be read in it."""
+"""ARCHITECTURE.md: each file of its walks is there, and what is said to stand in a file does."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 STEP = re.compile(r"^(\d+)\. `([^`]+)` `(\w+)`: \S", re.MULTILINE)
 WALK = re.compile(r"^\*\*One ([a-z]+)[^*]*\*\*", re.MULTILINE)
+PAIR = re.compile(r"`((?:impl )?[A-Za-z_][\w:]*)`\s+in\s+`([\w/]+\.(?:rs|py))`")
+SOURCES = [path for top in ("crates", "python") for kind in ("rs", "py") for path in (ROOT / top).rglob(f"*.{kind}")]
 COUNT = re.compile(r"^\| (\w+) \| (\d+) \| \d+ \|", re.MULTILINE)
 
 
@@ -45,3 +47,19 @@ def test_what_is_named_is_declared_there(walk: str, file: str, name: str) -> Non
 def test_the_files_are_counted() -> None:
     counted = {walk: int(count) for walk, count in COUNT.findall(section())}
     assert counted == {walk: len({file for _, file, _ in steps}) for walk, steps in walks().items()}
+
+
+@pytest.mark.parametrize(("name", "file"), PAIR.findall((ROOT / "ARCHITECTURE.md").read_text()))
+def test_what_is_said_to_stand_in_a_file_does(name: str, file: str) -> None:
+    """`name` in `file`: a function, a type, an `Owner::name`, or an `impl Trait`."""
+    places = [path for path in SOURCES if path.as_posix().endswith(f"/{file}")]
+    assert places, f"no file {file}"
+    *owners, last = re.split(r"::| ", name)
+    wanted = [rf"\b(?:fn|struct|enum|trait|const|type|def|class) {last}\b|^\s*(?:pub )?{last}[,: {{(]"]
+    if owners == ["impl"]:
+        wanted = [rf"^impl\b.*\b{last}\b"]
+    elif owners:
+        wanted.append(rf"\b(?:impl|struct|enum|trait)\b.*\b{owners[0]}\b")
+    texts = [path.read_text() for path in places]
+    found = [all(re.search(pattern, text, re.MULTILINE) for pattern in wanted) for text in texts]
+    assert any(found), f"{file} declares no {name}"
