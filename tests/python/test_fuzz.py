@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+import samples
 import spinewise
-from fuzz import mutate, pool, worker
+from fuzz import crossed, mutate, pool, worker
 from spinewise import SpecError
 
 HERE = Path(__file__).parent
@@ -67,6 +68,14 @@ def test_each_outcome_is_told_apart(error: BaseException, kind: str, monkeypatch
 def test_what_is_valid_and_does_not_run_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "validate", lambda _: None)
     assert worker.outcome({})[0] == "broken"
+
+
+def test_what_no_run_may_do_is_seen() -> None:
+    result = spinewise.run(samples.TINY_SPEC)
+    assert (crossed.astray(result), crossed.differs(result)) == ("", "")
+    result.report["counters"]["created"]["packets"] += 1
+    assert crossed.astray(result).startswith("packets: ")
+    assert crossed.differs(result).startswith("['counters'] by ")
 
 
 @pytest.mark.parametrize(("code", "kind"), [("while True: pass", "hang"), ("import os; os.abort()", "died")])

@@ -249,6 +249,17 @@ def fault(random: Random, made: Spec) -> None:
         made["detection"] = {"mode": random.choice(["carrier", "hello", "oracle", "never"])}
 
 
+def metrics(random: Random, made: Spec) -> None:
+    """All that can be looked at in a run, together with whatever else there is."""
+    table: Spec = {"facts": random.random() < 0.5}
+    if random.random() < 0.5:
+        table |= {"series_interval_us": random.choice([7, 50, 100]), "series_links": random.choice(["all", "fabric"])}
+    if random.random() < 0.5:
+        at = random.sample(["host0", "host1", "leaf0"], random.randrange(1, 3))
+        table["capture"] = {"at": at, "max_packets": random.choice([3, 100_000])}
+    made["metrics"] = table
+
+
 def topology(random: Random, made: Spec) -> None:
     """Another fabric: two tiers, three, or any graph."""
     draw = random.random()
@@ -288,5 +299,5 @@ def graph(random: Random) -> Spec:
 
 CHANGES: list[Callable[[Random, Spec], None]] = [
     *[set_key] * 9, drop_key, rename_key, swap_tables, spoil, *[scheme] * 4, preset, *[transport] * 2, *[traffic] * 3,
-    *[fault] * 3, *[topology] * 3,
+    *[fault] * 3, *[topology] * 3, *[metrics] * 2,
 ]  # fmt: skip

@@ -2,7 +2,8 @@
 
 What may come of a spec: `refused` in words, `ran`, `cut` off as longer runs tell nothing more. All else is a finding:
 `traceback` (an error that is none of bad input), `panic`, `mute` (a refusal that says too little), `broken` (valid, but
-does not run), and what the pool sees from outside: `hang`, `died`.
+does not run), `astray` (packets or bytes that are not accounted for), `differs` (it is another run by another tuning),
+and what the pool sees from outside: `hang`, `died`.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from contextlib import redirect_stdout
 from typing import TypedDict
 
 import spinewise
-from fuzz import mutate
+from fuzz import crossed, mutate
 from spinewise import SpecError, core
 from spinewise.errors import Cancelled
 from spinewise.runs.result import Result
@@ -55,12 +56,15 @@ def tried(spec: mutate.Spec) -> tuple[str, str]:
     except SpecError as error:
         return told(error)
     try:
-        summed(spinewise.run(spec, progress=Deadline()))
+        result = spinewise.run(spec, progress=Deadline())
+        summed(result)
     except Cancelled:
         return "cut", ""
     except SpecError as error:
         return "broken", str(error)
-    return "ran", ""
+    if lost := crossed.astray(result):
+        return "astray", lost
+    return ("differs", other) if (other := crossed.differs(result)) else ("ran", "")
 
 
 def validate(spec: mutate.Spec) -> None:
