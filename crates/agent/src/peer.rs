@@ -1,12 +1,13 @@
 //! One peer: what the data path has counted of it since the last step is told to the scheme, and what the scheme would
 //! decide next is published.
 
+mod headers;
 mod tell;
 
 use crate::Failure;
 use crate::config;
 use crate::health::{Same, Turn, Watch};
-use crate::layout::{EVENTS_LOST, HEADERS, Headers, State, Table, WAYS};
+use crate::layout::{EVENTS_LOST, Headers, State, Table, WAYS};
 use crate::plane::Plane;
 use crate::search::{Path, Search};
 use crate::slow::Slow;
@@ -197,23 +198,6 @@ impl Peer {
         if slow.plan().by_port { Way(self.paths.ports[number]) } else { Way(number as u16) }
     }
 
-    /// A header of the scheme has come with a packet. One that comes twice is heard once: a packet that is cut into
-    /// segments has its header in each of them.
-    pub fn hear(&mut self, step: &mut Step<'_>, (number, way, port): (u16, u16, u16), header: [u8; 16]) {
-        /// So many numbers are remembered.
-        const RECENT: usize = 256;
-        if self.recent.contains(&number) {
-            return;
-        }
-        if self.recent.len() == RECENT {
-            self.recent.pop_front();
-        }
-        self.recent.push_back(number);
-        self.carried[usize::from(way) % WAYS] += 1;
-        let way = if step.slow.plan().by_port { Way(port) } else { Way(way) };
-        step.slow.heard(step.time(), self.host, way, header);
-    }
-
     /// The first half of a step: what has been sent is told. It comes before whatever has come back is heard, or the scheme
     /// would hear of packets that it has not sent.
     ///
@@ -229,7 +213,7 @@ impl Peer {
             let (old, new) = (sum(old), sum(new));
             let wire = (new.1 - old.1).checked_div(new.0 - old.0).unwrap_or(0) as u32;
             let headers = step.slow.sent(step.time(), self.host, (units, packets), wire);
-            self.waiting.extend(headers);
+            self.wait(headers);
         }
         Ok(())
     }
@@ -251,43 +235,6 @@ impl Peer {
         }
         self.publish(step, busy)?;
         Ok(news)
-    }
-
-    /// Headers go with packets; if none leave, they are stranded.
-    fn offer(&mut self, step: &mut Step<'_>) -> Result<Option<News>, Failure> {
-        let (tail, head) = (self.state.tail, self.headers.head);
-        let patience = (2 * step.config.step_us * 1_000).max(step.slow.view.base_rtt.0 / 1000);
-        if head == tail && self.waiting.is_empty() {
-            self.stuck_since = step.now;
-            return Ok(None);
-        }
-        if self.last_tail != tail {
-            (self.last_tail, self.stuck_since) = (tail, step.now);
-        }
-        let held = head.wrapping_sub(tail);
-        if held > HEADERS as u32 {
-            // It has gone on to one that was taken back.
-            self.headers.head = tail;
-            return Ok(None);
-        }
-        if step.now - self.stuck_since > patience {
-            let in_ring = (tail..head).map(|number| self.headers.header[number as usize % HEADERS]);
-            let stranded = in_ring.chain(self.waiting.drain(..)).collect();
-            self.headers.head = tail;
-            self.stuck_since = step.now;
-            step.plane.offer(self.host, &self.headers)?;
-            return Ok(Some(News::Stranded(stranded)));
-        }
-        let room = (HEADERS as u32).saturating_sub(held) as usize;
-        let fresh = self.waiting.len().min(room);
-        for header in self.waiting.drain(..fresh) {
-            self.headers.header[self.headers.head as usize % HEADERS] = header;
-            self.headers.head = self.headers.head.wrapping_add(1);
-        }
-        if fresh > 0 {
-            step.plane.offer(self.host, &self.headers)?;
-        }
-        Ok(None)
     }
 
     /// Which paths are alive?
