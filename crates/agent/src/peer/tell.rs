@@ -19,7 +19,9 @@ impl Peer {
         let mut hides = None;
         for (number, came) in self.state.received.iter().enumerate() {
             let old = before.received[number];
-            let same = old.port == came.port && old.instance == came.instance && old.packets <= came.packets;
+            // By a port that came and went, all may have been counted from zero twice.
+            let grown = old.packets <= came.packets && old.bytes <= came.bytes && old.marked <= came.marked;
+            let same = grown && (old.port, old.instance) == (came.port, came.instance);
             let old = if same { old } else { Zeroable::zeroed() };
             let packets = (came.packets - old.packets).min(MOST);
             if packets == 0 {
