@@ -321,7 +321,13 @@ impl Slow {
     }
 
     /// A header of the scheme has come. Does the scheme keep the echo of marks from the transport?
-    pub fn heard(&mut self, now: Time, from: u32, way: Way, header: [u8; 16]) -> bool {
+    pub fn heard(&mut self, now: Time, from: u32, way: Way, mut header: [u8; 16]) -> bool {
+        if self.plan.by_port {
+            // It was made for a packet of that burst, and comes with another one. Bursts are told by what is counted of them.
+            let mut whole = elab::header::Header::get(&header);
+            whole.info.burst_id = 0;
+            whole.put(&mut header);
+        }
         self.ingress(now, from, way, Kind::Ack, (self.view.mtu, false), header)
     }
 
