@@ -193,20 +193,31 @@ static __always_inline int encapsulate(struct __sk_buff *skb, const struct edge_
     return bpf_skb_store_bytes(skb, ETH, room, sizeof(room), BPF_F_INVALIDATE_HASH);
 }
 
-/* A probe or an answer of the agent's own sets out: now, says its stamp. */
+/* A probe or an answer of the agent's own sets out: a probe's stamp says now. What any process of this host makes up and sends
+ * to the tunnel's port would come out of it at the peer as a packet of another process, so nothing else of ours goes. */
 static __always_inline int stamp_probe(struct __sk_buff *skb, const struct edge_config *me)
 {
     __u8 p[EDGE_ROOM], stamp[4];
 
-    if (bpf_skb_load_bytes(skb, ETH, p, sizeof(p)))
+    __u8 kind;
+    /* Only the first of several has been looked at. */
+    if (segments(skb) > 1)
+        goto stranger;
+    if (bpf_skb_load_bytes(skb, ETH, p, sizeof(p)) || p[0] != 0x45 || edge_get16(p + 28) != EDGE_MAGIC)
         return TC_ACT_OK;
-    if (p[0] == 0x45 && p[9] == UDP && edge_get16(p + 22) == bpf_ntohs(me->port) && edge_get16(p + 28) == EDGE_MAGIC &&
-        (p[31] & 15) == EDGE_PROBE) {
-        edge_put32(stamp, ticks(bpf_ktime_get_ns()));
-        bpf_skb_store_bytes(skb, ETH + 36, stamp, 4, BPF_F_INVALIDATE_HASH);
-    }
+    kind = p[31] & 15;
+    /* Answers are sent on from where their probes came. */
+    if (kind == EDGE_REPLY && skb->ingress_ifindex)
+        return TC_ACT_OK;
+    if (kind != EDGE_PROBE)
+        goto stranger;
+    edge_put32(stamp, ticks(bpf_ktime_get_ns()));
+    bpf_skb_store_bytes(skb, ETH + 36, stamp, 4, BPF_F_INVALIDATE_HASH);
     return TC_ACT_OK;
 }
+stranger:
+    count(EDGE_STRANGER, segments(skb));
+    return TC_ACT_SHOT;
 
 SEC("tc")
 int edge_out(struct __sk_buff *skb)
