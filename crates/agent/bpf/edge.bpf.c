@@ -474,6 +474,9 @@ int edge_in(struct __sk_buff *skb)
     hear_echo(state, &s, ticks(now));
     if (s.header_seq && s.header_seq != state->last_header) {
         /* A packet cut into segments has its header in each of them. */
+        /* An agent before this one has asked. */
+        if (s.instance != me->instance)
+            return TC_ACT_SHOT;
         state->last_header = s.header_seq;
         tell(*peer, &s, edge_get16(p + 20), now, marked);
     }

@@ -141,10 +141,12 @@ impl Prober {
         self.under_way.remove(&event.probe);
         let ns = |ticks: u32| u64::from(ticks) * TICK_NS;
         // Clocks that are not in step give nonsense there, and half the round trip serves.
-        let one_way = if event.one_way <= event.rtt { event.one_way } else { event.rtt / 2 };
-        Some((probe, By::Host { rtt: ns(event.rtt), one_way: ns(one_way), marked: event.marked > 0 }))
+        let one_way = Some(ns(event.one_way)).filter(|one_way| *one_way <= rtt).unwrap_or(rtt / 2);
+        Some((probe, By::Host { rtt, one_way, marked: event.marked > 0 }))
     }
 
+        // Whoever answers says when the probe was sent; it was no sooner than it was.
+        let rtt = ns(event.rtt).min(event.at.saturating_sub(probe.sent));
     /// Answers of switches that have come, and probes that are given up.
     pub fn collect(&mut self, now: u64) -> Vec<(Probe, By)> {
         /// No more at a time.
