@@ -298,7 +298,9 @@ static __always_inline void hear_echo(struct edge_state *state, const struct edg
 
     if (s->echo_way >= EDGE_WAYS)
         return;
-    if (e->instance != s->instance || (__s32)(s->echo_packets - e->packets) > 0) {
+    /* By another port the peer counts from zero: the newer of two counts is that of the packet that was sent later. */
+    if (e->instance != s->instance || (__s32)(s->echo_packets - e->packets) > 0 ||
+        (__s32)(s->echo_stamp - e->last) > 0) {
         e->packets = s->echo_packets;
         e->instance = s->instance;
     }
