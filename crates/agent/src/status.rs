@@ -7,6 +7,7 @@ use crate::plane::Plane;
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::io::{Read, Write as _};
+use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::time::Duration;
@@ -118,7 +119,10 @@ impl Desk {
         if UnixStream::connect(path).is_ok() {
             return Err(refused("another agent is running there".to_owned()));
         }
-        if path.exists() {
+        if let Ok(there) = std::fs::symlink_metadata(path) {
+            if !there.file_type().is_socket() {
+                return Err(refused("something else is there".to_owned()));
+            }
             std::fs::remove_file(path).map_err(|error| refused(error.to_string()))?;
         }
         let listener = UnixListener::bind(path).map_err(|error| refused(error.to_string()))?;

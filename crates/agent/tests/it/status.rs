@@ -1,0 +1,20 @@
+//! The socket at which an agent answers.
+
+use spinewise_agent::status::Desk;
+
+#[test]
+fn a_socket_that_was_left_is_replaced_and_a_file_is_not() {
+    let folder = std::env::temp_dir().join(format!("swagent-desk-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let path = folder.join("agent.sock");
+    // As by an agent that was killed: nobody listens.
+    drop(std::os::unix::net::UnixListener::bind(&path).expect("a socket"));
+    assert!(path.exists());
+    drop(Desk::open(&path).expect("it is replaced"));
+    assert!(!path.exists(), "it goes with its agent");
+    std::fs::write(&path, "of somebody").expect("a file");
+    let words = Desk::open(&path).err().expect("refused").to_string();
+    assert!(words.contains("something else is there"), "{words}");
+    assert_eq!(std::fs::read_to_string(&path).expect("it is still there"), "of somebody");
+    std::fs::remove_dir_all(&folder).expect("it was ours");
+}
