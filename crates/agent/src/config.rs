@@ -183,6 +183,7 @@ impl Config {
         range("told.mss", f64::from(self.told.mss), 88.0, 65_000.0)?;
         range("told.mtu", f64::from(self.told.mtu), f64::from(self.told.mss), 65_000.0)?;
         range("discovery.ports", f64::from(self.discovery.ports), 1.0, 4096.0)?;
+        range("discovery.rediscover_ms", self.discovery.rediscover_ms as f64, 100.0, 1e9)?;
         range("discovery.most_hops", f64::from(self.discovery.most_hops), 2.0, 32.0)?;
         range("discovery.most_paths", f64::from(self.discovery.most_paths), 1.0, 64.0)?;
         range("discovery.probes_per_s", f64::from(self.discovery.probes_per_s), 1.0, 1e5)?;

@@ -34,6 +34,11 @@ fn what_is_wrong_is_named_with_what_is_allowed() {
         ("10.0.1.1", "10.0.0.1", "hosts[0] has it already"),
         ("10.0.1.1", "10.0.0.300", "invalid IPv4 address"),
         (r#""mtu": 1500"#, r#""mtu": 10"#, "told.mtu = 10: must be 1448 to"),
+        (
+            r#""host": 0,"#,
+            r#""host": 0, "discovery": {"rediscover_ms": 18446744073709551615},"#,
+            "discovery.rediscover_ms = 18446744073709552000: must be 100 to",
+        ),
         ("eth0", "a-device-with-a-long-name", "device ="),
         ("flowcell_packets\": 10", "flowcell_packets\": 0", "flowcell_packets = 0: must be a whole number from 1 to"),
         ("flowcell_packets", "cells", "presto has flowcell_packets"),
