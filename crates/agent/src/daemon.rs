@@ -39,10 +39,10 @@ pub(crate) fn run(config: Config) -> Result<(), Failure> {
             .map_err(|error| Failure::Refused(format!("signals: {error}")))?;
     }
     agent.plane.attach()?;
-    drop_privileges()?;
-    println!("ready");
-    std::io::stdout().flush().map_err(|error| Failure::Failed(error.to_string()))?;
-    let mut outcome = Ok(());
+    let mut outcome = drop_privileges().and_then(|()| {
+        let mut out = std::io::stdout();
+        writeln!(out, "ready").and_then(|()| out.flush()).map_err(|error| Failure::Failed(format!("ready: {error}")))
+    });
     while outcome.is_ok() && !stop.load(Ordering::Relaxed) {
         outcome = agent.step();
         desk.serve(&agent);
