@@ -155,7 +155,8 @@ static __always_inline void echo(struct edge_state *state, struct edge_shim *s)
     if (!ways)
         return;
     at = bounded(state->echo_next++ % ways);
-    if (!state->received[at].packets)
+    /* What the peer's agent of before has sent says nothing to that of now. */
+    if (!state->received[at].packets || state->received[at].instance != state->instance)
         return;
     s->echo_way = at;
     s->echo_packets = (__u32)state->received[at].packets;
@@ -198,8 +199,8 @@ static __always_inline int encapsulate(struct __sk_buff *skb, const struct edge_
 static __always_inline int stamp_probe(struct __sk_buff *skb, const struct edge_config *me)
 {
     __u8 p[EDGE_ROOM], stamp[4];
-
     __u8 kind;
+
     /* Only the first of several has been looked at. */
     if (segments(skb) > 1)
         goto stranger;
@@ -214,10 +215,10 @@ static __always_inline int stamp_probe(struct __sk_buff *skb, const struct edge_
     edge_put32(stamp, ticks(bpf_ktime_get_ns()));
     bpf_skb_store_bytes(skb, ETH + 36, stamp, 4, BPF_F_INVALIDATE_HASH);
     return TC_ACT_OK;
-}
 stranger:
     count(EDGE_STRANGER, segments(skb));
     return TC_ACT_SHOT;
+}
 
 SEC("tc")
 int edge_out(struct __sk_buff *skb)
@@ -383,9 +384,9 @@ static __always_inline void record_burst(struct edge_state *state, const struct 
 {
     struct edge_burst *b = &state->burst;
 
-    if (b->id != s->burst || b->port != port) {
-        /* One that comes after a newer one is over. */
-        if (b->id && (__u16)(s->burst - b->id) > 1024)
+    if (b->id != s->burst || b->port != port || b->instance != s->instance) {
+        /* One that comes after a newer one is over. Another life of the sender counts from 1. */
+        if (b->id && b->instance == s->instance && (__u16)(s->burst - b->id) > 1024)
             return;
         b->first = now;
         b->bytes = 0;
@@ -393,6 +394,7 @@ static __always_inline void record_burst(struct edge_state *state, const struct 
         b->packets = 0;
         b->way = s->way;
         b->port = port;
+        b->instance = s->instance;
     } else {
         b->bytes += bytes;
     }
@@ -407,6 +409,11 @@ static __always_inline void receive(struct __sk_buff *skb, struct edge_state *st
     __u32 packets = segments(skb);
     __u16 port = edge_get16(p + 20);
 
+    if (state->instance != s->instance) {
+        state->instance = s->instance;
+        state->last_header = 0;
+        state->received_ways = 0;
+    }
     if (from->port != port || from->instance != s->instance) {
         __builtin_memset(from, 0, sizeof(*from));
         from->port = port;
@@ -467,6 +474,9 @@ int edge_in(struct __sk_buff *skb)
         return answer(skb, p, &s, table, state, now);
     marked = (p[1] & 3) == 3;
     if (what == EDGE_IS_REPLY) {
+        /* An agent before this one has asked. */
+        if (s.instance != me->instance)
+            return TC_ACT_SHOT;
         /* The answer names the port of its probe, unless an older agent has given it. */
         port = edge_get16(s.header + 5);
         tell(*peer, &s, port ? port : edge_get16(p + 20), now, s.header[4]);
@@ -476,9 +486,6 @@ int edge_in(struct __sk_buff *skb)
     hear_echo(state, &s, ticks(now));
     if (s.header_seq && s.header_seq != state->last_header) {
         /* A packet cut into segments has its header in each of them. */
-        /* An agent before this one has asked. */
-        if (s.instance != me->instance)
-            return TC_ACT_SHOT;
         state->last_header = s.header_seq;
         tell(*peer, &s, edge_get16(p + 20), now, marked);
     }

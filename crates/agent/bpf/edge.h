@@ -121,7 +121,8 @@ struct edge_burst {
     __u16 packets;
     __u16 way;
     __u16 port;
-    __u32 spare;
+    __u16 instance; /* which life of the agent has numbered it */
+    __u16 spare;
 };
 
 /* What the data path counts for one peer. */
@@ -131,7 +132,8 @@ struct edge_state {
     __u32 tail;   /* headers of the scheme sent */
     __u32 echo_next;
     __u32 received_ways; /* one more than the highest way that has come */
-    __u32 last_header;   /* number of the last header that has come */
+    __u16 last_header;   /* number of the last header that has come ... */
+    __u16 instance;      /* ... from this life of the sending agent */
     struct edge_burst burst;
     struct edge_sent sent[EDGE_WAYS];
     struct edge_received received[EDGE_WAYS];

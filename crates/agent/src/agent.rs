@@ -1,6 +1,7 @@
 //! The loop: what has come is heard, every peer takes its step, and what the scheme wishes is done.
 
 mod deeds;
+mod lives;
 
 use crate::Failure;
 use crate::config::Config;
@@ -39,6 +40,14 @@ const SEARCH_PATIENCE: u64 = 200_000_000;
 pub fn clock() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// The number of a life of an agent, which peers tell from the one before. It is taken from the time of day: since its start
+/// the machine may have run for as long as when the last one began. Never 0.
+pub fn life() -> u16 {
+    let now = clock_gettime(ClockId::Realtime);
+    let ms = now.tv_sec as u64 * 1_000 + now.tv_nsec as u64 / 1_000_000;
+    1 + (ms % 65_535) as u16
 }
 
 /// An agent at work.
@@ -163,6 +172,9 @@ impl<P: Plane> Agent<P> {
     pub fn step(&mut self) -> Result<(), Failure> {
         let now = clock();
         self.awake_for = self.awake.step(now);
+        if self.slow.is_outlived(now) {
+            self.live_again(now);
+        }
         self.own.beat = now;
         self.plane.own(&self.own)?;
         let events = self.plane.events()?;
@@ -213,6 +225,7 @@ impl<P: Plane> Agent<P> {
         for (speaker, talk) in self.line.listen(address_of) {
             let host = u32::from(speaker.host);
             let at = self.at(host);
+            let of_now = at.is_none_or(|at| self.peers[at].instance == speaker.instance);
             match talk {
                 Talk::Hello | Talk::Welcome => {
                     if talk == Talk::Hello {
@@ -222,6 +235,8 @@ impl<P: Plane> Agent<P> {
                         self.meet(now, at, speaker.instance)?;
                     }
                 }
+                // What the agent before this one has said comes too late.
+                Talk::Bye | Talk::Headers(_) if !of_now => {}
                 Talk::Bye => {
                     if let Some(at) = at {
                         self.lose(now, at)?;
@@ -242,33 +257,6 @@ impl<P: Plane> Agent<P> {
 
     fn say(&self, host: u32, talk: &Talk) {
         self.line.say(self.config.hosts[host as usize].address, self.config.port + 1, talk);
-    }
-
-    /// An agent is there.
-    fn meet(&mut self, now: u64, at: usize, instance: u16) -> Result<(), Failure> {
-        let peer = &mut self.peers[at];
-        peer.heard = now;
-        if peer.stage == Stage::Plain || peer.instance != instance {
-            peer.instance = instance;
-            peer.leave_plain(&mut self.plane)?;
-            peer.stage = Stage::Searching;
-            peer.search_at = now;
-            let host = peer.host;
-            self.record.happened(now, Happened::PeerUp { host });
-        }
-        Ok(())
-    }
-
-    /// An agent is gone: traffic to it is plain before it stops reading the tunnel.
-    fn lose(&mut self, now: u64, at: usize) -> Result<(), Failure> {
-        let peer = &mut self.peers[at];
-        if peer.stage != Stage::Plain {
-            peer.leave_plain(&mut self.plane)?;
-            peer.search = None;
-            let host = peer.host;
-            self.record.happened(now, Happened::PeerGone { host });
-        }
-        Ok(())
     }
 
     fn greet(&mut self, now: u64, at: usize) -> Result<(), Failure> {

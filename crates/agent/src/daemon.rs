@@ -2,7 +2,7 @@
 
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities, set_no_new_privs};
 use spinewise_agent::Failure;
-use spinewise_agent::agent::{Agent, Doors, clock};
+use spinewise_agent::agent::{Agent, Doors, clock, life};
 use spinewise_agent::config::Config;
 use spinewise_agent::datapath::Datapath;
 use spinewise_agent::layout::Own;
@@ -18,7 +18,7 @@ use std::time::Duration;
 pub(crate) fn run(config: Config) -> Result<(), Failure> {
     let plan = plan(&config.scheme).map_err(Failure::Refused)?;
     let mtu = fits(&config)?;
-    let instance = (clock() / 1_000_000) as u16 | 1;
+    let instance = life();
     let desk = Desk::open(&config.socket)?;
     let doors = Doors::open(&config, instance)?;
     let own = Own {

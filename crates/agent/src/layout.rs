@@ -163,8 +163,10 @@ pub struct Burst {
     pub way: u16,
     /// Its port.
     pub port: u16,
+    /// Life of the agent that has numbered it.
+    pub instance: u16,
     /// Nothing.
-    pub spare: u32,
+    pub spare: u16,
 }
 
 /// `struct edge_state`.
@@ -182,7 +184,9 @@ pub struct State {
     /// One more than the highest way by which something has come.
     pub received_ways: u32,
     /// Number of the last header that has come.
-    pub last_header: u32,
+    pub last_header: u16,
+    /// From this life of the agent that sent it.
+    pub instance: u16,
     /// The newest burst that has come.
     pub burst: Burst,
     /// By way.

@@ -13,7 +13,7 @@ use crate::search::{Path, Search};
 use crate::slow::Slow;
 use crate::table::{Manners, Paths, table};
 use bytemuck::Zeroable;
-use spinewise_policy::{Time, Way};
+use spinewise_policy::{Event, Time, Way};
 use std::collections::{BTreeMap, VecDeque};
 use std::net::Ipv4Addr;
 
@@ -84,7 +84,11 @@ pub struct Peer {
     stuck_since: u64,
     last_tail: u32,
     recent: VecDeque<u16>,
-    burst_told: u16,
+    /// The last burst that was told of: of which life of the agent, and its number.
+    burst_told: (u16, u16),
+    /// The number of the burst that was published last, and that of the last one before the scheme began to count anew.
+    burst_sent: u16,
+    bursts_before: u16,
     /// By way: packets that came with a header, and have been told of with it.
     carried: Vec<u64>,
     /// Events that the kernel could not tell, as last counted.
@@ -157,7 +161,9 @@ impl Peer {
             stuck_since: 0,
             last_tail: 0,
             recent: VecDeque::new(),
-            burst_told: 0,
+            burst_told: (0, 0),
+            burst_sent: 0,
+            bursts_before: 0,
             carried: vec![0; WAYS],
         }
     }
@@ -172,6 +178,35 @@ impl Peer {
     pub fn forgotten(&mut self) {
         self.active = false;
         self.waiting.clear();
+        self.bursts_before = self.burst_sent;
+    }
+
+    /// Another life of its agent is there. What is remembered of the one before says nothing of this one, whose headers and
+    /// bursts are numbered from the beginning; headers for that one are of no use to this one.
+    ///
+    /// # Errors
+    /// The fast half is gone.
+    pub fn renew(&mut self, step: &mut Step<'_>, instance: u16) -> Result<(), Failure> {
+        self.instance = instance;
+        if self.active {
+            step.slow.learnt(step.time(), self.host, Way::ANY, Event::FlowEnd);
+        }
+        step.slow.forget(self.host);
+        self.forgotten();
+        self.recent.clear();
+        self.carried.fill(0);
+        self.headers.head = self.state.tail;
+        step.plane.offer(self.host, &self.headers)
+    }
+
+    /// The number by which the peer knows a burst of the scheme's. It goes on when the scheme has begun anew, as the peer
+    /// takes lower ones for old.
+    fn numbered(&mut self, burst: u16) -> u16 {
+        if burst == 0 {
+            return 0;
+        }
+        self.burst_sent = ((u32::from(self.bursts_before) + u32::from(burst) - 1) % 65_535 + 1) as u16;
+        self.burst_sent
     }
 
     /// Its paths are these now. Are they others than before?
@@ -284,7 +319,8 @@ impl Peer {
         }
         self.manners.picks_acks = step.slow.picks_acks();
         let base = self.state.cursor;
-        let next = table(step.slow.plan(), &said, &self.paths, self.manners, (base, step.slow.view.mss));
+        let mut next = table(step.slow.plan(), &said, &self.paths, self.manners, (base, step.slow.view.mss));
+        next.burst = self.numbered(next.burst);
         self.published = step.now;
         self.saw = (said.offered, said.sight);
         if next != self.table {

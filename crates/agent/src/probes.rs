@@ -94,6 +94,11 @@ impl Prober {
         Ok(Prober { raw, icmp, me, port, instance, next: 0, under_way: BTreeMap::new() })
     }
 
+    /// From now on probes are of this life of the agent.
+    pub fn renew(&mut self, instance: u16) {
+        self.instance = instance;
+    }
+
     /// Sends one; `ttl` 0 is as far as it takes. Has the kernel taken it?
     pub fn send(&mut self, probe: Probe) -> bool {
         // The number is in the packet, and its low half in the field that switches quote; neither is ever 0.
@@ -140,13 +145,13 @@ impl Prober {
         let probe = *probe;
         self.under_way.remove(&event.probe);
         let ns = |ticks: u32| u64::from(ticks) * TICK_NS;
+        // Whoever answers says when the probe was sent; it was no sooner than it was.
+        let rtt = ns(event.rtt).min(event.at.saturating_sub(probe.sent));
         // Clocks that are not in step give nonsense there, and half the round trip serves.
         let one_way = Some(ns(event.one_way)).filter(|one_way| *one_way <= rtt).unwrap_or(rtt / 2);
         Some((probe, By::Host { rtt, one_way, marked: event.marked > 0 }))
     }
 
-        // Whoever answers says when the probe was sent; it was no sooner than it was.
-        let rtt = ns(event.rtt).min(event.at.saturating_sub(probe.sent));
     /// Answers of switches that have come, and probes that are given up.
     pub fn collect(&mut self, now: u64) -> Vec<(Probe, By)> {
         /// No more at a time.

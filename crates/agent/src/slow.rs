@@ -5,6 +5,7 @@
 //! `pick` for what was sent, `ingress` for what has come, `feedback` for what was measured. As both ask the same rows, the
 //! replay goes the ways that were rehearsed.
 
+mod anew;
 mod said;
 
 pub use said::{Rehearsed, Wish};
@@ -72,16 +73,6 @@ impl Slow {
         };
         slow.next_tick = slow.first_tick();
         slow
-    }
-
-    /// The scheme takes its seat anew: paths have other numbers now, and what it knew was of others. In the simulator they
-    /// never change in a run, so schemes do not expect it.
-    pub fn begin_anew(&mut self, now: Time) {
-        self.bank = seated(&self.plan, &self.view, self.seed, self.most_paths);
-        self.timers.clear();
-        self.carriers.clear();
-        let first = self.first_tick();
-        self.next_tick = if first == Time::NEVER { first } else { now + first.since(Time::ZERO) };
     }
 
     /// An instant of the machine's clock, ns, as the scheme has it.

@@ -127,6 +127,11 @@ impl Line {
         Ok(Line { socket, mouths, next: Cell::new(0), me, refused: 0 })
     }
 
+    /// From now on it is this life of the agent that speaks.
+    pub fn renew(&mut self, instance: u16) {
+        self.me.instance = instance;
+    }
+
     /// Says something. What cannot be sent now is lost, as on any network.
     pub fn say(&self, to: Ipv4Addr, port: u16, talk: &Talk) {
         let next = self.next.get();

@@ -353,6 +353,11 @@ macro_rules! bank {
                 match &mut self.seating { $(Seating::$variant(seats) => seats.forget(seat, key),)* }
             }
 
+            /// Forgets what a peer's rows say: they are as on the day it was met.
+            pub fn forget_peer(&mut self, seat: u32, peer: u32) {
+                match &mut self.seating { $(Seating::$variant(seats) => seats.forget_peer(seat, peer),)* }
+            }
+
             /// How many rows of flows there are.
             pub fn flow_rows(&self) -> usize {
                 match &self.seating { $(Seating::$variant(seats) => seats.flow_rows(),)* }

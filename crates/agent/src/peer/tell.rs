@@ -50,14 +50,15 @@ impl Peer {
         let burst = self.state.burst;
         let rtt = step.slow.view.base_rtt.0 / 1000;
         let over = |at: u64| at.saturating_sub(burst.last) > rtt;
-        let was_over = self.burst_told == burst.id;
-        if burst.id == 0 || was_over || burst.packets < LEAST_BURST || (before.burst == burst && !over(step.now)) {
+        let was_over = self.burst_told == (burst.instance, burst.id);
+        let of_now = burst.instance == self.instance && burst.id > 0;
+        if !of_now || was_over || burst.packets < LEAST_BURST || (before.burst == burst && !over(step.now)) {
             return;
         }
         if !over(step.now) && burst.packets < FULL_BURST {
             return;
         }
-        self.burst_told = burst.id;
+        self.burst_told = (burst.instance, burst.id);
         let way = Way(burst.port);
         for (at, bytes) in [(burst.first, 0), (burst.last, burst.bytes)] {
             let at = step.slow.time(at);

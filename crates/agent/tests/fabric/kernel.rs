@@ -1,9 +1,11 @@
 //! The programs as the kernel runs them, on bytes, without a device (BPF_PROG_TEST_RUN).
 
 use crate::oracle::{Oracle, TO, scheme, view};
+use spinewise_agent::agent::clock;
 use spinewise_agent::datapath::Datapath;
-use spinewise_agent::layout::{COUNTERS, Own, SLOTS};
+use spinewise_agent::layout::{COUNTERS, Event, Own, SLOTS, TICK_NS, Table};
 use spinewise_agent::plane::Plane;
+use spinewise_agent::probes::{By, Probe, Prober, Purpose};
 use spinewise_agent::shim::{Kind, Outer, ROOM, Read, Refused, Shim};
 use spinewise_agent::slow::Slow;
 use spinewise_agent::table::{Manners, Paths, table};
@@ -170,4 +172,125 @@ fn the_kernel_goes_the_ways_that_pick_goes() {
             assert_eq!(port, paths.ports[expected], "the source port names the path");
         }
     }
+}
+
+/// A packet of the peer's with this shim.
+fn from_peer(shim: &Shim) -> Vec<u8> {
+    let inside = inner(PEER, ME, 4000, 8);
+    let inside = if shim.kind == Kind::Data as u8 { &inside[..] } else { &[] };
+    let length = (ROOM + inside.len()) as u16;
+    let outer = Outer { src: PEER, dst: ME, from: 50_000, to: PORT, length, ecn: 2, ttl: 60, id: 0 };
+    framed(&[&shim.write(&outer), inside].concat())
+}
+
+fn comes(plane: &mut Datapath, shim: Shim) {
+    plane.test_run("edge_in", &from_peer(&shim)).expect("it runs");
+}
+
+/// The shim of a packet that leaves.
+fn leaves(plane: &mut Datapath) -> Shim {
+    let (_, out) = plane.test_run("edge_out", &framed(&inner(ME, PEER, 4000, 100))).expect("it runs");
+    let (read, shim) = Shim::read(&out[ETH..], out.len() - ETH, PORT);
+    assert_eq!(read, Read::Ours(Kind::Data));
+    shim
+}
+
+fn tunnelled(plane: &mut Datapath) {
+    let mut table: Table = bytemuck::Zeroable::zeroed();
+    (table.tunnel, table.ways, table.open, table.ports[0]) = (1, 1, 1, 50_000);
+    plane.publish(TO, &table).expect("a table");
+}
+
+/// `echo_way` of a packet that tells of none.
+const NONE: u16 = 64;
+
+#[test]
+fn another_life_of_a_peer_counts_from_the_beginning() {
+    let mut plane = loaded();
+    let shim = Shim { echo_way: NONE, ..Shim::default() };
+    let burst = |plane: &Datapath| {
+        let burst = plane.state(TO).expect("a table").burst;
+        (burst.id, burst.packets)
+    };
+    comes(&mut plane, Shim { instance: 3, burst: 2_000, header_seq: 1, ..shim });
+    comes(&mut plane, Shim { instance: 3, burst: 2_000, ..shim });
+    comes(&mut plane, Shim { instance: 3, burst: 1_990, ..shim });
+    assert_eq!(burst(&plane), (2_000, 2), "what comes after a newer one is over");
+    assert_eq!(plane.events().expect("events").len(), 1);
+    comes(&mut plane, Shim { instance: 5, burst: 1, header_seq: 1, ..shim });
+    comes(&mut plane, Shim { instance: 5, burst: 1, ..shim });
+    assert_eq!(burst(&plane), (1, 2), "the first of another life");
+    assert_eq!(plane.events().expect("events").len(), 1, "so is its first header");
+}
+
+#[test]
+fn a_peer_is_not_told_of_packets_that_its_agent_of_before_sent() {
+    let mut plane = loaded();
+    tunnelled(&mut plane);
+    let shim = Shim { echo_way: NONE, ..Shim::default() };
+    (0..3).for_each(|way| comes(&mut plane, Shim { instance: 3, way, ..shim }));
+    comes(&mut plane, Shim { instance: 5, way: 1, ..shim });
+    let told: Vec<(u16, u32)> = (0..6).map(|_| leaves(&mut plane)).map(|s| (s.echo_way, s.echo_packets)).collect();
+    assert!(told.contains(&(1, 1)), "{told:?}");
+    assert!(told.iter().all(|(way, _)| *way == 1 || *way == NONE), "{told:?}");
+}
+
+#[test]
+fn a_path_whose_port_is_another_is_confirmed_from_zero() {
+    let mut plane = loaded();
+    let at = (clock() / TICK_NS) as u32;
+    let told = |echo_packets, ago: u32| Shim {
+        instance: 3,
+        echo_way: 0,
+        echo_packets,
+        stamp: at,
+        echo_stamp: at.wrapping_sub(ago),
+        echo_arrived: at,
+        ..Shim::default()
+    };
+    let confirmed = |plane: &Datapath| plane.state(TO).expect("a table").echo[0].packets;
+    comes(&mut plane, told(1_000, 900));
+    comes(&mut plane, told(990, 910));
+    assert_eq!(confirmed(&plane), 1_000, "one that was overtaken says nothing new");
+    comes(&mut plane, told(3, 800));
+    assert_eq!(confirmed(&plane), 3);
+}
+
+#[test]
+fn nobody_sends_by_the_tunnel_but_the_agent() {
+    let mut plane = loaded();
+    let to_peer = |plane: &mut Datapath, kind: u8| {
+        let inside = inner(ME, PEER, 4000, 8);
+        let inside = if kind == Kind::Data as u8 { &inside[..] } else { &[] };
+        let length = (ROOM + inside.len()) as u16;
+        let outer = Outer { src: ME, dst: PEER, from: 40_000, to: PORT, length, ecn: 0, ttl: 64, id: 0 };
+        let frame = framed(&[&Shim { kind, ..Shim::default() }.write(&outer), inside].concat());
+        plane.test_run("edge_out", &frame).expect("it runs").0
+    };
+    assert_eq!(to_peer(&mut plane, Kind::Data as u8), SHOT, "a packet that another process has made up");
+    assert_eq!(to_peer(&mut plane, Kind::Reply as u8), SHOT, "an answer that no peer has asked for");
+    assert_eq!(to_peer(&mut plane, Kind::Probe as u8), OK);
+    assert_eq!(plane.counters().expect("counters")[11], 2);
+}
+
+#[test]
+fn answers_to_an_agent_before_are_not_taken_for_own_ones() {
+    let mut plane = loaded();
+    let shim = Shim { kind: Kind::Reply as u8, echo_way: NONE, ..Shim::default() };
+    comes(&mut plane, Shim { instance: 9, ..shim });
+    assert_eq!(plane.events().expect("events").len(), 0);
+    comes(&mut plane, Shim { instance: 1, ..shim });
+    assert_eq!(plane.events().expect("events").len(), 1);
+}
+
+#[test]
+fn no_answer_takes_longer_than_since_its_probe_left() {
+    let mut prober = Prober::open([127, 0, 0, 1].into(), PORT, 1).expect("root may open it");
+    let (sent, way, ttl) = (clock(), 0, 0);
+    let (purpose, to, address) = (Purpose::Health, TO, [127, 0, 0, 1].into());
+    prober.send(Probe { purpose, to, address, port: 50_000, way, ttl, sent, give_up: 1_000_000_000 });
+    // Whoever answers makes up when the probe was sent.
+    let event = Event { at: sent + 3_000_000, peer: TO, probe: 1, rtt: u32::MAX, port: 50_000, ..Event::default() };
+    let (_, by) = prober.answered(&event).expect("it is under way");
+    assert_eq!(by, By::Host { rtt: 3_000_000, one_way: 0, marked: false });
 }

@@ -9,6 +9,7 @@ mod tcp;
 
 use rig::{Rig, agent, wait_until};
 use serde_json::Value;
+use spinewise_agent::talk::{Speaker, Talk};
 use std::time::Duration;
 
 /// Packets that were sent and received by way, of the only peer.
@@ -127,6 +128,80 @@ fn a_black_hole_is_left_and_found_again() {
     assert_eq!((sent, events("path_dead")), (received, 1), "no byte is lost, and no other path was blamed");
 }
 
+/// Links of a leaf that take 50 Mbps, with a marker each.
+fn bottlenecks(rig: &Rig, spines: usize) {
+    for spine in 0..spines {
+        let (leaf, link) = (rig.leaf(0), format!("u{spine}"));
+        let bucket = ["tbf", "rate", "50mbit", "burst", "3300", "limit", "150000"];
+        rig.ip_tc(&[&["-n", &leaf, "qdisc", "add", "dev", &link, "root"], &bucket[..]].concat());
+        rig.mark(&leaf, &["--device", &link, "--above", "30000"]);
+    }
+    for host in 0..2 {
+        rig.sysctl(&rig.host(host), "net.ipv4.tcp_ecn=1");
+    }
+}
+
+#[test]
+fn bursts_of_an_agent_that_was_restarted_are_answered() {
+    let rig = Rig::new("h", 2);
+    bottlenecks(&rig, 2);
+    let file = rig.file("record");
+    // A burst is over within a round trip, and so must this one be that waits in a queue.
+    let config = |host: usize| {
+        let params = r#"{"t_explore_rtts": 1, "c_burst": 3}"#;
+        let mut config: Value = serde_json::from_str(&rig.config(host, "elab", params)).expect("JSON");
+        config["told"]["base_rtt_us"] = 20_000.into();
+        if host == 0 {
+            config["record"] = file.to_str().expect("a path").into();
+        }
+        config.to_string()
+    };
+    let first = rig.run_by(0, &config(0));
+    let agents = [rig.run_by(1, &config(1))];
+    rig.wait_met(&agents);
+    // The sender writes down each answer, and looks at its file once a second; a new agent begins a new one.
+    let answered = || {
+        let text = std::fs::read_to_string(&file).unwrap_or_default();
+        text.lines().filter(|line| line.contains("\"probed\"")).count()
+    };
+    // Queues are marked, and then empty: the next packets measure.
+    let transfers = |most: usize, enough: usize| {
+        (0..most).position(|_| {
+            tcp::transfer(&rig, 400_000);
+            std::thread::sleep(Duration::from_millis(50));
+            answered() >= enough
+        })
+    };
+    assert!(transfers(200, 40).is_some(), "{} answers", answered());
+    first.stop();
+    let second = [rig.run_by(0, &config(0))];
+    rig.wait_met(&second);
+    rig.wait_met(&agents);
+    assert!(transfers(30, 1).is_some(), "the first bursts of a new agent are not answered");
+}
+
+#[test]
+fn what_an_agent_said_that_is_gone_comes_too_late() {
+    let rig = Rig::new("i", 2);
+    let agents = [rig.run(0, "presto", "{}"), rig.run(1, "presto", "{}")];
+    rig.wait_tunnelled(&agents);
+    let namespace = rig.namespace(0);
+    // Another life of the first host's agent says that it goes, more than once.
+    let say = move || {
+        tcp::enter(&namespace);
+        let socket = std::net::UdpSocket::bind(("10.10.0.2", 0)).expect("a socket");
+        let bye = Talk::Bye.write(Speaker { host: 0, instance: 0 });
+        for _ in 0..20 {
+            socket.send_to(&bye, ("10.11.0.2", 57_772)).expect("it is sent");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    };
+    std::thread::spawn(say).join().expect("it is said");
+    let events = agents[1].status()["events"].clone();
+    let gone = events.as_array().expect("events").iter().filter(|event| event["what"] == "peer_gone").count();
+    assert_eq!(gone, 0, "{events}");
+}
+
 #[test]
 fn what_cannot_be_is_refused_before_anything_is_changed() {
     let rig = Rig::new("f", 2);
@@ -154,27 +229,8 @@ fn what_cannot_be_is_refused_before_anything_is_changed() {
 #[test]
 fn the_marker_reads_the_real_queue() {
     let rig = Rig::new("g", 1);
-    rig.ip_tc(&[
-        "-n",
-        &rig.leaf(0),
-        "qdisc",
-        "add",
-        "dev",
-        "u0",
-        "root",
-        "tbf",
-        "rate",
-        "50mbit",
-        "burst",
-        "3300",
-        "limit",
-        "150000",
-    ]);
+    bottlenecks(&rig, 1);
     let mark = |more: &[&str]| rig.mark(&rig.leaf(0), &[&["--device", "u0"], more].concat());
-    mark(&["--above", "30000"]);
-    for host in 0..2 {
-        rig.sysctl(&rig.host(host), "net.ipv4.tcp_ecn=1");
-    }
     assert_eq!(tcp::transfer(&rig, 10_000_000), 10_000_000);
     let told: Value = serde_json::from_str(&mark(&["--read"])).expect("JSON");
     let (seen, marked) = (told["seen"].as_u64().expect("seen"), told["marked"].as_u64().expect("marked"));

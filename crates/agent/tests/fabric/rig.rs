@@ -173,7 +173,17 @@ impl Rig {
 
     /// Runs an agent, and waits until it is ready.
     pub(crate) fn run(&self, host: usize, scheme: &str, params: &str) -> Running {
-        let mut command = self.command(host, &self.config(host, scheme, params));
+        self.run_by(host, &self.config(host, scheme, params))
+    }
+
+    /// Where an agent may write.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// The same by a config.
+    pub(crate) fn run_by(&self, host: usize, config: &str) -> Running {
+        let mut command = self.command(host, config);
         let mut child = command.stdout(Stdio::piped()).spawn().expect("it starts");
         let mut line = String::new();
         let told = child.stdout.take().expect("piped");
@@ -191,6 +201,11 @@ impl Rig {
                 status["peers"][0]["state"] == "tunnelled" && paths == self.spines
             })
         });
+    }
+
+    /// Waits until these agents have met others, however many paths they know.
+    pub(crate) fn wait_met(&self, agents: &[Running]) {
+        wait_until("agents have met", || agents.iter().all(|agent| agent.status()["peers"][0]["state"] == "tunnelled"));
     }
 
     /// The marker, in a namespace.

@@ -12,7 +12,8 @@ use std::thread::{JoinHandle, spawn};
 
 const PORT: u16 = 5001;
 
-fn enter(namespace: &File) {
+/// This thread is in that namespace from now on.
+pub(crate) fn enter(namespace: &File) {
     move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network)).expect("root may");
 }
 

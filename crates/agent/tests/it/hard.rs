@@ -114,6 +114,8 @@ impl Case {
             79..=88 => self.deliver(),
             89..=95 => self.answer(),
             96..=98 => self.publish(host, to),
+            // Its agent is another one.
+            99 if counts.0 < 4 => agent.forget(to),
             _ if self.rng.below(20) == 0 => self.reroute(),
             _ => {}
         }

@@ -6,3 +6,5 @@ mod config;
 mod hard;
 mod native;
 mod oracle;
+mod peers;
+mod status;

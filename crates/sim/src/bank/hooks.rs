@@ -38,6 +38,7 @@ pub trait Seated {
     fn cancel(&mut self, seat: u32, key: Key);
     fn pin(&mut self, seat: u32, key: FlowKey, pinned: bool);
     fn forget(&mut self, seat: u32, key: FlowKey);
+    fn forget_peer(&mut self, seat: u32, peer: u32);
     fn flow_rows(&self) -> usize;
     fn keep(&mut self, seat: u32);
     fn restore(&mut self, seat: u32);
@@ -219,6 +220,13 @@ where
     fn forget(&mut self, seat: u32, key: FlowKey) {
         if let Some(seat) = self.seats[seat as usize].as_deref_mut() {
             seat.flows.forget(P::row_of(key).0);
+        }
+    }
+
+    #[cold]
+    fn forget_peer(&mut self, seat: u32, peer: u32) {
+        if let Some(seat) = self.seats[seat as usize].as_deref_mut() {
+            seat.forget_peer(peer);
         }
     }
 

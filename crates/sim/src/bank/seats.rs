@@ -221,4 +221,13 @@ impl<P: Policy> Seat<P> {
         self.routes.resize((at + 1) * self.stride, P::Route::default());
         at
     }
+
+    /// A peer's rows are as they were when it was met.
+    #[cold]
+    pub(super) fn forget_peer(&mut self, peer: u32) {
+        let Some(&at) = self.index.get(&peer) else { return };
+        let at = at as usize;
+        self.peers[at] = P::Peer::default();
+        self.routes[at * self.stride..(at + 1) * self.stride].fill(P::Route::default());
+    }
 }
