@@ -169,7 +169,7 @@ def test_a_failed_run_is_told_and_the_rest_is_judged(tmp_path: Path, capsys: pyt
     assert "- tiny-2: 12 runs of longer" in report
     rows = {line.split(" | ")[0][2:]: line for line in report.splitlines() if line.startswith("| C9")}
     assert set(rows) == {"C9-01", "C9-02", "C9-03b"}
-    assert "**direction: for**" in rows["C9-01"]
+    assert "**direction: for; " in rows["C9-01"]
     # Its headline form is complete, and its other one is not.
     assert "**direction: for**" in rows["C9-02"]
     assert "beside it tiny-2, longer: awaiting runs" in rows["C9-02"]

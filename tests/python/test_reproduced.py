@@ -76,6 +76,23 @@ def test_every_statement_has_a_verdict_or_awaits_runs(book: reproduced.Book) -> 
             assert without & {check.experiment for check in row.checks if check.headline}, row.statement.id
 
 
+def test_what_depends_on_our_qdaps_comes_out_otherwise_without_it(book: reproduced.Book) -> None:
+    """C0-21 was called so and comes out the same; all that was against C0-22 is ECMP against QDAPS, and it was not."""
+    found = {
+        (check.claim, check.experiment, check.reading): check.verdict.status
+        for row in book.rows
+        for check in row.checks
+        if check.verdict
+    }
+    turns: dict[str, bool] = {}
+    for (claim, experiment, reading), status in found.items():
+        alone, _, form = reading.partition(", ")
+        if alone == "without QDAPS" and (claim, experiment, form) in found and form == "three duplicate ACKs":
+            turns[claim] = turns.get(claim, False) or found[claim, experiment, form] is not status
+    assert {"C0-21", "C0-22", "C0-24b", "C0-27a"} <= set(turns)
+    assert {claim: bool(book.catalogue.part(claim).depends_on) for claim in turns} == turns
+
+
 # ---- every number ----
 
 
@@ -91,7 +108,7 @@ def cells_of(text: str) -> list[str]:
             column = cells.index("measured")
         elif column is not None and not line.startswith("|---"):
             found += [one.replace("\\|", "|") for one in cells[column].split("<br>")]
-    return [one for one in found if one != "–" and not re.fullmatch(r"and \d+ more; in all [\w ,]+", one)]
+    return [one for one in found if one != "–" and not re.fullmatch(r"and \d+ more", one)]
 
 
 def foreign(text: str, kept: dict[str, Kept]) -> list[str]:

@@ -142,6 +142,72 @@ def test_a_list_decides_what_is_said_of_a_check() -> None:
     assert verdicts.word(quick, first) == "direction: for"
 
 
+def certain_by(share: float, count: int) -> Measured:
+    """One curve below "a" for sure by itself (p = 0.02), others that nobody tells from it."""
+    values = {"a": [10.0, 10.1, 9.9, 10.0, 10.0]}
+    wobbles = (0.0, 0.7, -0.7, 0.5, -0.5)
+    values["b"] = [one - share * (1.0 + wobble) for one, wobble in zip(values["a"], wobbles, strict=True)]
+    for number in range(count):
+        values[f"c{number}"] = [10.0 + wobble for wobble in (0.5, -0.5, 0.4, -0.6, 0.2)]
+    return measured(values)
+
+
+def test_one_of_many_must_fail_by_more_than_one_alone() -> None:
+    """One of four failed at p = 0.018, and so PDLB "did not beat Presto"."""
+    alone = claims.lower(certain_by(0.2, 0), "a", ["b"], "y")
+    (cell,) = alone.cells
+    assert cell.p is not None
+    assert 0.0125 < cell.p < 0.05
+    assert alone.status is Status.FAILS
+    many = certain_by(0.2, 3)
+    among = claims.lower(many, "a", many.others("a"), "y")
+    assert among.status is Status.OPEN
+    assert among.evidence[0].startswith("open: ")
+    assert among.evidence[0].endswith("; NO by itself, not as one of 4")
+    # Of statements within a statement all count, and what is certain enough stays so.
+    again = claims.combined([alone, *(claims.lower(many, "a", [one], "y") for one in ("c0", "c1", "c2"))])
+    assert again.status is Status.OPEN
+    assert claims.combined([claims.line(Status.FAILS, "counted"), among]).status is Status.FAILS
+    assert claims.combined([claims.line(Status.HOLDS, "counted"), alone]).status is Status.FAILS
+
+
+def test_the_best_of_many_must_be_certain_as_the_best_of_many() -> None:
+    one, many = (claims.up_to(certain_by(0.2, count), "b", "y", claimed=0.02) for count in (0, 3))
+    assert (one.status, many.status) == (Status.HOLDS, Status.OPEN)
+    assert many.evidence[0].endswith("; yes by itself, not as the best of 4")
+    assert many.comparisons == 4
+    # One that is certain as one of four decides, though another lies further below by luck.
+    table = measured({"b": [9.0, 9.1, 8.9, 9.0], "a": [10.0, 10.1, 9.9, 10.01], "c": [30.0, 9.0, 9.1, 9.2]})
+    found = claims.up_to(table, "b", "y", claimed=0.1)
+    assert found.status is Status.HOLDS
+    assert "against a" in found.evidence[0]
+
+
+def test_the_best_of_several_experiments_is_the_best_of_all_their_cells() -> None:
+    statement = replace(PLAIN, up_to=True)
+    best = claims.up_to(certain_by(0.2, 0), "b", "y", claimed=0.02)
+    other = Verdict(Status.FAILS, ("NO: nothing",), 9)
+
+    def judged(name: str, verdict: Verdict) -> Check:
+        return Check("X-1", name, "1", "", True, "", verdict)
+
+    alone = row(statement, [judged("e", best)], Effort.FULL)
+    assert alone.verdict == "reproduced"
+    both = row(statement, [judged("e", best), judged("f", other)], Effort.FULL)
+    assert both.word == "not distinguishable"
+    assert both.verdict == (
+        "not distinguishable; reproduced in one experiment, not as the best of the 10 cells of all"
+    )  # fmt: skip
+
+
+def test_how_comparisons_came_out_stands_beside_the_verdict() -> None:
+    made = claims.graded(
+        [claims.line(Status.HOLDS, "x"), claims.line(Status.FAILS, "y"), claims.line(Status.OPEN, "z")]
+    )
+    found = row(PLAIN, [Check("X-1", "e", "1", "", True, "", claims.noted(made, ["5 seeds"]))], Effort.FULL)
+    assert found.verdict == "in part; 1 yes, 1 NO, 1 open"
+
+
 def test_luck_is_counted_from_the_comparisons_made() -> None:
     done = Reproduction.of(experiment(), Effort.FULL, measured(THREE))
     found = verdicts.chance(done.verdicts.values())

@@ -21,11 +21,10 @@ from spinewise.docs import prose
 from spinewise.docs.drawings import Drawing, shown_forms
 from spinewise.reproduction import evidence, files, reasons
 from spinewise.reproduction.catalogue import Catalogue, Origin, load
-from spinewise.reproduction.claims import MARKS
 from spinewise.reproduction.evidence import Kept
 from spinewise.reproduction.experiment import Effort, Experiment
 from spinewise.reproduction.reproduce import OWN_PAPERS, PAPERS_FILE, Listed, listed, load_experiment
-from spinewise.reproduction.rows import MOST_LINES, Check, Row, rows
+from spinewise.reproduction.rows import MOST_LINES, Check, Row, rows, tally
 from spinewise.reproduction.verdicts import WAITING, chance
 from spinewise.runs import formats
 from spinewise.show.markdown import cell
@@ -136,13 +135,23 @@ is half a 95 % Student-t interval over seeds. An effect is *reproduced* when it 
 paper gives (of a range: of its lower end), *in part* when it is certain but less, or at some points only, *not
 reproduced* when its sign is the other one or the claimed size is excluded, *not distinguishable* when the runs cannot
 tell, *not testable* when it could not have failed, or could not have held; *depends on our X* names a model that the
-paper does not describe.
+paper does not describe, and says that the verdict is another one without it, or that the statement is about it.
 
-Many statements are about several schemes, loads or metrics. One that must hold at all of them ("always", "highest", an
-order) is as good as the worst. One that gives a number or a direction for each is *in part* where some hold and some do
-not, even if many of the latter go the other way: so each row says how all comparisons came out. Where a paper leaves
-open how it was run, a claim has several readings: one heads the verdict, for the reason that the paper's page gives,
-and all others stand beside it.
+Many statements are about several schemes, loads or metrics; how their comparisons came out stands beside the verdict.
+
+- **One that must hold at all of them** ("always", "highest", "best", an order) is as good as the worst. Among many
+  comparisons one fails by chance. So each is taken to fail only by an interval that is widened for their number
+  (Bonferroni: p times their number below 5 %), and is open where it fails by itself alone. That all hold needs no such
+  care.
+- **One of which a single cell is enough** ("up to") is as good as its best cell, by an interval that is widened for the
+  number of all cells, those of other figures included.
+- **One that gives a number or a direction for each** is *in part* where some hold and some do not, even if many of the
+  latter go the other way. Comparisons that cannot be told do not count there, if any can: one that holds among such
+  makes it *in part*, and one that fails among such, where none holds, *not reproduced*. Each is judged by itself, so
+  one among many may be chance.
+
+Where a paper leaves open how it was run, a claim has several readings: one heads the verdict, for the reason that the
+paper's page gives, and all others stand beside it.
 """
 
 HEADS = ("claim", "the paper states", "its number", "measured", "verdict", "readings", "command", "figure")
@@ -272,11 +281,8 @@ def claim_section(found: Book, row: Row) -> Iterator[str]:
 
 
 def rest(lines: Sequence[str], most: int) -> list[str]:
-    """What is said of comparisons that are not shown: how many, and how all of them came out."""
-    if len(lines) <= most:
-        return []
-    count = {mark: sum(f": {mark}: " in f": {line}" for line in lines) for mark in MARKS.values()}
-    return [f"and {len(lines) - most} more; in all {', '.join(f'{n} {mark}' for mark, n in count.items() if n)}"]
+    """What is said of lines that are not shown: how many."""
+    return [f"and {len(lines) - most} more"] if len(lines) > most else []
 
 
 def check_row(row: Row, check: Check) -> str:
@@ -287,7 +293,9 @@ def check_row(row: Row, check: Check) -> str:
     more = rest(lines, MOST_OF_A_READING)
     bold = "**" if check.headline else ""
     measured = "<br>".join([*lines[:MOST_OF_A_READING], *more])
-    texts = (check.experiment, reading, f"{bold}{row.word_of(check)}{bold}", measured)
+    counts = tally([check.verdict]) if check.verdict else ""
+    word = f"{bold}{row.word_of(check)}{bold}" + (f" ({counts})" if counts else "")
+    texts = (check.experiment, reading, word, measured)
     return "| " + " | ".join(cell(text) or "–" for text in texts) + " |"
 
 

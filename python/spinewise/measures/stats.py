@@ -161,7 +161,11 @@ def relative_difference(values: Floats, baseline: Floats) -> Interval:
 
 def paired_p(values: Floats, baseline: Floats) -> float:
     """Two-sided p of Student's paired t test that both have one mean; NaN with fewer than two pairs."""
-    found = paired_difference(values, baseline, CONFIDENCE)
+    return p_of_zero(paired_difference(values, baseline, CONFIDENCE))
+
+
+def p_of_zero(found: Interval) -> float:
+    """Two-sided p of Student's t test that the mean of this interval of `CONFIDENCE` is zero; NaN without a width."""
     if found.n < 2:
         return math.nan
     if found.half == 0.0:

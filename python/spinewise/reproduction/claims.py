@@ -2,7 +2,8 @@
 
 A comparison is decided when the 95 % interval of the paired difference excludes zero, cannot be told when the
 interval includes it, and is not testable without an interval. A statement about several points holds when it holds at
-all of them, and fails when one of them contradicts it.
+all of them, and fails when one of them contradicts it. Of many points one contradicts by chance: it must do so by an
+interval of 95 % over the number of points (Bonferroni), and so must the best of many where one is enough.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from itertools import pairwise
 from statistics import median
 
 from spinewise.measures import units
-from spinewise.measures.stats import Interval, paired_difference, t_interval
-from spinewise.reproduction.experiment import Claim, Measured, Status, Verdict
+from spinewise.measures.stats import CONFIDENCE, Interval, p_of_zero, paired_difference, t_interval
+from spinewise.reproduction.experiment import Cell, Claim, Measured, Status, Verdict
 from spinewise.reproduction.words import named
 
 MARKS = {
@@ -31,14 +32,45 @@ MARKS = {
 ENOUGH = 0.5
 
 
-def line(status: Status, text: str, *, comparisons: int = 1) -> Verdict:
-    """A verdict on one difference that an interval tells from zero, or on what has none (`comparisons` 0)."""
-    return Verdict(status, (f"{MARKS[status]}: {text}",), 0 if status is Status.UNTESTED else comparisons)
+def line(status: Status, text: str, *, comparisons: int = 1, p: float | None = None) -> Verdict:
+    """A verdict on one difference that an interval tells from zero, or on what has none (`comparisons` 0).
+
+    `p` is the chance of it, of what an interval decides: see `Cell`.
+    """
+    cell = Cell(text, status, p)
+    return Verdict(status, (worded(cell),), 0 if status is Status.UNTESTED else comparisons, (cell,))
 
 
-def bounded(status: Status, text: str) -> Verdict:
+def bounded(status: Status, text: str, *, p: float | None = None) -> Verdict:
     """A verdict on what is held against a bound: that nothing differs does not make it certain by chance."""
-    return line(status, text, comparisons=0)
+    return line(status, text, comparisons=0, p=p)
+
+
+def told(difference: Interval, text: str, *, comparisons: int = 1) -> Verdict:
+    """A verdict on whether a difference is above zero; `comparisons` 0 of a distance from a bound."""
+    return line(above_zero(difference), text, comparisons=comparisons, p=p_of_zero(difference))
+
+
+def beyond(distance: float, interval: Interval) -> float:
+    """The chance that an interval ends before what lies this far from its mean."""
+    return p_of_zero(Interval(distance, interval.half, interval.n))
+
+
+def worded(cell: Cell) -> str:
+    """A line of evidence."""
+    return f"{MARKS[cell.status]}: {cell.text}" if cell.status else cell.text
+
+
+def noted(verdict: Verdict, texts: Iterable[str]) -> Verdict:
+    """The same verdict, with more lines that are no comparisons."""
+    more = tuple(Cell(text) for text in texts)
+    cells = (*cells_of(verdict), *more)
+    return replace(verdict, evidence=(*verdict.evidence, *map(worded, more)), cells=cells)
+
+
+def cells_of(verdict: Verdict) -> tuple[Cell, ...]:
+    """What the lines of its evidence are made of."""
+    return verdict.cells or tuple(Cell(text) for text in verdict.evidence)
 
 
 def together(status: Status, verdicts: Sequence[Verdict]) -> Verdict:
@@ -46,7 +78,8 @@ def together(status: Status, verdicts: Sequence[Verdict]) -> Verdict:
     if not verdicts:
         return line(Status.UNTESTED, "nothing was run that this compares")
     evidence = tuple(text for verdict in verdicts for text in verdict.evidence)
-    return Verdict(status, evidence, sum(verdict.comparisons for verdict in verdicts))
+    cells = tuple(cell for verdict in verdicts for cell in cells_of(verdict))
+    return Verdict(status, evidence, sum(verdict.comparisons for verdict in verdicts), cells)
 
 
 # The status of a statement whose parts must all hold: the first of these that a part has.
@@ -54,10 +87,36 @@ WORST_FIRST = (Status.FAILS, Status.OPEN, Status.UNTESTED, Status.PARTLY)
 
 
 def combined(verdicts: Iterable[Verdict]) -> Verdict:
-    """All must hold: fails when one fails, cannot be told when one cannot."""
+    """All must hold: fails when one fails, cannot be told when one cannot.
+
+    One of many fails by chance: it fails by an interval of 95 % over their number, or it cannot be told. That all hold
+    needs no such care.
+    """
     found = list(verdicts)
-    statuses = {verdict.status for verdict in found} or {Status.UNTESTED}
-    return together(next((status for status in WORST_FIRST if status in statuses), Status.HOLDS), found)
+    many = sum(cell.p is not None for verdict in found for cell in cells_of(verdict))
+    statuses = {among(many, verdict) for verdict in found} or {Status.UNTESTED}
+    made = together(next((status for status in WORST_FIRST if status in statuses), Status.HOLDS), found)
+    return replace(made, evidence=tuple(worded(one_of(many, cell)) for cell in made.cells))
+
+
+def among(many: int, verdict: Verdict) -> Status:
+    """The status of a part of a statement that rests on so many comparisons."""
+    against = [cell for cell in verdict.cells if cell.status is Status.FAILS]
+    if verdict.status is Status.FAILS and against and not any(is_sure(many, cell) for cell in against):
+        return Status.OPEN
+    return verdict.status
+
+
+def is_sure(many: int, cell: Cell) -> bool:
+    """Whether a comparison is decided as one of so many, too."""
+    return cell.p is None or many * cell.p < 1.0 - CONFIDENCE
+
+
+def one_of(many: int, cell: Cell) -> Cell:
+    """A comparison as one of so many that must all hold; open if it fails by itself alone."""
+    if cell.status is not Status.FAILS or is_sure(many, cell):
+        return cell
+    return replace(cell, status=Status.OPEN, text=f"{cell.text}; {MARKS[Status.FAILS]} by itself, not as one of {many}")
 
 
 def above_zero(difference: Interval) -> Status:
@@ -80,10 +139,7 @@ def flipped(difference: Interval) -> Interval:
 def lower(measured: Measured, curve: str, others: Sequence[str], metric: str, xs: Sequence[float] = ()) -> Verdict:
     """`curve` lies below each of `others` at every x."""
     return combined(
-        line(
-            above_zero(flipped(measured.difference(curve, other, x, metric))),
-            comparison(measured, curve, other, metric, x),
-        )
+        told(flipped(measured.difference(curve, other, x, metric)), comparison(measured, curve, other, metric, x))
         for x in xs or measured.xs
         for other in others
     )
@@ -92,10 +148,7 @@ def lower(measured: Measured, curve: str, others: Sequence[str], metric: str, xs
 def higher(measured: Measured, curve: str, others: Sequence[str], metric: str, xs: Sequence[float] = ()) -> Verdict:
     """`curve` lies above each of `others` at every x."""
     return combined(
-        line(
-            above_zero(measured.difference(curve, other, x, metric)),
-            comparison(measured, curve, other, metric, x),
-        )
+        told(measured.difference(curve, other, x, metric), comparison(measured, curve, other, metric, x))
         for x in xs or measured.xs
         for other in others
     )
@@ -147,32 +200,45 @@ def trend(measured: Measured, curve: str, metric: str, *, rising: float) -> Verd
     if len(measured.xs) < 2:
         return line(Status.UNTESTED, f"{named(metric)} of {curve}: fewer than two points")
     ends = (measured.xs[0], measured.xs[-1])
-    whole = above_zero(signed(step(measured, curve, metric, *ends), rising))
-    steps = pairwise(measured.xs)
+    change = signed(step(measured, curve, metric, *ends), rising)
+    whole = above_zero(change)
+    steps = [(pair, signed(step(measured, curve, metric, *pair), rising)) for pair in pairwise(measured.xs)]
     against = [
-        pair for pair in steps if above_zero(signed(step(measured, curve, metric, *pair), rising)) is Status.FAILS
+        pair
+        for pair, found in steps
+        if above_zero(found) is Status.FAILS and is_sure(len(steps), Cell("", p=p_of_zero(found)))
     ]
     status = Status.PARTLY if whole is Status.HOLDS and against else whole
     texts = [step_text(measured, curve, metric, *ends)]
     texts += [f"against it, {step_text(measured, curve, metric, *pair)}" for pair in against]
-    return line(status, "; ".join(texts), comparisons=len(measured.xs))
+    return line(status, "; ".join(texts), comparisons=len(measured.xs), p=p_of_zero(change))
 
 
 def bend(measured: Measured, curve: str, metric: str, *, valley: float) -> Verdict:
     """`metric` has a valley (`valley` = 1) or a peak (-1) inside: some point lies beyond both ends.
 
     It fails where an end lies beyond all points inside for sure: the line goes one way. The point is the one whose mean
-    is furthest out, and so chosen by what is then tested: a bend found by a hair may be none.
+    is furthest out, and so chosen by what is then tested: it lies beyond an end as the best of all points inside does.
     """
     inner = measured.xs[1:-1]
     if not inner:
         return line(Status.UNTESTED, f"{named(metric)} of {curve}: fewer than three points")
     best = min(inner, key=lambda x: valley * measured.interval(curve, x, metric).mean)
-    ends = (measured.xs[0], measured.xs[-1])
-    found = [above_zero(signed(step(measured, curve, metric, best, end), valley)) for end in ends]
-    status = next((status for status in WORST_FIRST if status in found), Status.HOLDS)
-    texts = [step_text(measured, curve, metric, end, best) for end in ends]
-    return line(status, "; ".join(texts), comparisons=len(ends))
+
+    def from_end(end: float) -> Verdict:
+        text = step_text(measured, curve, metric, end, best)
+        return best_of(len(inner), told(signed(step(measured, curve, metric, best, end), valley), text))
+
+    return combined(from_end(end) for end in (measured.xs[0], measured.xs[-1]))
+
+
+def best_of(many: int, verdict: Verdict) -> Verdict:
+    """A verdict on one comparison that was chosen as the best of so many; open if it holds by itself alone."""
+    (cell,) = verdict.cells
+    if cell.status not in (Status.HOLDS, Status.PARTLY) or is_sure(many, cell):
+        return verdict
+    text = f"{cell.text}; {MARKS[cell.status]} by itself, not as the best of {many}"
+    return line(Status.OPEN, text, comparisons=verdict.comparisons, p=cell.p)
 
 
 def signed(difference: Interval, sign: float) -> Interval:
@@ -221,10 +287,7 @@ def zero(measured: Measured, curve: str, metric: str) -> Verdict:
 def growing(measured: Measured, curve: str, metric: str) -> Verdict:
     """`metric` rises from each x to the next on `curve` (paired by seed)."""
     return combined(
-        line(
-            above_zero(step(measured, curve, metric, before, after)),
-            step_text(measured, curve, metric, before, after),
-        )
+        told(step(measured, curve, metric, before, after), step_text(measured, curve, metric, before, after))
         for before, after in pairwise(measured.xs)
     )
 
@@ -233,19 +296,21 @@ def metric_above(measured: Measured, curve: str, high: str, low: str, x: float) 
     """One metric lies above another on the same curve at x (paired by seed)."""
     difference = paired_difference(*measured.pairs((curve, x, high), (curve, x, low)))
     own, its = (measured.interval(curve, x, name).mean for name in (high, low))
-    return line(above_zero(difference), f"{curve}: {high} {amount(high, own)} against {low} {amount(low, its)}")
+    return told(difference, f"{curve}: {high} {amount(high, own)} against {low} {amount(low, its)}")
 
 
 def below_limit(measured: Measured, curve: str, metric: str, limit: float, x: float) -> Verdict:
     """`metric` lies below a fixed limit on `curve` at x."""
     interval = t_interval([limit - value for value in measured.values(curve, x, metric)])
-    return bounded(above_zero(interval), f"{level(measured, curve, metric, x)}, limit {limit_of(metric, limit)}")
+    text = f"{level(measured, curve, metric, x)}, limit {limit_of(metric, limit)}"
+    return told(interval, text, comparisons=0)
 
 
 def above_limit(measured: Measured, curve: str, metric: str, limit: float, x: float) -> Verdict:
     """`metric` lies above a fixed limit on `curve` at x."""
     interval = t_interval([value - limit for value in measured.values(curve, x, metric)])
-    return bounded(above_zero(interval), f"{level(measured, curve, metric, x)}, limit {limit_of(metric, limit)}")
+    text = f"{level(measured, curve, metric, x)}, limit {limit_of(metric, limit)}"
+    return told(interval, text, comparisons=0)
 
 
 def level(measured: Measured, curve: str, metric: str, x: float) -> str:
@@ -264,7 +329,7 @@ def near(measured: Measured, curve: str, metric: str, x: float, value: float, *,
         status = Status.FAILS
     text = f"{level(measured, curve, metric, x)}, paper {amount(metric, value)}"
     text += f", within ±{limit_of(metric, within)}"
-    return bounded(status, text)
+    return bounded(status, text, p=beyond(abs(own.mean - value) - within, own))
 
 
 def graded(verdicts: Iterable[Verdict]) -> Verdict:
@@ -313,29 +378,54 @@ def effect(
         status = Status.FAILS if change.n >= 2 and change.high < enough else unsure(change)
     alike = "" if change.excludes_zero else ", not distinguishable at this size"
     text = comparison(measured, curve, other, metric, x)
-    return line(status, f"{text}; {whose} {100 * claimed:+.0f} %{alike}")
+    p = beyond(enough - change.mean, change) if status is Status.FAILS else p_of_zero(change)
+    return line(status, f"{text}; {whose} {100 * claimed:+.0f} %{alike}", p=p)
 
 
 def exceeds(measured: Measured, curve: str, other: str, metric: str, x: float, *, by: float) -> Verdict:
     """`metric` of `curve` lies above that of `other` by more than a share, the whole interval."""
     base = measured.interval(other, x, metric).mean
     change = measured.difference(curve, other, x, metric)
-    beyond = Interval(change.mean - by * base, change.half, change.n)
-    return bounded(above_zero(beyond), f"{comparison(measured, curve, other, metric, x)}, more than {100 * by:+.0f} %")
+    further = Interval(change.mean - by * base, change.half, change.n)
+    text = f"{comparison(measured, curve, other, metric, x)}, more than {100 * by:+.0f} %"
+    return told(further, text, comparisons=0)
 
 
 def up_to(measured: Measured, curve: str, metric: str, *, claimed: float, others: Sequence[str] = ()) -> Verdict:
-    """A paper's "up to": the largest share by which `curve` lies below any of `others` (default: all) at any x.
+    """A paper's "up to": the largest share by which `curve` lies below any of `others` (default: all) at any x."""
+    return largest(
+        [(measured, other, x) for other in others or measured.others(curve) for x in measured.xs],
+        curve,
+        metric,
+        claimed=claimed,
+    )
 
-    The cell is chosen by what is then judged, which flatters the paper; the median over all cells stands beside.
+
+def largest(
+    places: Sequence[tuple[Measured, str, float]], curve: str, metric: str, *, claimed: float, of: int = 0
+) -> Verdict:
+    """An "up to" over these cells: measurements, another curve, an x.
+
+    One cell is enough, so one of those decides that are below for sure as one of all (of `of`, where there are more
+    than these), and the one furthest below of them; of all cells if none is. The median stands beside it.
     """
-    places = [(other, x) for other in others or measured.others(curve) for x in measured.xs]
-    shares = {place: relative(measured, curve, *place, metric) for place in places}
     if not places:
         return line(Status.UNTESTED, f"{named(metric)}: no runs of {curve} and others")
-    other, x = min(places, key=shares.__getitem__)
-    found = reduction(measured, curve, other, metric, x, claimed=claimed)
-    return replace(found, evidence=(*found.evidence, median_cell(list(shares.values()))), comparisons=len(places))
+    many = max(of, len(places))
+    shares = [relative(part, curve, other, x, metric) for part, other, x in places]
+    found = [reduction(part, curve, other, metric, x, claimed=claimed) for part, other, x in places]
+    judged = [best_of(many, one) for one in found]
+    sure = [at for at, one in enumerate(judged) if one.status in (Status.HOLDS, Status.PARTLY)]
+    best = min(sure or range(len(places)), key=shares.__getitem__)
+    return replace(noted(judged[best], [median_cell(shares)]), comparisons=len(places))
+
+
+def best_among(many: int, verdict: Verdict) -> Status:
+    """The status of an "up to" of some cells as one of so many in all."""
+    held = [cell for cell in verdict.cells if cell.status in (Status.HOLDS, Status.PARTLY)]
+    if verdict.status in (Status.HOLDS, Status.PARTLY) and held and not any(is_sure(many, cell) for cell in held):
+        return Status.OPEN
+    return verdict.status
 
 
 def median_cell(shares: Sequence[float]) -> str:
@@ -361,7 +451,8 @@ def alike(measured: Measured, curve: str, other: str, metric: str, x: float, *, 
         status = Status.HOLDS
     elif change.n >= 2 and (change.low > bound or change.high < -bound):
         status = Status.FAILS
-    return bounded(status, f"{comparison(measured, curve, other, metric, x)}, within ±{100 * within:g} %")
+    text = f"{comparison(measured, curve, other, metric, x)}, within ±{100 * within:g} %"
+    return bounded(status, text, p=beyond(abs(change.mean) - bound, change))
 
 
 def no_worse(measured: Measured, curve: str, other: str, metric: str, x: float, *, within: float) -> Verdict:
@@ -373,7 +464,8 @@ def no_worse(measured: Measured, curve: str, other: str, metric: str, x: float, 
         status = Status.HOLDS
     elif change.n >= 2 and change.low > bound:
         status = Status.FAILS
-    return bounded(status, f"{comparison(measured, curve, other, metric, x)}, above it by {100 * within:g} % at most")
+    text = f"{comparison(measured, curve, other, metric, x)}, above it by {100 * within:g} % at most"
+    return bounded(status, text, p=beyond(change.mean - bound, change))
 
 
 def in_each(readings: Iterable[str], statements: Sequence[Claim], *, headline: Sequence[str]) -> tuple[Claim, ...]:

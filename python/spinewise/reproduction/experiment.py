@@ -132,6 +132,21 @@ class Status(enum.Enum):
 
 
 @dataclass(frozen=True)
+class Cell:
+    """One thing that was compared, as it is judged by itself.
+
+    Attributes:
+        text: in words.
+        status: by an interval of 95 %; None of what is no comparison.
+        p: two-sided, that its interval excludes by chance what it excludes; None of what no interval decides.
+    """
+
+    text: str
+    status: Status | None = None
+    p: float | None = None
+
+
+@dataclass(frozen=True)
 class Verdict:
     """A status and the numbers behind it, one line for each thing that was compared.
 
@@ -139,11 +154,13 @@ class Verdict:
         status: what came of it.
         evidence: in words.
         comparisons: how many differences were told from zero by an interval of 95 %; by chance one in twenty is so.
+        cells: what the lines of the evidence are made of, one each; none of a verdict that was read from a file.
     """
 
     status: Status
     evidence: tuple[str, ...]
     comparisons: int = 0
+    cells: tuple[Cell, ...] = ()
 
 
 @dataclass(frozen=True)

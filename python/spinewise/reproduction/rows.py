@@ -75,15 +75,14 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """The verdict with those on its parts."""
+        """The verdict with those on its parts, and how the comparisons behind each came out."""
         found = self.ruling
         if found is None:
             return WAITING
-        words = [found.word] + ([f"with it {found.bare}"] if found.word != found.bare else [])
+        words = [found.word, *beside(found)]
         for one in found.parts:
-            words.append(f"{one.statement.id[-1]}: {one.word}")
-            if one.word != one.bare:
-                words[-1] += f" (with it {one.bare})"
+            more = "; ".join(beside(one))
+            words.append(f"{one.statement.id[-1]}: {one.word}" + (f" ({more})" if more else ""))
         if found.effort is Effort.QUICK and found.statement.needs_length:
             words.append(f"a quick run says nothing: {found.statement.needs_length}")
         return "; ".join(words)
@@ -140,6 +139,21 @@ class Row:
     def word_of(self, one: Check) -> str:
         """What came of one check."""
         return worded(one.verdict.status, self.effort, self.statement) if one.verdict else WAITING
+
+
+def beside(found: Ruling) -> list[str]:
+    """What stands beside a verdict: the bare one, how its comparisons came out, how lucky the best of them may be."""
+    counts = "" if found.statement.up_to else tally(one.verdict for one in found.headline)
+    bare = f"with it {found.bare}" if found.word != found.bare else ""
+    return [text for text in (bare, counts, found.luck) if text]
+
+
+def tally(verdicts: Iterable[Verdict]) -> str:
+    """How many comparisons came out how; empty of a single one: "25 yes, 4 NO, 7 open"."""
+    lines = [line for verdict in verdicts for line in verdict.evidence]
+    counts = {mark: sum(line.startswith(f"{mark}: ") for line in lines) for mark in claims.MARKS.values()}
+    text = ", ".join(f"{count} {mark}" for mark, count in counts.items() if count)
+    return text if sum(counts.values()) > 1 else ""
 
 
 def telling(verdict: Verdict) -> list[str]:

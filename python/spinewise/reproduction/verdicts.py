@@ -97,11 +97,20 @@ class Ruling:
         return worded(self.status, self.effort, self.statement)
 
     @property
+    def luck(self) -> str:
+        """What is said of an "up to" whose best cell is certain in its experiment, and not among all; else empty."""
+        alone = best(one.verdict.status for one in self.headline)
+        if not self.statement.up_to or self.parts or alone is self.status:
+            return ""
+        return f"{alone.value} in one experiment, not as the best of the {cells_in(self.headline)} cells of all"
+
+    @property
     def text(self) -> str:
         """The whole cell of a table: the word, its readings, and what the other readings gave."""
         words = [f"**{self.word}**"]
         if self.word != self.bare:
             words.append(f"with it {self.bare}")
+        words += [self.luck] if self.luck else []
         words += [f"{one.statement.id[-1]}: {one.word}" + with_it(one) for one in self.parts]
         if len(self.headline) > 1 or self.others:
             words += [self.said_of(one, "") for one in self.headline]
@@ -157,10 +166,21 @@ def ruling(statement: Statement, checks: Iterable[Judged], effort: Effort) -> Ru
 
 
 def status_of(statement: Statement, headline: Sequence[Judged]) -> Status:
-    """All headline checks together; of an "up to" the best experiment's, for one cell is enough."""
+    """All headline checks together; of an "up to" the best experiment's, for one cell of all is enough."""
     if not statement.up_to:
         return claims.graded(one.verdict for one in headline).status
-    found = {one.verdict.status for one in headline} or {Status.UNTESTED}
+    many = cells_in(headline)
+    return best(claims.best_among(many, one.verdict) for one in headline)
+
+
+def cells_in(headline: Sequence[Judged]) -> int:
+    """Of how many cells an "up to" takes the best; its own check knows of those of one experiment."""
+    return sum(one.verdict.comparisons for one in headline)
+
+
+def best(statuses: Iterable[Status]) -> Status:
+    """The status of an "up to" from those of its checks."""
+    found = set(statuses) or {Status.UNTESTED}
     return next(status for status in BEST_FIRST if status in found)
 
 

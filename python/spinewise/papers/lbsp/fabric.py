@@ -112,7 +112,8 @@ def unchanged(measured: Measured, curve: str, metric: str, before: float, after:
     elif change.n >= 2 and (change.low > bound or change.high < -bound):
         status = Status.FAILS
     text = claims.step_text(measured, curve, metric, before, after)
-    return claims.bounded(status, f"{text}, within ±{100 * within:g} %")
+    text += f", within ±{100 * within:g} %"
+    return claims.bounded(status, text, p=claims.beyond(abs(change.mean) - bound, change))
 
 
 def grows(measured: Measured, curve: str, metric: str, before: float, after: float, *, factor: float) -> Verdict:
@@ -125,7 +126,7 @@ def grows(measured: Measured, curve: str, metric: str, before: float, after: flo
     elif ratio.n >= 2 and ratio.high < factor:
         status = Status.FAILS
     text = f"{named(metric)} of {curve} from {before:g} to {after:g}: {ratio.mean:.1f} ±{ratio.half:.1f} times"
-    return claims.bounded(status, f"{text}, at least {factor:g}")
+    return claims.bounded(status, f"{text}, at least {factor:g}", p=claims.beyond(factor - ratio.mean, ratio))
 
 
 ASSUMPTIONS = (

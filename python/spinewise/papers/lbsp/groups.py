@@ -95,8 +95,8 @@ def more_groups(size: str, measured: Measured) -> Verdict:
         for other in SIZES[size][1:]:
             fewer, more = lost(FOUR, dead), lost(other, dead)
             text = f"{dead:g} down, flows of the leaf: {1e3 * stats.mean(fewer):.1f} ms more with {FOUR},"
-            status = claims.above_zero(stats.paired_difference(fewer, more))
-            found.append(claims.line(status, f"{text} {1e3 * stats.mean(more):.1f} with {other}"))
+            text += f" {1e3 * stats.mean(more):.1f} with {other}"
+            found.append(claims.told(stats.paired_difference(fewer, more), text))
     return claims.graded(found)
 
 

@@ -55,7 +55,7 @@ EXPERIMENT = evaluation.experiment(
     "MEET Fig. 6: web search, symmetric",
     "60 ms of web search (quick: 20 ms)",
     (
-        Statement("C2-02", "c", "abstract: MEET up to 10 % better than Hermes", up_to("Hermes", MEAN, 0.10)),
+        evaluation.up_to_hermes("c"),
         Statement(
             "C2-04", "a", "small: MEET 10 % better than Hermes", partial(below, "MEET", ["Hermes"], [SMALL], 0.10)
         ),

@@ -26,6 +26,7 @@ EXPERIMENT = evaluation.experiment(
     "MEET Fig. 8: enterprise, symmetric",
     "20 ms of the enterprise workload (quick: 2 ms), of which the second half counts",
     (
+        evaluation.up_to_hermes("d"),
         Statement("C2-01", "", "50 % of flows below 75 B, 90 % below 350 B, 99 % below 10 kB", evaluation.percentiles),
         Statement(
             "C2-20",

@@ -83,7 +83,8 @@ def none_much_better(measured: Measured) -> Verdict:
         least = -ACCEPTABLE * scale
         status = Status.FAILS if change.high < least else Status.HOLDS if change.low > least else claims.unsure(change)
         text = f"{x:g} µs: mean FCT {claims.percent(change, scale)} against {SUGGESTED_US:g} µs"
-        verdicts.append(claims.bounded(status, text + measured.mark(x)))
+        p = claims.beyond(least - change.mean, change)
+        verdicts.append(claims.bounded(status, text + measured.mark(x), p=p))
     return claims.combined(verdicts)
 
 

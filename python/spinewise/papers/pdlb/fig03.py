@@ -91,7 +91,7 @@ def runs(effort: Effort) -> list[Run]:
 def u_shape(metric: str, measured: Measured) -> Verdict:
     """Declines and then rises with the size, for each delay of the slow paths."""
     slow = (curve(OF_FIG_3, rtt) for rtt in BAD_RTTS_US)
-    return claims.graded(claims.bend(measured, one, metric, valley=1.0) for one in slow)
+    return claims.combined(claims.bend(measured, one, metric, valley=1.0) for one in slow)
 
 
 def finer_reorders_more(measured: Measured) -> Verdict:
@@ -114,7 +114,7 @@ def finer_uses_more(metric: str, measured: Measured) -> Verdict:
 
 def peaked(metric: str, measured: Measured) -> Verdict:
     """On unequal paths the use is highest at a size between."""
-    return claims.graded(claims.bend(measured, one, metric, valley=-1.0) for one in SLOW)
+    return claims.combined(claims.bend(measured, one, metric, valley=-1.0) for one in SLOW)
 
 
 STATEMENTS = (

@@ -59,9 +59,7 @@ def same_trend(name: str, measured: Measured) -> Verdict:
     by_seed = zip(*(measured.values(SIMULATION, x, readings.MEAN) for x in measured.xs), strict=True)
     found = stats.t_interval([rank_correlation(times, models) for times in by_seed])
     sizes = len(measured.xs)
-    return claims.line(
-        claims.above_zero(found), f"rank correlation over {sizes} sizes {found.mean:.2f} ±{found.half:.2f}"
-    )
+    return claims.told(found, f"rank correlation over {sizes} sizes {found.mean:.2f} ±{found.half:.2f}")
 
 
 def rank_correlation(a: tuple[float, ...], b: list[float]) -> float:

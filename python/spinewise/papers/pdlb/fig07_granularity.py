@@ -73,8 +73,8 @@ def presto_size_is_best(transport: str, measured: Measured) -> Verdict:
     """No size below Presto's completes flows sooner than Presto's does."""
     table = measured.within(transport)
     return claims.combined(
-        claims.line(
-            claims.above_zero(finer(table, name, packets)),
+        claims.told(
+            finer(table, name, packets),
             f"{name}: cells of {packets} take {percent(table, name, packets)} longer than those of {PRESTO}",
         )
         for name in table.curves

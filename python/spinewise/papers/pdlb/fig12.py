@@ -40,7 +40,7 @@ def differs(metric: str, sign: float, name: str, measured: Measured) -> Verdict:
             change = paired_difference(own, its)
             ours = claims.percent(change, sum(its) / len(its))
             text = f"{named(metric)} of {curve} at {x:g}: data mining {ours} against web search{mining.mark(x)}"
-            found.append(claims.line(claims.above_zero(claims.signed(change, sign)), text))
+            found.append(claims.told(claims.signed(change, sign), text))
     return claims.graded(found)
 
 

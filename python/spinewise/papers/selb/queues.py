@@ -60,7 +60,7 @@ def limit_costs(variant: str, measured: Measured, *, x: float) -> Verdict:
     change = paired_difference(few, many)
     base = mean(many)
     text = f"mean FCT with {LIMITS[x]} against no limit: {claims.percent(change, base)}"
-    return claims.line(claims.above_zero(change), text)
+    return claims.told(change, text)
 
 
 def better_with_few(variant: str, measured: Measured) -> Verdict:
