@@ -104,6 +104,11 @@ def avoid_each_other(curve: str, measured: Measured) -> Verdict:
     )
 
 
+def by_the_broken_spine(curve: str, measured: Measured) -> Verdict:
+    """More of F2 goes over spine 1 than under ELAB."""
+    return claims.higher(measured, curve, [ELAB], "F2_first", [0.0])
+
+
 STATEMENTS = (
     Claim("C4-07", "9", "ELAB's mean FCT lower by, in %: ECMP 31, CLOVE 24, Hermes 3", elab_is_faster),
     claims.beside("C4-07", "9", "the same: 24", other_cloves, "other CLOVEs"),
@@ -116,6 +121,11 @@ STATEMENTS = (
     ),
     Claim("C4-08", "10", "ELAB: F2 mostly over spine 2, F1 mostly over spine 1", partial(avoid_each_other, ELAB)),
     claims.beside("C4-08", "10", "the same", partial(avoid_each_other, HIDDEN), "marks hidden"),
+    *(
+        Claim("C4-17", "10", f"more of F2 over spine 1 under {one} than under ELAB", partial(by_the_broken_spine, one),
+              one, one in (CLOVE, HERMES))
+        for one in (CLOVE, SLOW, FLOWLETS, HERMES)
+    ),
 )  # fmt: skip
 
 

@@ -12,6 +12,8 @@ from spinewise.reproduction.experiment import Claim, Measured, Verdict
 LOADS = (0.3, 0.5, 0.7, 0.9)
 # "A little better than ECMP".
 LITTLE = 0.03
+# "All behave similarly".
+SIMILAR = 0.05
 
 
 def better_than_ecmp(curve: str, measured: Measured) -> Verdict:
@@ -27,6 +29,11 @@ def ahead(other: str, measured: Measured) -> Verdict:
     return large.below(other, 0.01, measured.xs, measured)
 
 
+def alike(curve: str, other: str, measured: Measured) -> Verdict:
+    """Within a few percent of each other at every load."""
+    return claims.graded(claims.alike(measured, curve, other, readings.MEAN, x, within=SIMILAR) for x in measured.xs)
+
+
 EXPERIMENT = large.experiment(
     "12",
     "ELAB Fig. 12: web search, symmetric",
@@ -38,6 +45,10 @@ EXPERIMENT = large.experiment(
         *(
             Claim("C4-09b", "12", f"ELAB 1 to 3 % below {one}", partial(ahead, one), one, headline=one != FLOWLETS)
             for one in (CLOVE, FLOWLETS, HERMES)
+        ),
+        *(
+            Claim("C4-09c", "12", f"{one} like {other} (within 5 %)", partial(alike, one, other), f"{one} and {other}")
+            for one, other in ((ELAB, CLOVE), (ELAB, HERMES), (CLOVE, HERMES))
         ),
     ),
     override=(),

@@ -316,6 +316,14 @@ def up_to_hermes(panel: str) -> Statement:
     )
 
 
+SIMILAR_TO_HERMES = Statement(
+    "C2-43",
+    "abcd",
+    "MEET like Hermes (within 5 %), at every size",
+    partial(like, "MEET", "Hermes", TINY_FCT),
+)
+
+
 def under_rack(statement: Statement) -> Statement:
     """The statement on DRILL alone where the sender is not misled by reordering."""
     return replace(statement, forms=(RACK,))

@@ -40,6 +40,7 @@ EXPERIMENT = evaluation.experiment(
             "CONGA 25 % better than MEET, at every size",
             with_thirds(partial(below, "CONGA", ["MEET"], evaluation.TINY_FCT, 0.25)),
         ),
+        evaluation.SIMILAR_TO_HERMES,
         Statement(
             "C2-42",
             "abcd",

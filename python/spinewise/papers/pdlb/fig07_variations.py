@@ -139,6 +139,7 @@ def of_all(check: Check, measured: Measured) -> Verdict:
 CHECKS: tuple[tuple[str, str, str, Check], ...] = (
     ("C0-10a", "7b", "PDLB: highest utilisation", partial(of_all, fig07.pdlb_uses_most)),
     ("C0-10b", "7c", "PDLB: lowest mean FCT", partial(of_all, fig07.pdlb_fastest)),
+    ("C0-11b", "7c", "ECMP: mean FCT longer than the median of all others", partial(of_all, fig07.ecmp_is_poor)),
     ("C0-12", "7c", "PDLB beats Presto", pdlb_beats_presto),
 )
 

@@ -145,6 +145,13 @@ def qdaps_is_second(measured: Measured) -> Verdict:
     return claims.lower(measured, "QDAPS", rest, LONG_MEAN)
 
 
+def longer_than_pdlb(others: Sequence[str], measured: Measured) -> Verdict:
+    """Mean over all flows of each of these above PDLB's."""
+    return claims.graded(
+        claims.higher(measured, other, ["PDLB"], readings.MEAN, [x]) for other in others for x in measured.xs
+    )
+
+
 def qdaps_is_close(measured: Measured) -> Verdict:
     """QDAPS' mean over all flows lies near PDLB's."""
     return claims.graded(claims.alike(measured, "QDAPS", "PDLB", readings.MEAN, x, within=CLOSE) for x in measured.xs)
@@ -168,13 +175,19 @@ def statements(number: str, tail: tuple[str, float, float]) -> Iterator[Claim]:
     yield Claim("C0-27a", f"{number}c", text, partial(worst_are, LONG_MEAN))
     yield Claim("C0-27b", f"{number}c", "long flows: Presto behind LetFlow", presto_behind_letflow)
     yield Claim("C0-27c", f"{number}c", "long flows: QDAPS second best", qdaps_is_second)
+    text = "all flows: mean FCT at least 8 % below every other scheme"
+    yield Claim("C0-31a", f"{number}d", text, partial(least_gain, readings.MEAN, 0.08))
+    yield Claim("C0-31b", f"{number}d", "all flows: mean FCT up to 53 % lower", partial(best_gain, readings.MEAN, 0.53))
+    for letter, others in (("a", ("RPS", "Presto")), ("b", ("ECMP", "LetFlow"))):
+        text = f"all flows: mean FCT of {' and '.join(others)} longer than PDLB's"
+        yield Claim(f"C0-32{letter}", f"{number}d", text, partial(longer_than_pdlb, others))
     yield Claim("C0-28", f"{number}d", f"all flows: QDAPS close to PDLB (within {100 * CLOSE:g} %)", qdaps_is_close)
 
 
 # Claims whose verdict is another one without QDAPS, or that name it.
 ON_QDAPS = ("C0-22", "C0-24b", "C0-27c", "C0-28")
 # Claims that another scheme could bear out or refute as well: each stands without QDAPS, too.
-OTHERS_TOO = ("C0-21", "C0-22", "C0-23b", "C0-24b", "C0-26b", "C0-27a")
+OTHERS_TOO = ("C0-21", "C0-22", "C0-23b", "C0-24b", "C0-26b", "C0-27a", "C0-31a", "C0-31b")
 
 
 def in_both_readings(statements: Sequence[Claim]) -> tuple[Claim, ...]:

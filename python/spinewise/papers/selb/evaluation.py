@@ -203,6 +203,24 @@ def similar(mode: str, measured: Measured) -> Verdict:
     )
 
 
+def in_this_order(key: str, number: str) -> tuple[Claim, ...]:
+    """§IV-C: "ConWeave performs better than other TCP-based solutions, but still not as well as SELB"."""
+    figure = number + "a,b,c,d"
+    text = "mean and p99 FCT below that of {}, at every load".format
+    return (
+        *per_mode(f"{key}a", figure, f"ConWeave's {text(', '.join(OLD))}", partial(better, "ConWeave", OLD)),
+        *per_mode(f"{key}b", figure, f"SELB's {text('ConWeave')}", partial(better, "SELB", ("ConWeave",))),
+    )
+
+
+def better(curve: str, others: Sequence[str], mode: str, measured: Measured) -> Verdict:
+    """Mean and 99th percentile of all flows below each of the others'."""
+    part = measured.within(mode)
+    return claims.graded(
+        claims.lower(part, curve, [other], metric, [x]) for metric in WORDS for other in others for x in part.xs
+    )
+
+
 def experiment(number: str, workload: str, title: str, statements: tuple[Claim, ...]) -> Experiment:
     """Fig. 5 or 6."""
     return Experiment(

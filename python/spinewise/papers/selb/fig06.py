@@ -24,5 +24,6 @@ EXPERIMENT = evaluation.experiment(
         *evaluation.reductions("6", IDS, CLAIMED),
         *evaluation.drill_unexpectedly_good("C3-11", "6"),
         *evaluation.old_ones_alike("C3-12", "6"),
+        *evaluation.in_this_order("C3-15", "6"),
     ),
 )
