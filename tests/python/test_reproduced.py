@@ -6,8 +6,10 @@ import re
 import shutil
 import subprocess
 import sys
+from itertools import combinations, product
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
@@ -91,6 +93,42 @@ def test_what_depends_on_our_qdaps_comes_out_otherwise_without_it(book: reproduc
             turns[claim] = turns.get(claim, False) or found[claim, experiment, form] is not status
     assert {"C0-21", "C0-22", "C0-24b", "C0-27a"} <= set(turns)
     assert {claim: bool(book.catalogue.part(claim).depends_on) for claim in turns} == turns
+
+
+# Figures that compare several schemes by means and 99th percentiles of flows, on five seeds or more.
+COMPARING = ("pdlb-7", "pdlb-11", "pdlb-12", "elab-12", "elab-13", "selb-5", "selb-6", "meet-6", "meet-7", "meet-9",
+             "meet-10")  # fmt: skip
+
+
+def narrower(kept: Kept, metric: str) -> list[float]:
+    """By what factor pairing narrows the interval of the difference of each two schemes, wherever both were run."""
+    found = []
+    for variant in dict.fromkeys(one.run.variant for one in kept.measured.measurements):
+        part = kept.measured.within(variant)
+        for x, (a, b) in product(part.xs, combinations(part.curves, 2)):
+            pairs = [np.array(values) for values in part.pairs((a, x, metric), (b, x, metric))]
+            spread = (pairs[0] - pairs[1]).std(ddof=1) if len(pairs[0]) >= 5 else 0.0
+            if spread > 0.0 and len(part.at(a, x)) == len(part.at(b, x)):
+                found.append(float(np.sqrt(sum(values.var(ddof=1) for values in pairs)) / spread))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("metric", "said"), [("mean_fct_s", (2.4, 1.3, 4.8, 1.1, 6.0)), ("p99_fct_s", (1.8, 1.2, 3.8, 1.0, 10.0))]
+)
+def test_what_pairing_cancels_is_what_the_page_on_statistics_says(
+    book: reproduced.Book, metric: str, said: tuple[float, ...]
+) -> None:
+    ratios = {name: narrower(book.kept[name], metric) for name in COMPARING}
+    every = [one for found in ratios.values() for one in found]
+    medians = [float(np.median(found)) for found in ratios.values()]
+    found = (*np.percentile(every, [50, 25, 75]), min(medians), max(medians))
+    assert [round(float(one), 1) for one in found] == pytest.approx(said, abs=0.051)
+    text = " ".join((ROOT / "docs" / "statistics.md").read_text().split())
+    middle, low, high, least, most = (f"{one:.2g}" if one >= 10 else f"{one:.1f}" for one in said)
+    assert f"{middle} times" in text
+    assert f"{low} to {high}" in text
+    assert f"between {least} and {most} times" in text
 
 
 # ---- every number ----
@@ -209,8 +247,8 @@ def test_notes_have_no_typed_numbers_and_their_places_are_run(file: Path, book: 
     for place in re.findall(r"\{\{([^{}]*)\}\}", file.read_text()):
         name, form, curve, x, *_ = (word.strip() for word in place.split("|"))
         runs = {(run.variant, run.curve, f"{run.x:g}") for run in known[name].runs(Effort.FULL)}
-        for one in curve.split("/"):
-            assert (form, one.strip(), x) in runs, place
+        for number, one in enumerate(curve.split("/")):
+            assert (form, one.strip(), x.split("/")[number if "/" in x else 0].strip()) in runs, place
 
 
 def test_every_paper_has_notes(book: reproduced.Book) -> None:
@@ -240,6 +278,23 @@ def test_a_place_is_filled_from_the_evidence(book: reproduced.Book, tmp_path: Pa
     assert text.startswith(f"{1e3 * found.mean:.3g}"[:4])
     assert re.fullmatch(r"[\d.]+ ±[\d.]+ ms, -[\d.]+ ±[\d.]+ %", text)
     assert prose.filled(file, {}) == "(not yet run), (not yet run)"
+
+
+def test_a_place_may_hold_two_points_against_each_other(book: reproduced.Book, tmp_path: Path) -> None:
+    file = tmp_path / "notes.md"
+    file.write_text(
+        "{{ pdlb-7 | | PDLB / RPS | 1 / 4 | mean_fct_s | % }}, {{ pdlb-7 | | PDLB / RPS | 4 | mean_fct_s | % }}"
+    )
+    measured = book.kept["pdlb-7"].measured
+    pairs = measured.pairs(("PDLB", 1.0, "mean_fct_s"), ("RPS", 4.0, "mean_fct_s"))
+    base = sum(pairs[1]) / len(pairs[1])
+    change = sum(a - b for a, b in zip(*pairs, strict=True)) / len(pairs[0])
+    across, within = prose.filled(file, book.kept).split(", ")
+    assert across.startswith(f"{100 * change / base:+.1f} ±")
+    assert across != within
+    file.write_text("{{ pdlb-7 | | PDLB / RPS | 1 / 9 | mean_fct_s | % }}")
+    with pytest.raises(SpecError, match="9"):
+        prose.filled(file, book.kept)
 
 
 @pytest.mark.parametrize(

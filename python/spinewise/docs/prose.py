@@ -1,8 +1,9 @@
 """Hand-written texts beside the experiments, whose measured numbers come from the evidence.
 
 ``{{ experiment | form | curve | x | metric | unit }}`` stands for a mean with its interval, and with "A / B" as the
-curve for the difference of A from B in percent. Where there is no evidence it says so. Elsewhere a text has numbers
-only in names of figures, sections, equations and claims, and in `code`: no measured number is typed by hand.
+curve for the difference of A from B in percent; "1 / 2" as the x takes A at 1 and B at 2. Where there is no evidence
+it says so. Elsewhere a text has numbers only in names of figures, sections, equations and claims, and in `code`: no
+measured number is typed by hand.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from spinewise.errors import SpecError, nearest
+from spinewise.measures.stats import paired_difference
 from spinewise.reading import printable
 from spinewise.reproduction import claims
 from spinewise.reproduction.evidence import Kept
@@ -67,12 +69,15 @@ def number(place: str, kept: Mapping[str, Kept]) -> str:
     one, _, other = (word.strip() for word in curve.partition("/"))
     for name in (one, *([other] if other else [])):
         known("curve", name, measured.curves, place)
-    known("x", x, [f"{value:g}" for value in measured.xs], place)
+    at, _, its = (word.strip() for word in x.partition("/"))
+    for value in (at, *([its] if its else [])):
+        known("x", value, [f"{one:g}" for one in measured.xs], place)
     known("metric", metric, sorted({name for m in measured.measurements for name in m.values}), place)
     if other:
-        base = measured.interval(other, float(x), metric).mean
-        return claims.percent(measured.difference(one, other, float(x), metric), base)
-    return mean(measured, one, float(x), metric, unit)
+        away = float(its or at)
+        change = paired_difference(*measured.pairs((one, float(at), metric), (other, away, metric)))
+        return claims.percent(change, measured.interval(other, away, metric).mean)
+    return mean(measured, one, float(at), metric, unit)
 
 
 def mean(measured: Measured, curve: str, x: float, metric: str, unit: str) -> str:

@@ -270,10 +270,10 @@ def tcp(numbers: Numbers) -> Finding:
 
 
 def roce(numbers: Numbers) -> Finding:
-    """Storage over RoCE: order is everything."""
+    """Storage over RoCE on a whole fabric: order is everything."""
     lossless, irn = numbers.at("storage", HEALTHY), numbers.at("storage, IRN", HEALTHY)
     return Finding(
-        "Over RoCE keep the order: SELB of the papers, ARS of today.",
+        "Over RoCE on a whole fabric keep the order: SELB of the papers, ARS of today.",
         "A queue pair that goes back by what it missed takes a packet that overtakes another for a loss, and sprayed "
         "it sends much of what it sends again. SELB moves flows off uplinks whose queues grow, and its last leaf "
         "restores the order; ARS places new flows and flowlets by load. MEET finds too few gaps to differ from ECMP. "
@@ -289,6 +289,22 @@ def roce(numbers: Numbers) -> Finding:
             at_most(lossless, "again/sent", 0.01, "selb", "ecmp"),
             at_most(lossless, "moved", 0.01, "meet"),
             more(irn, "again/sent", "adaptive", "ecmp", "selb", "ars"),
+        ],
+    )
+
+
+def roce_dead(numbers: Numbers) -> Finding:
+    """Storage over RoCE with a dead link: SELB's lead is gone."""
+    lossless, irn = numbers.at("storage", DEAD), numbers.at("storage, IRN", DEAD)
+    return Finding(
+        "Over RoCE with a dead link SELB's lead is gone.",
+        "SELB reads the queues of its own uplinks, and a way down that is dead behind another switch has none there. "
+        "MEET and resilient hashing are surely ahead of it without losses, and five others with selective repeat, "
+        "among them `mprdma_reuse`, which sprays.",
+        [
+            more(lossless, VALUE, "selb", "meet", "resilient"),
+            more(irn, VALUE, "selb", "mprdma_reuse", "ars", "plb", "lbsp", "pdlb"),
+            leads(irn, "mprdma_reuse", "ars", "reps"),
         ],
     )
 
@@ -385,6 +401,7 @@ STATEMENTS: tuple[Callable[[Numbers], Finding], ...] = (
     incast,
     tcp,
     roce,
+    roce_dead,
     lbsp,
     meet,
     pdlb,

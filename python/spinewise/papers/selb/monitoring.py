@@ -163,6 +163,6 @@ EXPERIMENT = Experiment(
     assumptions=(Assumption("all else", "as in selb-5", "so that one thing differs at a time"),),
     notes=(
         "The default judges each packet's path as it comes: it is the one reading without a period. It was chosen by"
-        " the paper's word, continuously; every reading that looks at least once a microsecond gives much the same.",
+        " the paper's word, continuously. A timer of 1 µs is faster than it on lossless AliStorage, slower on Hadoop.",
     ),
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from spinewise.measures.stats import mean, paired_difference
+from spinewise.measures.stats import mean, p_of_zero, paired_difference
 from spinewise.papers.selb import evaluation, fabric, fig05
 from spinewise.papers.selb.measure.figures import measure
 from spinewise.reproduction import claims, shapes
@@ -87,7 +87,8 @@ def some_value_does(parameter: str, mode: str, other: str, measured: Measured) -
         below = change.excludes_zero and change.mean <= enough
         status = Status.HOLDS if below else Status.FAILS if change.low > enough else claims.unsure(change)
         text = f"{parameter} = {x:g}: mean FCT {claims.percent(change, scale)} against {other}"
-        found.append(claims.line(status, text))
+        judged = claims.line(status, text, p=p_of_zero(change))
+        found.append(claims.best_of(len(part.xs), judged))
     statuses = {one.status for one in found} or {Status.UNTESTED}
     best_first = (Status.HOLDS, Status.OPEN, Status.UNTESTED)
     return claims.together(next((one for one in best_first if one in statuses), Status.FAILS), found)
