@@ -19,7 +19,7 @@ from spinewise.papers.pdlb.measure import large as measure_large
 from spinewise.papers.pdlb.transports import THREE
 from spinewise.reproduction import claims, readings, reproduce, shapes
 from spinewise.reproduction.experiment import Effort, Experiment, Measured, Measurement, Run, Status, Verdict
-from spinewise.reproduction.files import cells, points_curve
+from spinewise.reproduction.files import cells, points_curve, seeds_of
 from spinewise.specs.spec import resolve
 from spinewise.specs.variants import parse
 
@@ -84,6 +84,12 @@ def test_cells_say_what_is_wrong_with_them() -> None:
     assert claims.comparison(table, "a", "a", "y", 1.0).endswith(table.mark(1.0))
     assert cells(table)[-1] == "|  | 1 | 2 | 7 to 8 | 6 | 2 |"
     assert measured({1.0: [1.0]}).mark(1.0) == ""
+
+
+def test_a_caption_says_how_many_seeds_the_points_have() -> None:
+    """It told the largest number, which two of three loads had not."""
+    assert seeds_of(measured({1.0: [1.0, 2.0], 2.0: [1.0, 2.0]})) == "2 seeds"
+    assert seeds_of(measured({1.0: [1.0, 2.0], 2.0: [1.0, 2.0, 3.0]})) == "2 to 3 seeds"
 
 
 def test_a_panel_can_draw_further_metrics_of_the_same_runs() -> None:

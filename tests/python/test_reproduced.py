@@ -336,6 +336,24 @@ def test_a_reading_is_of_forms(reading: str, forms: list[str], found: list[str])
     assert of_reading(reading, forms) == found
 
 
+@pytest.mark.parametrize(
+    ("claim", "pictures"),
+    [
+        ("C1-11", ["lbsp-7a-reno-link-down"]),
+        ("C1-12", ["lbsp-7a-reno-link-down"]),
+        ("C3-03", ["selb-5-lossless"]),
+        ("C3-05", ["selb-5-irn"]),
+        ("C3-10", ["selb-6-irn"]),
+        ("C3-07", ["selb-5-lossless", "selb-5-irn"]),
+        ("C0-22", ["pdlb-11-three-duplicate-acks", "pdlb-12-three-duplicate-acks"]),
+    ],
+)
+def test_a_statement_links_to_the_figure_of_its_panel(book: reproduced.Book, claim: str, pictures: list[str]) -> None:
+    """Claims on IRN led to the lossless panels, and those on a link down to the whole tree."""
+    row = next(one for one in book.rows if one.statement.id == claim)
+    assert [Path(link.partition("(")[2][:-1]).stem for link in reproduced.links(book, row, "")] == pictures
+
+
 # ---- runs that were recorded ----
 
 

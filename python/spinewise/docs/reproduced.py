@@ -23,6 +23,7 @@ from spinewise.reproduction import evidence, files, reasons
 from spinewise.reproduction.catalogue import Catalogue, Origin, load
 from spinewise.reproduction.evidence import Kept
 from spinewise.reproduction.experiment import Effort, Experiment
+from spinewise.reproduction.forms import shown_in
 from spinewise.reproduction.reproduce import OWN_PAPERS, PAPERS_FILE, Listed, listed, load_experiment
 from spinewise.reproduction.rows import MOST_LINES, Check, Row, rows, tally
 from spinewise.reproduction.verdicts import WAITING, chance
@@ -221,13 +222,12 @@ def anchor(name: str) -> str:
 
 
 def links(found: Book, row: Row, below: str) -> Iterator[str]:
-    """Links to the figures that show what is stated, one an experiment."""
+    """Links to the figures that show what is stated, one for each form of an experiment."""
     for one in found.experiments:
-        heads = [check for check in row.checks if check.headline and check.experiment == one.entry.id]
-        if heads and one.pictures:
-            named = [name for name in one.pictures if name and name in heads[0].reading]
-            name = max(named, key=len) if named else next(iter(one.pictures))
-            yield f"[{one.entry.id}]({below}{one.pictures[name]})"
+        names = shown_in(one.experiment, row.statement, list(one.pictures))
+        for name in names:
+            label = f"{one.entry.id}, {name}" if len(names) > 1 else one.entry.id
+            yield f"[{label}]({below}{one.pictures[name]})"
 
 
 def evidence_table(experiments: Sequence[Done], below: str) -> Iterator[str]:

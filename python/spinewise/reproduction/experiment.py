@@ -174,6 +174,7 @@ class Claim:
         check: computes the verdict.
         reading: the form, transport or variant that the check is of; "" if there is only one.
         headline: whether this reading heads the verdict on the statement; see `Experiment.headline`.
+        form: the form whose figure shows it; "" where the reading or the panel that it names tells (`forms.form_of`).
     """
 
     id: str
@@ -182,6 +183,7 @@ class Claim:
     check: Callable[[Measured], Verdict]
     reading: str = ""
     headline: bool = True
+    form: str = ""
 
     @property
     def key(self) -> str:

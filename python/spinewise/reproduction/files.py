@@ -109,9 +109,17 @@ def timeline_curve(panel: Panel, measured: Measured, curve: str) -> plot.Curve:
     return plot.Curve(curve, x, y)
 
 
+def seeds_of(measured: Measured) -> str:
+    """How many seeds a point has, in words: "5 to 10 seeds" where points differ."""
+    points: dict[tuple[str, float], set[int]] = {}
+    for one in measured.measurements:
+        points.setdefault((one.run.curve, one.run.x), set()).add(one.run.seed)
+    least, most = (pick((len(seeds) for seeds in points.values()), default=0) for pick in (min, max))
+    return f"{most} seeds" if least == most else f"{least} to {most} seeds"
+
+
 def caption(done: Reproduction, measured: Measured) -> str:
     """What a reader must know about the figure."""
-    seeds = len({m.run.seed for m in measured.measurements})
     lost = sum(m.unfinished for m in measured.measurements)
     kinds = {panel.timeline for panel in done.experiment.panels}
     timelines = kinds == {True}
@@ -121,7 +129,7 @@ def caption(done: Reproduction, measured: Measured) -> str:
     some = ", but of seed 1 alone where a panel says one seed" if 1 in drawn and max(drawn) > 1 else ""
     shown = {False: "bars: 95 % Student-t intervals over seeds", True: f"{lines}: {of_all}{some}"}
     text = (
-        f"{done.experiment.setup}. {seeds} seeds, the same traffic for every scheme;"
+        f"{done.experiment.setup}. {seeds_of(measured)}, the same traffic for every scheme;"
         f" {'; '.join(shown[kind] for kind in sorted(kinds))} ({done.effort.value} effort)."
     )
     if not timelines and any(m.overloaded for m in measured.measurements):

@@ -1,10 +1,14 @@
-"""Which forms of an experiment head the verdicts: their runs come first, and pages show their figures."""
+"""Which forms of an experiment head the verdicts: their runs come first, and pages show their figures.
+
+And which of them shows what a check says.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from spinewise.reproduction.experiment import Experiment
+from spinewise.reproduction.catalogue import Statement
+from spinewise.reproduction.experiment import Claim, Experiment
 
 
 def headline_forms(experiment: Experiment, forms: Sequence[str]) -> list[str]:
@@ -34,3 +38,29 @@ def of_reading(reading: str, forms: Sequence[str]) -> list[str]:
 def covers(reading: str, form: str) -> bool:
     """Whether the last words of a reading are those of a form, whole."""
     return f", {reading}".replace("; ", ", ").endswith(f", {form}")
+
+
+def form_of(experiment: Experiment, claim: Claim, forms: Sequence[str]) -> str:
+    """The form, of those that have a figure, that shows what a claim checks.
+
+    The one that it names; else the one with the longest name in its reading; else the first that has the panel where
+    the check looks ("5c" of "5c,d"); else the first.
+    """
+    if claim.form in forms and claim.form:
+        return claim.form
+    named = [form for form in forms if form and form in claim.reading]
+    if named:
+        return max(named, key=len)
+    looked = claim.figure.partition(",")[0]
+    with_panel = [
+        form for form in forms if any((one.variant, one.figure) == (form, looked) for one in experiment.panels)
+    ]
+    return (with_panel or list(forms))[0]
+
+
+def shown_in(experiment: Experiment, statement: Statement, forms: Sequence[str]) -> list[str]:
+    """The forms that show the headline checks of a statement; none without a figure."""
+    if not forms:
+        return []
+    heads = [one for one in experiment.claims if one.headline and one.id in (statement.id, *statement.ids)]
+    return list(dict.fromkeys(form_of(experiment, one, forms) for one in heads))

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from spinewise.reproduction import files, reasons
 from spinewise.reproduction.choice import Choice
+from spinewise.reproduction.experiment import Experiment
+from spinewise.reproduction.forms import shown_in
 from spinewise.reproduction.provenance import Provenance
 from spinewise.reproduction.reproduce import Reproduction
 from spinewise.reproduction.rows import MOST_LINES, Check, Row, catalogue_of, rows
@@ -29,6 +31,7 @@ class Section:
         failed: why runs failed.
         checks: those that were asked for.
         pictures: the files of its figures by form.
+        experiment: what it says of itself.
     """
 
     id: str
@@ -38,6 +41,7 @@ class Section:
     failed: tuple[str, ...]
     checks: tuple[Check, ...]
     pictures: dict[str, str]
+    experiment: Experiment
 
     @property
     def missing(self) -> str:
@@ -73,16 +77,8 @@ class Overview:
     def pictures(self, row: Row) -> Iterator[str]:
         """The figures that show what is stated, as files below the folder of all, by experiment."""
         for section in self.sections:
-            heads = [check for check in row.checks if check.headline and check.experiment == section.id]
-            if heads and section.pictures:
-                yield f"{section.id}/{section.pictures[picture_of(heads[0].reading, section.pictures)]}"
-
-
-def picture_of(reading: str, known: Iterable[str]) -> str:
-    """The form, of those that have a figure, that a reading is of; the first if its name tells of none."""
-    forms = list(known)
-    named = [form for form in forms if form and form in reading]
-    return max(named, key=len) if named else forms[0]
+            for form in shown_in(section.experiment, row.statement, list(section.pictures)):
+                yield f"{section.id}/{section.pictures[form]}"
 
 
 def write(choice: Choice, found: Iterable[Reproduction], target: Path) -> Overview:
@@ -120,6 +116,7 @@ def section(choice: Choice, done: Reproduction) -> Section:
         failed=tuple(f"{where}: {text}" for where, text in done.errors.items()),
         checks=tuple(Check.of(done.experiment, claim, done.verdicts.get(claim.key)) for claim in wanted),
         pictures={name: f"{files.figure_name(done, name)}.png" for name in files.variants(done)},
+        experiment=done.experiment,
     )
 
 

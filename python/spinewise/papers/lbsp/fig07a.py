@@ -118,7 +118,7 @@ def statements(transport: str) -> tuple[Claim, ...]:
     main = transport == RENO
     scatter = tuple(
         replace(claim, reading=", ".join(filter(None, (curve, claim.reading, transport))),
-                headline=claim.headline and main and curve == NS2)
+                headline=claim.headline and main and curve == NS2, form=variant(transport, "link down"))
         for curve in BASELINES
         for checks in [[partial(check, transport, curve) for check in (no_effect, rises, by_the_failure)]]
         for claim in (
@@ -128,7 +128,7 @@ def statements(transport: str) -> tuple[Claim, ...]:
         )
     )  # fmt: skip
     own = Claim("C1-12", "7a", "8:1, link down: LBSP unaffected", partial(unaffected, transport), transport, main)
-    return (*scatter, own)
+    return (*scatter, replace(own, form=variant(transport, "link down")))
 
 
 def panels(name: str) -> tuple[Panel, ...]:
