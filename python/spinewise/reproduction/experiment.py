@@ -160,7 +160,7 @@ class Verdict:
     status: Status
     evidence: tuple[str, ...]
     comparisons: int = 0
-    cells: tuple[Cell, ...] = ()
+    cells: tuple[Cell, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True)
