@@ -11,7 +11,7 @@ import pytest
 import spinewise as sw
 from samples import lines, single
 from spinewise.measures.summary import offered_on_the_wire
-from spinewise.papers.elab import change, fabric, fig02, fig09, fig12, fig13, large
+from spinewise.papers.elab import change, fabric, fig02, fig09, fig12, fig13, large, length
 from spinewise.papers.elab.labels import MAIN, ORACLE
 from spinewise.papers.elab.measure.change import first_beyond, settled
 from spinewise.reproduction import claims
@@ -61,7 +61,7 @@ def test_an_increase_is_judged_as_a_reduction_is() -> None:
 
 
 @pytest.mark.parametrize(
-    "experiment", [one.EXPERIMENT for one in (fig02, fig09, fig12, fig13, change)], ids=lambda one: one.id
+    "experiment", [one.EXPERIMENT for one in (fig02, fig09, fig12, fig13, length, change)], ids=lambda one: one.id
 )
 def test_every_run_resolves(experiment: Experiment) -> None:
     for effort in (Effort.QUICK, Effort.FULL):

@@ -354,6 +354,12 @@ def test_a_statement_links_to_the_figure_of_its_panel(book: reproduced.Book, cla
     assert [Path(link.partition("(")[2][:-1]).stem for link in reproduced.links(book, row, "")] == pictures
 
 
+def test_the_shortest_arrivals_of_elab_13_length_are_those_of_elab_13(book: reproduced.Book) -> None:
+    varied, base = (book.kept[name].measured.within("ECN-TCP") for name in ("elab-13-length", "elab-13"))
+    for curve in varied.curves:
+        assert varied.by_seed(curve, 50.0, "mean_fct_s") == base.by_seed(curve, 0.6, "mean_fct_s")
+
+
 # ---- runs that were recorded ----
 
 

@@ -10,6 +10,7 @@
 | `large` | what Figs. 12 and 13 share |
 | `fig12` | web search, symmetric |
 | `fig13` | web search, asymmetric |
+| `length` | the latter at one load, arrivals that last longer |
 | `change` | how soon a change is sensed |
 | `checks` | by hand: what is behind the verdicts |
 | `tables` | by hand: tables of what `spinewise reproduce` wrote |
