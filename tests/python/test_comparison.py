@@ -5,6 +5,7 @@ import math
 import threading
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,6 +26,8 @@ from spinewise.runs.result import Result
 from spinewise.shapes import Spec
 from spinewise.show.terminal import console
 from spinewise.specs.variants import parse_list
+from spinewise.studies import file
+from spinewise.studies.study import Study
 
 
 def cell(label: str, load: float | None, seed: int, fct_us: float, **changes: Any) -> Cell:
@@ -212,6 +215,21 @@ def test_a_bad_plan_is_refused(table: Any, key: str) -> None:
 def test_loads_need_traffic_with_a_load() -> None:
     with pytest.raises(SpecError, match="no \\[\\[traffic\\]\\] entry has one"):
         Plan.of({"traffic": [{"kind": "incast"}]}, "ecmp", [0.5], 1).cases()
+
+
+def test_what_a_variant_sets_wins_over_the_loads_as_in_a_study(tmp_path: Path) -> None:
+    spec = TINY_SPEC | {"traffic": [{"kind": "poisson", "cdf": "web_search", "load": 0.3, "duration_us": 1000}]}
+    variants = ["ecmp", "rps:traffic[0].load=0.2@light"]
+    cases = Plan.of(spec, variants, [0.4, 0.5], [1]).cases()
+    of_compare = [case.spec["traffic"][0]["load"] for case in cases]
+    assert of_compare == [0.4, 0.2, 0.5, 0.2]
+    (tmp_path / "study.toml").write_text(
+        f"[study]\nseeds = [1]\n[grid]\nloads = [0.4, 0.5]\nschemes = {json.dumps(variants)}\n"
+        "[study.spec]\ntopology = { leaves = 2, spines = 2, hosts_per_leaf = 4 }\n"
+        'traffic = [{ kind = "poisson", cdf = "web_search", load = 0.3, duration_us = 1000 }]\n'
+    )
+    cells = Study.of(file.read(tmp_path / "study.toml")).cells
+    assert [cell.spec["traffic"][0]["load"] for cell in cells] == of_compare
 
 
 def test_every_cell_is_checked_before_any_runs() -> None:

@@ -160,6 +160,38 @@ flows = true
 """
 
 
+@pytest.mark.parametrize(
+    ("axes", "refused", "other"),
+    [
+        ('loads = [0.1, 0.5]\n"traffic[0].load" = [0.1, 0.2]', 'grid."traffic[0].load"', "grid.loads sets them"),
+        ('"traffic[0].load" = [0.1, 0.2]\nloads = [0.1, 0.5]', "grid.loads", 'grid."traffic[0].load" sets them'),
+        ('"traffic[0].load" = [0.1]\n"traffic.00.load" = [0.2]', 'grid."traffic.00.load"', 'grid."traffic[0].load"'),
+        ('"transport.min_rto_us" = [1, 2]\ntransport = [{ kind = "dctcp" }]', "grid.transport", "transport.min_rto_us"),
+        ('loads = [0.1]\n"traffic[0]" = [{ kind = "poisson", load = 0.3 }]', 'grid."traffic[0]"', "grid.loads"),
+        ('faults = [{ name = "none" }]\n"fault[0].at_us" = [1, 2]', 'grid."fault[0].at_us"', "grid.faults"),
+    ],
+)
+def test_two_axes_that_set_one_key_are_refused(tmp_path: Path, axes: str, refused: str, other: str) -> None:
+    """The later undid the earlier, whose labels stood beside runs that were never made."""
+    text = STUDY.partition("[grid]")[0] + f"[grid]\n{axes}\n"
+    with pytest.raises(SpecError, match="keys that no other axis sets") as found:
+        file.read(place(tmp_path, text))
+    assert found.value.key == refused
+    assert other in str(found.value.hint)
+
+
+def test_axes_beside_each_other_are_none_that_set_one_key(tmp_path: Path) -> None:
+    """Loads leave a traffic entry alone that has none."""
+    burst = '{ kind = "incast", receiver = 0, senders = 2, size_bytes = SIZE, start_us = 5 }'
+    both = ", ".join(burst.replace("SIZE", size) for size in ("1000", "2000"))
+    text = STUDY.partition("[grid]")[0] + (
+        f'[grid]\nloads = [0.1, 0.5]\n"traffic[1]" = [{both}]\n"switch.buffer_packets" = [50]\n'
+    )
+    found = study(tmp_path, text).cells
+    given = [(cell.spec["traffic"][0]["load"], cell.spec["traffic"][1]["size_bytes"]) for cell in found]
+    assert given == [(0.1, 1000), (0.1, 2000), (0.5, 1000), (0.5, 2000)]
+
+
 def test_the_grid_is_every_combination_and_variants_win(tmp_path: Path) -> None:
     found = study(tmp_path, GRID)
     assert (found.name, found.axes) == ("study", ["transport.min_rto_us", "scheme", "fault"])

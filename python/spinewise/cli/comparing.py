@@ -30,7 +30,9 @@ def add_compare(commands: Commands) -> None:
         " [compare.schemes of the spec]",
     )
     add_scheme_file(parser, "--schemes")
-    parser.add_argument("--loads", type=numbers, metavar="X,Y,…", help="loads [compare.loads]")
+    parser.add_argument(
+        "--loads", type=numbers, metavar="X,Y,…", help="loads; a variant that sets one wins [compare.loads]"
+    )
     parser.add_argument(
         "--seeds",
         type=whole(1, 10_000),

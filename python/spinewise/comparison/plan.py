@@ -53,7 +53,7 @@ def compare(
         spec: a dict or a TOML file.
         schemes: variants as in ``--schemes`` (see `spinewise.specs.variants`), and classes of schemes written in
             Python; the first is the baseline.
-        loads: set on every traffic entry that has a load; None keeps the spec's own.
+        loads: set on every traffic entry that has a load; None keeps the spec's own. A variant that sets one wins.
         seeds: how many, counted up from the spec's seed, or which ones.
         jobs: runs at once; one per core when None.
         monitor: told about progress.
@@ -200,8 +200,8 @@ class Plan:
         return cases
 
     def case(self, variant: Variant, load: float | None, seed: int) -> Case[Key]:
-        """One run, resolved and checked."""
-        spec = with_load(variant.apply(self.spec), load)
+        """One run, resolved and checked. A variant may set what is set for all, and wins, as in a study."""
+        spec = variant.apply(with_load(self.spec, load))
         made = resolved_case((variant.label, load, seed), spec, seed, named(variant, load))
         return made if "facts" in self.spec.get("metrics", {}) else with_facts(made)
 

@@ -87,7 +87,7 @@ def run_of(comparison: Comparison, cell: Cell, place: str, making: Making) -> Re
     if cell.folder is not None and (Path(place) / cell.folder).is_dir():
         return Result.read(Path(place) / cell.folder)
     variant = next(one for one in comparison.variants if one.label == cell.label)
-    spec = with_load(variant.apply(comparison.spec), cell.load)
+    spec = variant.apply(with_load(comparison.spec, cell.load))
     found = api.run(spec, seed=cell.seed, progress=making.watching(f"{cell.label}, seed {cell.seed}"))
     if found.report["outcome_hash"] != cell.outcome_hash:
         why = "the comparison was made by another version, or its first scheme has settings of its own"

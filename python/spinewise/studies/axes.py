@@ -15,7 +15,7 @@ from spinewise.own.scheme import Scheme
 from spinewise.plain import shown
 from spinewise.shapes import Spec
 from spinewise.specs.faults import without_faults
-from spinewise.specs.spec import canonical_json, set_path
+from spinewise.specs.spec import canonical_json, set_path, split_path
 from spinewise.specs.variants import parse_list
 from spinewise.sweeps.task import Plain
 
@@ -24,6 +24,10 @@ NAMES = {SCHEMES: "scheme", LOADS: "load", FAULTS: "fault"}
 """What an axis is called in labels and tables, where that is not its key."""
 ELSEWHERE = {"seeds": "seeds", "seed": "seeds", "metrics": "metrics", "spec": "spec"}
 """What is no axis, and the key of [study] that says it."""
+ANY = "*"
+"""A step of a path that stands for every item of a list."""
+LOAD = ("traffic", ANY, "load")
+"""What an axis of loads sets."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,9 @@ def axes_of(grid: Mapping[str, object], own: Sequence[type[Scheme]] = ()) -> lis
         SpecError: naming the key below [grid].
     """
     made = [axis(key, values, own) for key, values in grid.items()]
+    for (key, values), (earlier, others) in itertools.combinations(reversed(list(grid.items())), 2):
+        if meet(key, values, earlier, others):
+            raise SpecError(quoted(key), shown(values), "keys that no other axis sets", f"{quoted(earlier)} sets them")
     below = [one.name for one in made if one.name.split(".")[0] == "scheme" and one.name != "scheme"]
     if below and SCHEMES in grid:
         hint = f'write variants in grid.schemes: "letflow:{below[0].rpartition(".")[2]}=…"'
@@ -79,9 +86,50 @@ def axes_of(grid: Mapping[str, object], own: Sequence[type[Scheme]] = ()) -> lis
     return made
 
 
+def quoted(key: str) -> str:
+    """A key of [grid], as errors call it."""
+    return f"grid.{key}" if key.isidentifier() else f'grid."{key}"'
+
+
+def meet(key: str, values: object, other: str, others: object) -> bool:
+    """Whether two axes set a key of the spec both, so that the one would undo what the other's labels say.
+
+    A variant does so too: it is meant to.
+    """
+    return any(
+        all(a == b or ANY in (a, b) for a, b in zip(one, two, strict=False)) and mean_it(one, values, two, others)
+        for one in reached(key, values)
+        for two in reached(other, others)
+    )
+
+
+def reached(key: str, values: object) -> list[tuple[str, ...]]:
+    """The paths that an axis sets, step by step; none of schemes, which win over what other axes set."""
+    if key == LOADS:
+        return [LOAD]
+    if key == FAULTS:
+        own_detection = any("detection" in value for value in cast(list[dict[str, object]], values))
+        return [("fault",), *([("detection",)] if own_detection else [])]
+    return [] if key == SCHEMES else [tuple(plain_index(step) for step in split_path(key))]
+
+
+def plain_index(step: str) -> str:
+    """A step of a path, an index without bracket and zeros before it."""
+    number = step.removeprefix("[")
+    return str(int(number)) if number.isdecimal() else step
+
+
+def mean_it(one: tuple[str, ...], values: object, two: tuple[str, ...], others: object) -> bool:
+    """Whether paths that meet are set both: loads leave alone a traffic entry that has none."""
+    if LOAD not in (one, two):
+        return True
+    path, tables = (two, others) if one == LOAD else (one, values)
+    return len(path) == len(LOAD) or '"load":' in canonical_json(tables)
+
+
 def axis(key: str, values: object, own: Sequence[type[Scheme]]) -> Axis:
     """One axis."""
-    where = f"grid.{key}" if key.isidentifier() else f'grid."{key}"'
+    where = quoted(key)
     if key in ELSEWHERE:
         allowed = f"{ELSEWHERE[key]} under [study], not under [grid]"
         raise SpecError(where, shown(values), allowed, "it is the same for every point")
