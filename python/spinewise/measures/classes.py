@@ -15,7 +15,7 @@ from spinewise.measures import stats, tables
 from spinewise.measures.distribution import Distribution
 from spinewise.measures.report import ClassCounts
 from spinewise.measures.tables import numbers
-from spinewise.shapes import SizeClass
+from spinewise.shapes import SizeClass, Spec
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -90,8 +90,20 @@ def members(size_bytes: tables.Values, entry: SizeClass) -> npt.NDArray[np.bool_
     return (size_bytes >= lower) & (size_bytes < upper)
 
 
-def summarise_histogram(entry: ClassCounts) -> ClassSummary:
-    """One class from the engine's exact counts and histograms."""
+def least_slowdown(spec: Spec) -> float:
+    """Below which no slowdown of a run can be: 1 where its ideal is a bound. Several paths beat the best one."""
+    return 0.0 if spec.get("metrics", {}).get("ideal") == "best_path" else 1.0
+
+
+def summarise_histogram(entry: ClassCounts, least: float) -> ClassSummary:
+    """One class from the engine's exact counts and histograms.
+
+    Those of slowdowns are of thousandths, cut to whole ones: below 0.032 a percentile may be off by one of them.
+
+    Args:
+        entry: what the engine counted.
+        least: see `least_slowdown`.
+    """
     fct_ps, slowdown = entry["mean_fct_ps"], entry["mean_slowdown"]
     return ClassSummary(
         name=str(entry["name"]),
@@ -100,5 +112,5 @@ def summarise_histogram(entry: ClassCounts) -> ClassSummary:
         fct_s=Distribution.of_histogram(
             None if fct_ps is None else fct_ps / PS_PER_SECOND, entry["fct_ps_histogram"], 1 / PS_PER_SECOND
         ),
-        slowdown=Distribution.of_histogram(slowdown, entry["slowdown_thousandths_histogram"], 1e-3, least=1.0),
+        slowdown=Distribution.of_histogram(slowdown, entry["slowdown_thousandths_histogram"], 1e-3, least),
     )

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from spinewise.magnitudes import PS_PER_SECOND
 from spinewise.measures import stats
-from spinewise.measures.classes import ALL, ClassSummary, named, summarise_histogram, summarise_rows
+from spinewise.measures.classes import ALL, ClassSummary, least_slowdown, named, summarise_histogram, summarise_rows
 from spinewise.measures.packets import Packets, sum_packets
 from spinewise.measures.report import EntryCounts, Report
 from spinewise.measures.tables import numbers
@@ -99,18 +99,17 @@ def names(traffic: Sequence[Traffic]) -> list[str]:
     ]
 
 
-def summarise_entries(
-    flows: pa.Table, report: Report, entries: Sequence[Entry], method: stats.Method
-) -> list[EntrySummary]:
-    """Every entry in its order; from a row per flow, or from what the engine counted."""
+def summarise_entries(flows: pa.Table, report: Report, spec: Spec, method: stats.Method) -> list[EntrySummary]:
+    """Every entry of a resolved spec in its order; from a row per flow, or from what the engine counted."""
+    entries, least = entries_of(spec), least_slowdown(spec)
     if flows.num_rows > 0 and "entry" in flows.column_names:
         of = numbers(flows, "entry")
         return [of_rows(flows, of == place, entry, method) for place, entry in enumerate(entries)]
     if report.get("entries"):
-        return [of_report(entry) for entry in report["entries"]]
+        return [of_report(entry, least) for entry in report["entries"]]
     if len(entries) == 1 and flows.num_rows == 0:
         # An older result without rows: what was counted of all flows was counted of these.
-        only, classes = entries[0], [summarise_histogram(found) for found in report.get("classes", [])]
+        only, classes = entries[0], [summarise_histogram(found, least) for found in report.get("classes", [])]
         if classes:
             return [EntrySummary(only.name, only.kind, classes, Packets.of_totals(report["totals"]))]
     return []
@@ -137,13 +136,13 @@ def mask(inside: npt.NDArray[np.bool_]) -> pa.Array:
     return pa.array(np.asarray(inside, dtype=np.bool_))
 
 
-def of_report(entry: EntryCounts) -> EntrySummary:
-    """One entry from what the engine counted."""
+def of_report(entry: EntryCounts, least: float) -> EntrySummary:
+    """One entry from what the engine counted; `least` is that of its slowdowns."""
     udp = bool(entry["udp"])
     return EntrySummary(
         name=str(entry["name"]),
         kind=str(entry["kind"]),
-        classes=[] if udp else [summarise_histogram(found) for found in entry["classes"]],
+        classes=[] if udp else [summarise_histogram(found, least) for found in entry["classes"]],
         packets=Packets.of_totals(entry["totals"]),
         udp=udp,
     )

@@ -18,9 +18,9 @@ import numpy as np
 from spinewise.magnitudes import PS_PER_SECOND
 from spinewise.measures import html, stats
 from spinewise.measures.afterwards import after_run, estimated
-from spinewise.measures.classes import ALL, ClassSummary, named, summarise_histogram, summarise_rows
+from spinewise.measures.classes import ALL, ClassSummary, least_slowdown, named, summarise_histogram, summarise_rows
 from spinewise.measures.distribution import Distribution
-from spinewise.measures.entries import EntrySummary, entries_of, summarise_entries
+from spinewise.measures.entries import EntrySummary, summarise_entries
 from spinewise.measures.facts import Facts, facts_of
 from spinewise.measures.notices import Notice, notices
 from spinewise.measures.packets import Packets, ratio, sum_packets
@@ -170,11 +170,11 @@ def summarise(
     has_rows = flows.num_rows > 0 or not report["flows"]
     packets = sum_packets(flows) if has_rows else Packets.of_totals(report["totals"])
     facts = facts_of(report, packets)
-    entries = summarise_entries(flows, report, entries_of(spec), method)
+    entries = summarise_entries(flows, report, spec, method)
     classes = (
         summarise_rows(flows, spec.get("metrics", {}).get("size_classes", []), method)
         if has_rows
-        else [summarise_histogram(entry) for entry in report["classes"]]
+        else [summarise_histogram(entry, least_slowdown(spec)) for entry in report["classes"]]
     )
     return Summary(
         classes=classes,
