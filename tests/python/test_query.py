@@ -272,6 +272,62 @@ def test_other_code_reads_the_ledger_again(
     assert len(read) == 2
 
 
+@pytest.mark.parametrize("sql", ["select count(*) n from runs", "select count(distinct key) n from cells"])
+def test_a_query_sees_the_store_as_it_was_when_it_began(place: Path, monkeypatch: pytest.MonkeyPatch, sql: str) -> None:
+    """A run that was stored between two looks at the ledger ended in a KeyError: each query while a sweep wrote."""
+    before = rows(place, sql)
+    shutil.rmtree(place / exported.FOLDER)
+    usual, seeds = Views.texts, iter(range(100, 200))
+
+    def texts(self: Views, specs: Any) -> Any:
+        found = usual(self, specs)
+        with store.opened(place) as ledger:
+            assert sweep([Task(sw.resolve(SMALL, seed=next(seeds)), ())], ledger, engine=Local(1)).made
+        return found
+
+    monkeypatch.setattr(Views, "texts", texts)
+    assert rows(place, sql) == before
+    monkeypatch.undo()
+    assert rows(place, sql) == [{"n": before[0]["n"] + 1}]
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_exports_that_others_remove_are_made_again_or_done_without(
+    place: Path, monkeypatch: pytest.MonkeyPatch, times: int
+) -> None:
+    """Those who ask at the same time replace each other's: the answer was that the SQL is wrong."""
+    usual = exported.export
+    left = [times]
+
+    def export(*given: Any) -> Any:
+        found = usual(*given)
+        if left[0] and given[1] == "cells":
+            left[0] -= 1
+            shutil.rmtree(place / exported.FOLDER)
+        return found
+
+    monkeypatch.setattr(exported, "export", export)
+    sql = "select count(*) n from cells join runs using (key) where status = 'done'"
+    assert rows(place, sql)[0]["n"] > 0
+    assert left == [0]
+
+
+def test_a_whole_thousand_that_is_gone_is_read_from_the_ledger(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where rows of a view lie partly in files and partly in memory, pyarrow reads the files."""
+    monkeypatch.setattr(exported, "ROWS", 2)
+    wanted = rows(place, "from runs order by key")
+    usual = exported.export
+
+    def export(*given: Any) -> Any:
+        found = usual(*given)
+        found.tables.append(parquet.read_table(found.files.pop()))
+        shutil.rmtree(place / exported.FOLDER)
+        return found
+
+    monkeypatch.setattr(exported, "export", export)
+    assert rows(place, "from runs order by key") == wanted
+
+
 def test_whole_thousands_are_written_as_a_sweep_ends(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exported, "ROWS", 2)
     with store.opened(place) as ledger:

@@ -48,7 +48,7 @@ def ask(store: str | Path, sql: str) -> Answer:
     Raises:
         SpecError: there is no such store, or the query is wrong; it says which columns there are.
     """
-    with reading(store) as ledger, duckdb.connect(":memory:") as connection:
+    with reading(store) as ledger, ledger.as_it_is(), duckdb.connect(":memory:") as connection:
         connection.execute("SET python_enable_replacements = false")
         connection.execute("SET TimeZone = 'UTC'")
         connection.execute("SET autoinstall_known_extensions = false")
@@ -85,14 +85,31 @@ class Asking:
         left = [file for file in files if file not in damaged]
         try:
             found = self.attempt(named, left, without, by_name=True)
+        except duckdb.IOException:
+            # Others who ask at the same time replace exports, and anyone may remove them: these are then not used.
+            found = self.without_exports(named, left)
         except duckdb.Error as error:
             raise self.refused(error, named) from None
         return Answer(found.table, (*found.notes, *(told(file, why) for file, why in damaged.items())))
 
+    def without_exports(self, named: set[str], files: list[str]) -> Answer:
+        """The answer from the ledger and these files of flows.
+
+        Raises:
+            SpecError: the query is wrong.
+        """
+        try:
+            return self.attempt(named, files, None, by_name=True)
+        except duckdb.Error as error:
+            raise self.refused(error, named) from None
+
     def attempt(
-        self, named: set[str], files: list[str], without: frozenset[str] = frozenset(), *, by_name: bool = False
+        self, named: set[str], files: list[str], without: frozenset[str] | None = frozenset(), *, by_name: bool = False
     ) -> Answer:
-        """The answer from these files of flows, and `without` these exports; by names of columns if those differ."""
+        """The answer from these files of flows, and `without` these exports, or any if it is None.
+
+        With `by_name`, by names of columns where those differ.
+        """
         notes = [note for name in sorted(named - {FLOWS_VIEW}) for note in self.read(name, without)]
         if files:
             flows = self.connection.read_parquet(files, filename=True, union_by_name=by_name)
@@ -102,9 +119,9 @@ class Asking:
             self.connection.register(FLOWS_VIEW, columns.empty_flows())
         return Answer(self.connection.sql(self.sql).to_arrow_table(), tuple(dict.fromkeys(notes)))
 
-    def read(self, name: str, without: frozenset[str]) -> list[str]:
+    def read(self, name: str, without: frozenset[str] | None) -> list[str]:
         """Have a view other than that of flows; says what of it could not be read."""
-        if name not in exported.VIEWS:
+        if without is None or name not in exported.VIEWS:
             views = Views(self.ledger)
             self.connection.register(name, views.table(name))
             return views.notes
@@ -155,11 +172,18 @@ def flows_files(ledger: Ledger) -> list[str]:
 
 
 def together(export: exported.Export, view: columns.View) -> pa.Table:
-    """A view in memory, for what is in no file."""
+    """A view in memory, for what is in no file.
+
+    Raises:
+        duckdb.IOException: a file cannot be read; as DuckDB says it of one that it reads itself.
+    """
     import pyarrow as pa  # noqa: PLC0415 - slow to import
     from pyarrow import parquet  # noqa: PLC0415
 
-    tables = [*map(parquet.read_table, export.files), *export.tables]
+    try:
+        tables = [*map(parquet.read_table, export.files), *export.tables]
+    except (pa.ArrowException, OSError) as error:
+        raise duckdb.IOException(str(error)) from None
     return pa.concat_tables(tables) if tables else columns.schema(view.columns).empty_table()
 
 

@@ -64,6 +64,16 @@ class Ledger:
     connection: sqlite3.Connection
     folder: Path | None = None
 
+    @contextmanager
+    def as_it_is(self) -> Iterator[None]:
+        """In the block all is read as it is at the first look, whatever a sweep writes meanwhile."""
+        with in_words(self.folder):
+            self.connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self.connection.rollback()
+
     def state(self, key: str) -> str | None:
         """`DONE`, `FAILED`, or None for a run that was never stored."""
         with in_words(self.folder):

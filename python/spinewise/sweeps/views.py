@@ -124,7 +124,10 @@ class Views:
         found: dict[int, T] = {}
         broken: set[int] = set()
         for key, blob, crc in rows:
-            place = self.places[key]
+            place = self.places.get(key)
+            if place is None:
+                # Stored since the runs were read.
+                continue
             try:
                 found[place] = read(measure, blob, crc)
             except ValueError:
