@@ -364,6 +364,24 @@ def test_a_store_that_only_others_may_write_is_answered_from(place: Path) -> Non
     assert (done.stdout.strip(), done.returncode) == (str(wanted), 0), done.stderr
 
 
+# ---- what an answer looks like ----
+
+
+def test_columns_of_one_name_are_told_apart(filled: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The first of them had the values of the last, and pyarrow could not read the file."""
+    sql = "select links.name, runs.name, runs.seed as name_1, links.name from links join runs using (key)"
+    found = sw.query(filled, sql)
+    assert found.column_names == ["name", "name_2", "name_1", "name_3"]
+    assert set(found.column("name_2").to_pylist()) == {"tiny", "two"}
+    assert found.column("name").to_pylist() == found.column("name_3").to_pylist() != found.column("name_2").to_pylist()
+    assert main(["query", sql, "--store", str(filled), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == found.to_pylist()
+    file = tmp_path / "joined.parquet"
+    assert main(["query", "from links join runs using (key)", "--store", str(filled), "--parquet", str(file)]) == 0
+    names = parquet.read_table(file).column_names
+    assert len(names) == len(set(names))
+
+
 # ---- what is damaged ----
 
 

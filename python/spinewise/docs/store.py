@@ -16,7 +16,7 @@ INTRODUCTION = """\
 ```console
 $ spinewise query "select variant, load, entry, size_class, cell, engine, avg(fct_p99_s) from cells group by all"
 $ spinewise query "select * from runs where status = 'failed'" --store results/mine --csv
-$ spinewise query "from links join runs using (key) where links.drops > 0" --parquet drops.parquet
+$ spinewise query "select links.*, run_s from links join runs using (key) where links.drops > 0" --parquet drops.parquet
 ```
 
 A mean over seeds is one over rows of equal `cell` and `engine`. These tell apart what `variant` and `load` do not:
@@ -24,8 +24,9 @@ another fabric, transport or fault, other code of an own scheme, an older engine
 what differs.
 
 The store is `results/store` unless `--store` names another. The answer is a table of the first 60 rows, with 12
-digits of each key; `--csv` and `--json` print all rows and whole keys, `--parquet FILE` writes them. In Python
-the answer is an Arrow table:
+digits of each key; `--csv` and `--json` print all rows and whole keys, `--parquet FILE` writes them. Of two
+columns `name` the second is called `name_1`, as in files of DuckDB: say which is wanted (`select links.*`). In
+Python the answer is an Arrow table:
 
 ```python
 import polars as pl, spinewise as sw

@@ -7,7 +7,9 @@ in anyway; the rest from the ledger as an Arrow table in memory. Nothing is fetc
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -117,7 +119,8 @@ class Asking:
             view.create_view(FLOWS_VIEW, replace=True)
         elif FLOWS_VIEW in named:
             self.connection.register(FLOWS_VIEW, columns.empty_flows())
-        return Answer(self.connection.sql(self.sql).to_arrow_table(), tuple(dict.fromkeys(notes)))
+        table = self.connection.sql(self.sql).to_arrow_table()
+        return Answer(table.rename_columns(told_apart(table.column_names)), tuple(dict.fromkeys(notes)))
 
     def read(self, name: str, without: frozenset[str] | None) -> list[str]:
         """Have a view other than that of flows; says what of it could not be read."""
@@ -164,6 +167,15 @@ class Asking:
             return SpecError(SQL, one_line(self.sql), allowed, said if guess is None else f"{said} ({guess})")
         there = "; ".join(f"{name}: {', '.join(views[name].names)}" for name in views if name in named)
         return SpecError(SQL, one_line(self.sql), f"a query over the columns of {there}", said)
+
+
+def told_apart(names: Sequence[str]) -> list[str]:
+    """Names of columns, none twice: `name`, `name_1`, `name_2`, as DuckDB has them in its own tables and files."""
+    found: list[str] = []
+    for name in names:
+        others = (f"{name}_{number}" for number in count(1))
+        found.append(name if name not in found else next(one for one in others if one not in (*names, *found)))
+    return found
 
 
 def flows_files(ledger: Ledger) -> list[str]:
