@@ -4,6 +4,11 @@ from typing import BinaryIO
 
 from pyarrow import Schema, Table
 
+class FileMetaData:
+    num_rows: int
+    metadata: dict[bytes, bytes] | None
+
+def read_metadata(where: str | Path | BinaryIO) -> FileMetaData: ...
 def read_schema(where: str | Path) -> Schema: ...
 def read_table(
     source: str | Path | BinaryIO, columns: Sequence[str] | None = None, *, schema: Schema | None = None

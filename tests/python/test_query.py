@@ -193,6 +193,19 @@ def test_flows_stay_kept_when_a_run_is_stored_again_without_them(place: Path) ->
     assert kept == [{"seed": 1, "flows_kept": True}, {"seed": 2, "flows_kept": True}]
 
 
+def test_flows_of_a_run_with_more_than_are_kept_are_not_said_to_be_kept(tmp_path: Path) -> None:
+    """The file was there, without a row. A run without flows has all of them."""
+    many: Spec = {**SMALL, "metrics": {"keep_flows_up_to": 0}}
+    none: Spec = {**SMALL, "traffic": [{"kind": "poisson", "cdf": "web_search", "load": 1e-6, "duration_us": 1}]}
+    wanted = [Task(sw.resolve(spec, seed=1), (), flows=True) for spec in (SMALL, many, none)]
+    with store.opened(tmp_path / "store") as ledger:
+        sweep(wanted, ledger, engine=Local(1))
+        assert not sweep(wanted, ledger, engine=Local(1)).made
+    kept = {one["key"]: one["flows_kept"] for one in rows(tmp_path / "store", "select key, flows_kept from runs")}
+    assert [kept[task.key] for task in wanted] == [True, False, True]
+    assert [one["key"] for one in rows(tmp_path / "store", "select distinct key from flows")] == [wanted[0].key]
+
+
 def test_a_failed_run_has_its_error_and_no_numbers(filled: Path) -> None:
     (run,) = rows(filled, "select seed, scheme, error, drops, wall_s from runs where status = 'failed'")
     assert run.pop("error").startswith("SpecError: run.until_us = -1: allowed is")

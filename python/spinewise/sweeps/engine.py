@@ -27,6 +27,9 @@ from spinewise.sweeps.measures import Measure, MeasureId
 
 T = TypeVar("T")
 
+FLOWS_OF_RUN = "flows_of_run"
+"""In the metadata of a table of flows: how many the run had."""
+
 
 @dataclass(frozen=True)
 class Work:
@@ -188,7 +191,7 @@ def headline_of(result: Result) -> Headline:
 
 
 def parquet(result: Result) -> bytes:
-    """The table of flows as a Parquet file."""
+    """The table of flows as a Parquet file, which says how many the run had: of too many it has no rows."""
     stream = io.BytesIO()
-    tables.write(result.flows, stream)
+    tables.write(result.flows.replace_schema_metadata({FLOWS_OF_RUN: str(result.report["flows"])}), stream)
     return stream.getvalue()

@@ -34,7 +34,7 @@ from spinewise.runs.folder import as_spec_error, sync
 from spinewise.shapes import Spec
 from spinewise.specs.spec import canonical_json, spec_hash
 from spinewise.sweeps import unmeasured
-from spinewise.sweeps.engine import Done, Failure, Headline
+from spinewise.sweeps.engine import FLOWS_OF_RUN, Done, Failure, Headline
 from spinewise.sweeps.measures import Measure
 from spinewise.sweeps.tables import Row, connect, in_words
 from spinewise.sweeps.task import Plain, cell_hash
@@ -217,7 +217,7 @@ class Ledger:
         with in_words(self.folder), transaction(self.connection):
             if done.headline is not None or self.state(key) != DONE:
                 # A table of flows that an earlier run has left is as good as one of this run.
-                flows = self.folder is not None and is_whole(self.flows_file(key))
+                flows = self.folder is not None and has_flows(self.flows_file(key))
                 self.connection.execute(
                     f"INSERT OR REPLACE INTO runs VALUES ({', '.join('?' * 18)})", run_row(key, spec, done, flows)
                 )
@@ -256,6 +256,19 @@ def is_whole(file: Path) -> bool:
             return head == stream.read() == PARQUET
     except OSError:
         return False
+
+
+def has_flows(file: Path) -> bool:
+    """Whether a table of flows is there and has those of its run: none are kept of a run with very many."""
+    from pyarrow import ArrowException, parquet  # noqa: PLC0415 - slow to import
+
+    if not is_whole(file):
+        return False
+    try:
+        found = parquet.read_metadata(file)
+    except (ArrowException, OSError):
+        return False
+    return bool(found.num_rows) or (found.metadata or {}).get(FLOWS_OF_RUN.encode()) == b"0"
 
 
 def run_row(key: str, spec: Spec, done: Done, flows: bool) -> tuple[Plain | bytes, ...]:
