@@ -244,6 +244,12 @@ def test_metrics_say_of_what() -> None:
     assert metric("m", "hottest.max_use", spec) == Metric("hottest.max_use")
     for name in names:
         assert metric("m", f"unfinished of {name}", spec) == Metric("unfinished", name)
+    for between in ("fct_s.p99.95", "slowdown.p50.05 of all", "fct_s.p99.999"):
+        # A study with one ended in a KeyError once all its runs were made.
+        with pytest.raises(SpecError, match=r"allowed is a percentile in steps of a tenth, or p99\.99 "):
+            metric("m", between, spec)
+    for right in ("fct_s.p99.9", "fct_s.p99.99", "fct_s.p999", "slowdown.p5", "fct_s.p0.1"):
+        assert metric("m", right, spec).path == right
     for wrong in ("fct_s.p100", "fct_s", "drops of all", "fct_s.mean of", "", 7):
         with pytest.raises(SpecError):
             metric("m", wrong, spec)

@@ -13,6 +13,7 @@ from spinewise.comparison.cells import attribute
 from spinewise.comparison.measured import Measured
 from spinewise.errors import SpecError, nearest
 from spinewise.measures import units
+from spinewise.measures.distribution import share, step
 from spinewise.measures.entries import entries_of
 from spinewise.measures.facts import LINK_NUMBERS, NUMBERS
 from spinewise.measures.summary import ALL
@@ -71,6 +72,17 @@ class Metric:
         return units.digits(value, significant)
 
 
+def quantile_of(path: str) -> None:
+    """Refuse a percentile that no distribution has.
+
+    Raises:
+        ValueError: it lies between two that are kept.
+    """
+    name = path.partition(".")[2]
+    if name not in ("", "mean"):
+        step(share(name))
+
+
 def metric(where: str, given: object, spec: Spec) -> Metric:
     """A metric from its text, which must be there in runs of a resolved spec.
 
@@ -84,6 +96,10 @@ def metric(where: str, given: object, spec: Spec) -> Metric:
     if not _CLASS_METRIC.fullmatch(path) or (of and not name):
         words = [*FACTS, "fct_s.mean", "fct_s.p99", "slowdown.mean", "slowdown.p99"]
         raise SpecError(where, shown(given), ALLOWED, nearest(path, words) if path else None)
+    try:
+        quantile_of(path)
+    except ValueError as error:
+        raise SpecError(where, shown(given), "a percentile in steps of a tenth, or p99.99", str(error)) from None
     entries = {entry.name: [str(one["name"]) for one in entry.size_classes] for entry in entries_of(spec)}
     classes = [str(one["name"]) for one in spec.get("metrics", {}).get("size_classes", [])]
     whole = {ALL: Metric(path)} | {one: Metric(path, None, one) for one in classes}
