@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import shutil
@@ -395,6 +397,33 @@ def test_columns_of_one_name_are_told_apart(filled: Path, tmp_path: Path, capsys
     assert len(names) == len(set(names))
 
 
+def test_views_are_shown_and_pivoted(filled: Path) -> None:
+    """The one gave an empty table, and of the other it was said that it changes something."""
+    assert {one["name"] for one in rows(filled, "show tables")} == set(views())
+    assert {one["table_name"] for one in rows(filled, "select table_name from information_schema.tables")} == set(
+        views()
+    )
+    assert [one["column_name"] for one in rows(filled, "describe claims")] == views()["claims"].names
+    (pivoted,) = rows(filled, "pivot (select status, seed from runs) on status using count(seed)")
+    assert pivoted == {"done": 4, "failed": 1}
+    assert rows(filled, "with p as (pivot (select status from runs) on status) select done from p") == [{"done": 4}]
+
+
+def test_lists_and_the_like_are_printed(filled: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sql = "select [1.5::double, 'nan'] l, {'a': [seed, null]} s, interval 1 day i, sum(seed)::hugeint n, 'x,\"y' t"
+    sql += " from runs where seed = 3 group by seed"
+    assert asked(filled, sql, "--csv") == 0
+    out = capsys.readouterr().out
+    assert list(csv.reader(io.StringIO(out)))[1] == [
+        "[1.5, null]", '{"a": [3, null]}', "MonthDayNano(months=0, days=1, nanoseconds=0)", "3", 'x,"y',
+    ]  # fmt: skip
+    assert asked(filled, sql, "--json") == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert (found["l"], found["s"], found["n"], found["t"]) == ([1.5, None], {"a": [3, None]}, 3, 'x,"y')
+    assert asked(filled, sql, "--parquet", str(tmp_path / "a.parquet")) == 2
+    assert "allowed  columns that a Parquet file can hold" in capsys.readouterr().err
+
+
 # ---- what is damaged ----
 
 
@@ -470,9 +499,9 @@ def test_a_damaged_spec_is_told_and_the_rest_is_answered(place: Path) -> None:
         ("selec 1", 'syntax error at or near "selec"'),
         ("", "one statement that asks: SELECT.*there are 0 statements"),
         ("select 1; select 2", "there are 2 statements"),
-        ("drop table runs", "this one changes something"),
-        ("copy runs to 'runs.csv'", "this one changes something"),
-        ("install httpfs", "this one changes something"),
+        ("drop table runs", "this one does more than ask"),
+        ("copy runs to 'runs.csv'", "this one does more than ask"),
+        ("install httpfs", "this one does more than ask"),
         ("select entry + 1 from cells", r"columns of cells: key.*No function matches .* explicit type casts\.\)$"),
         ("from 'https://a.b/c.parquet'", "requires the extension httpfs"),
     ],

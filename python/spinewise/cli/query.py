@@ -9,6 +9,7 @@ import math
 import os
 import re
 import sys
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from spinewise.cli import streams
@@ -41,9 +42,7 @@ def command(args: argparse.Namespace) -> int:
     for note in answer.notes:
         streams.complain(f"spinewise: note: {note}")
     if args.parquet:
-        stream = io.BytesIO()
-        tables.write(answer.table, stream)
-        write_file(args.parquet, stream.getvalue(), force=args.force, option="--parquet")
+        write_file(args.parquet, as_parquet(answer.table), force=args.force, option="--parquet")
     elif args.csv:
         print_csv(answer.table)
     elif args.json:
@@ -53,13 +52,57 @@ def command(args: argparse.Namespace) -> int:
     return 0
 
 
-def print_csv(table: pa.Table) -> None:
-    """The rows with a line of names before them."""
-    from pyarrow import csv  # noqa: PLC0415 - slow to import
+def as_parquet(table: pa.Table) -> bytes:
+    """The table as a Parquet file.
+
+    Raises:
+        SpecError: it has a column that no Parquet file can hold.
+    """
+    from pyarrow import ArrowException  # noqa: PLC0415 - slow to import
 
     stream = io.BytesIO()
-    csv.write_csv(table, stream)
+    try:
+        tables.write(table, stream)
+    except ArrowException as error:
+        kinds = ", ".join(f"{field.name} {field.type}" for field in table.schema)
+        raise SpecError("--parquet", kinds, "columns that a Parquet file can hold", f"{error}; --json can") from None
+    return stream.getvalue()
+
+
+def print_csv(table: pa.Table) -> None:
+    """The rows with a line of names before them; lists and the like are JSON in a field."""
+    import pyarrow as pa  # noqa: PLC0415 - slow to import
+    from pyarrow import csv  # noqa: PLC0415
+
+    stream = io.BytesIO()
+    try:
+        csv.write_csv(table, stream)
+    except pa.ArrowException:
+        stream = io.BytesIO()
+        columns = [column if in_csv(column) else texts(column) for column in table.columns]
+        csv.write_csv(pa.Table.from_arrays(columns, table.column_names), stream)
     sys.stdout.write(stream.getvalue().decode())
+
+
+def in_csv(column: pa.ChunkedArray) -> bool:
+    """Whether pyarrow writes such a column as CSV."""
+    import pyarrow as pa  # noqa: PLC0415 - slow to import
+    from pyarrow import csv  # noqa: PLC0415
+
+    try:
+        csv.write_csv(pa.Table.from_arrays([column], [""]), io.BytesIO())
+    except pa.ArrowException:
+        return False
+    return True
+
+
+def texts(column: pa.ChunkedArray) -> pa.Array:
+    """The values of a column as texts: what is made of others as JSON, the rest as it is shown."""
+    import pyarrow as pa  # noqa: PLC0415 - slow to import
+
+    values = [plain(value) for value in column.to_pylist()]
+    written = (json.dumps(value, default=str) if isinstance(value, list | dict) else value for value in values)
+    return pa.array([None if value is None else str(value) for value in written], pa.string())
 
 
 def print_json(table: pa.Table) -> None:
@@ -69,8 +112,18 @@ def print_json(table: pa.Table) -> None:
 
 
 def plain(value: object) -> object:
-    """A value as JSON has it."""
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    """A value as JSON has it, what lies in it too."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Decimal):
+        # What DuckDB makes of a sum of whole numbers.
+        return int(value) if value == value.to_integral_value() else float(value)
+    if isinstance(value, tuple) and type(value) is not tuple:
+        # An interval of months, days and nanoseconds.
+        return str(value)
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
+    return {str(name): plain(one) for name, one in value.items()} if isinstance(value, dict) else value
 
 
 def show(table: pa.Table) -> None:

@@ -36,8 +36,9 @@ cells = sw.query("results/store", "from cells").to_pandas()
 ```
 
 The SQL is [DuckDB's](https://duckdb.org/docs/stable/sql/introduction): one statement that asks (`SELECT`, `FROM`,
-`WITH`, `DESCRIBE`, `SUMMARIZE`, `EXPLAIN`). A wrong name is refused with the columns there are. Queries change no run
-and fetch nothing from a network; anyone may ask while a sweep writes, and may ask a store that only others may write.
+`WITH`, `PIVOT`, `SHOW`, `DESCRIBE`, `SUMMARIZE`, `EXPLAIN`). A wrong name is refused with the columns there are.
+Queries change no run and fetch nothing from a network. Anyone may ask while a sweep writes, and may ask a store that
+only others may write.
 
 ## What lies in the folder
 

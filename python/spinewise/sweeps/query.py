@@ -29,6 +29,10 @@ FLOWS_VIEW = "flows"
 OF_THE_QUERY = (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException)
 """What DuckDB raises of a wrong query; what else it raises may come from damaged files."""
 ASKING = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN)
+PIVOT = re.compile(r"\s*(pivot|select|from|with)\b", re.IGNORECASE)
+"""How a query with PIVOT begins, which DuckDB takes for several statements unless it names the values."""
+CATALOG = re.compile(r"\b(show|describe|information_schema|duckdb_\w+)\b", re.IGNORECASE)
+"""What asks for the views there are, and names none."""
 
 
 @dataclass(frozen=True)
@@ -145,14 +149,16 @@ class Asking:
             statements = self.connection.extract_statements(self.sql)
         except duckdb.Error as error:
             raise self.refused(error, set()) from None
-        if len(statements) != 1 or statements[0].type not in ASKING:
-            allowed = "one statement that asks: SELECT, FROM, WITH, DESCRIBE, SUMMARIZE or EXPLAIN"
-            what = f"there are {len(statements)} statements" if len(statements) != 1 else "this one changes something"
+        if len(statements) != 1 or not asks(statements[0]):
+            allowed = "one statement that asks: SELECT, FROM, WITH, PIVOT, SHOW, DESCRIBE, SUMMARIZE or EXPLAIN"
+            what = f"there are {len(statements)} statements" if len(statements) != 1 else "this one does more than ask"
             raise SpecError(SQL, one_line(self.sql), allowed, what)
         known = set(columns.views())
         try:
             found = self.connection.get_table_names(self.sql)
         except duckdb.Error:
+            return known
+        if not found and CATALOG.search(self.sql):
             return known
         return {name.lower() for name in found} & known
 
@@ -167,6 +173,12 @@ class Asking:
             return SpecError(SQL, one_line(self.sql), allowed, said if guess is None else f"{said} ({guess})")
         there = "; ".join(f"{name}: {', '.join(views[name].names)}" for name in views if name in named)
         return SpecError(SQL, one_line(self.sql), f"a query over the columns of {there}", said)
+
+
+def asks(statement: duckdb.Statement) -> bool:
+    """Whether a statement asks, and changes nothing."""
+    of_several = statement.type == duckdb.StatementType.MULTI
+    return statement.type in ASKING or (of_several and bool(PIVOT.match(statement.query)))
 
 
 def told_apart(names: Sequence[str]) -> list[str]:
