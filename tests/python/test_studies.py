@@ -25,6 +25,7 @@ from spinewise.errors import SpecError
 from spinewise.measures import stats
 from spinewise.own.load import load_scheme
 from spinewise.page.of_study import read_study
+from spinewise.runs.validation import unlike_each_other
 from spinewise.shapes import Spec
 from spinewise.specs.spec import load
 from spinewise.studies import conduct, file
@@ -253,6 +254,28 @@ def test_metrics_say_of_what() -> None:
     for wrong in ("fct_s.p100", "fct_s", "drops of all", "fct_s.mean of", "", 7):
         with pytest.raises(SpecError):
             metric("m", wrong, spec)
+
+
+@pytest.mark.parametrize(
+    "axes",
+    [
+        ['schemes = ["ecmp", "rps", "letflow", "drill"]', "loads = [0.2, 0.4]"],
+        ["loads = [0.2, 0.4]", 'schemes = ["ecmp", "rps", "letflow", "drill"]'],
+        ['"transport.min_rto_us" = [200, 1000]', 'schemes = ["ecmp", "rps"]', "loads = [0.1, 0.2, 0.3, 0.4]"],
+    ],
+)
+def test_what_is_tried_for_its_speed_has_each_value_of_an_axis_as_often(tmp_path: Path, axes: list[str]) -> None:
+    """Every second point of a grid had one load alone, and the forecast was of that one."""
+    text = STUDY.partition("[grid]")[0] + "\n".join(["[grid]", *axes])
+    cells = study(tmp_path, text).cells
+    few = unlike_each_other([cell.spec for cell in cells])
+    chosen = [cell.label for cell in cells if cell.spec in few]
+    assert len(chosen) == 4
+    for name in chosen[0]:
+        every = {label.label[name] for label in cells}
+        counts = [[label[name] for label in chosen].count(value) for value in every]
+        assert max(counts) - min(counts) <= (1 if len(every) > 2 else 0)
+    assert unlike_each_other([cell.spec for cell in cells]) == few
 
 
 OWN = """

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 
 from spinewise import core
 from spinewise.core import ProgressHook
@@ -18,15 +20,17 @@ from spinewise.own.scheme import Scheme
 from spinewise.replies import Counted, Loads, Measured
 from spinewise.shapes import Spec
 from spinewise.specs.lines import located
-from spinewise.specs.spec import as_spec, file_of, resolve, spec_hash
+from spinewise.specs.spec import as_spec, canonical_json, file_of, resolve, spec_hash
 
 # Fewer packet-hops say nothing of how long one takes.
 FEW_HOPS = 1000
 # What a flow and a row of series take when the account is closed, measured.
 SECONDS_PER_FLOW = 3e-6
 SECONDS_PER_ROW = 4e-7
-SAMPLES = 3
+SAMPLES = 4
 """Runs of many that are tried to see how long they take."""
+CANDIDATES = 16
+"""Runs among which these are chosen."""
 
 
 @dataclass(frozen=True)
@@ -131,8 +135,35 @@ def sampled_seconds(specs: Sequence[Spec]) -> float:
     Raises:
         SpecError: one of the few is refused.
     """
-    few = specs[:: max(1, len(specs) // SAMPLES)][:SAMPLES]
+    few = unlike_each_other(specs)
     return sum(validate(spec).estimate.seconds for spec in few) / len(few) if few else 0.0
+
+
+def unlike_each_other(specs: Sequence[Spec]) -> list[Spec]:
+    """A few of many resolved specs, the same ones each time, in which each value of what varies is as often as another.
+
+    Every n-th of a grid would have one value of an axis alone where the number of its values divides n.
+    """
+    # Which specs are tried for their speed decides no result.
+    drawn = Random(0).sample(range(len(specs)), min(CANDIDATES, len(specs)))
+    settings = {place: settings_of(specs[place]) for place in drawn}
+    met: Counter[tuple[str, ...]] = Counter()
+    chosen: list[int] = []
+    for _ in range(min(SAMPLES, len(drawn))):
+        left = (place for place in drawn if place not in chosen)
+        chosen.append(min(left, key=lambda place: sum(met[one] for one in settings[place])))
+        met.update(settings[chosen[-1]])
+    return [specs[place] for place in sorted(chosen)]
+
+
+def settings_of(spec: Spec) -> list[tuple[str, ...]]:
+    """The keys of a spec with their values, as texts: those of its tables, and of tables in lists."""
+    found: list[tuple[str, ...]] = []
+    for name, value in spec.items():
+        for number, table in enumerate(value if isinstance(value, list) else [value]):
+            inside = table.items() if isinstance(table, dict) else [("", table)]
+            found += [(name, str(number), key, canonical_json(one)) for key, one in inside]
+    return found
 
 
 def seconds_of(counted: Counted, measured: Measured) -> float:
