@@ -30,6 +30,7 @@ advise: Any = spinewise.advise
 query: Any = spinewise.query
 read: Any = spinewise.read
 sweep: Any = spinewise.sweep
+verdicts: Any = spinewise.verdicts
 write: Any = spinewise.write
 Scheme = spinewise.HostScheme
 
@@ -251,6 +252,14 @@ def contains_itself() -> dict[str, Any]:
         (lambda: compare({**TINY_SPEC, "traffic": 5}, "ecmp,rps", loads=[0.5]), SpecError, "load"),
         (lambda: compare(TINY_SPEC, Scheme), TypeError, "not the class HostScheme"),
         (lambda: sweep(3), TypeError, "study: the path of a study file is needed, not int"),
+        (
+            lambda: sweep("x.toml", monitor=3),
+            TypeError,
+            "monitor: an object with the methods planned, expected, started, advanced, finished is needed, not int",
+        ),
+        (lambda: compare(TINY_SPEC, "ecmp,rps", monitor=3), TypeError, "monitor: an object with the methods"),
+        (lambda: advise(TINY_SPEC, monitor=3), TypeError, "monitor: an object with the methods"),
+        (lambda: verdicts(None), TypeError, "comparison: what spinewise.compare gives is needed, not NoneType"),
         (lambda: sweep("x.toml", schemes=Scheme), TypeError, "schemes: a list of classes is needed, not the class"),
         (lambda: sweep("x.toml", schemes="ecmp"), TypeError, "schemes: a list of classes"),
         (lambda: sweep("x.toml", overrides="seed=1"), TypeError, "overrides: a list of texts"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import pickle
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
@@ -416,3 +417,16 @@ def test_warnings_of_runs_are_told_once_with_how_many_met_them() -> None:
         "warning: switch.model: It drops.", "warning: No mark was seen. (4 of 12 runs: b)",
     ]  # fmt: skip
     assert lines[0] in words(report.comparison_report(replace(found, cells=cells)))
+
+
+def test_verdicts_can_be_pickled() -> None:
+    """A question held functions of functions, which no other process can be sent."""
+    found = sw.compare(TWO_ENTRIES, "ecmp,rps", seeds=2, jobs=1)
+    told = verdicts(found)
+    assert {one.question.rounds is None for one in told} == {False, True}
+    for one, back in zip(told, pickle.loads(pickle.dumps(told)), strict=True):
+        assert (back.question.words, back.best, back.beats) == (one.question.words, one.best, one.beats)
+        for run in found.cells:
+            assert back.question.value(run) == pytest.approx(one.question.value(run), nan_ok=True)
+            if one.question.waits and back.question.waits:
+                assert back.question.waits(run) == one.question.waits(run)

@@ -22,7 +22,7 @@ from spinewise.errors import SpecError
 from spinewise.measures.afterwards import NO_CHOICE
 from spinewise.own.contract import OwnClass
 from spinewise.plain import share, unlike
-from spinewise.runs.jobs import Monitor, checked_jobs, checked_seconds, default_jobs
+from spinewise.runs.jobs import Monitor, check_monitor, checked_jobs, checked_seconds, default_jobs
 from spinewise.runs.validation import validate
 from spinewise.shapes import Spec
 from spinewise.specs.lines import located
@@ -84,6 +84,7 @@ def advise(
         TypeError: an argument is of another kind.
     """
     start = time.monotonic()
+    check_monitor(monitor)
     given = as_spec(spec)
     budget_s = checked_seconds("budget_s", budget_s)
     bands = BANDS if band is None else (share("--band", band),)

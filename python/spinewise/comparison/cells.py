@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from functools import cached_property
+from functools import cached_property, partial
 
 from spinewise.measures import html, stats, units
 from spinewise.measures.collectives import Job
@@ -119,21 +119,31 @@ def beside_first(own: stats.Interval, against: stats.Interval) -> dict[str, obje
 
 
 def job_value(entry: str, metric: str) -> Callable[[Cell], float]:
-    """Finds a number of the rounds of a traffic entry in a run."""
+    """Finds a number of the rounds of a traffic entry in a run; see `job_number`."""
+    return partial(job_number, entry, metric)
 
-    def value(cell: Cell) -> float:
-        if entry not in cell.jobs:
-            raise KeyError(f"traffic {entry!r} has no rounds; these have some: {', '.join(cell.jobs) or 'none'}")
-        if metric not in JOB_NUMBERS:
-            raise KeyError(f"no number {metric!r} of rounds; there are {', '.join(JOB_NUMBERS)}")
-        return float(getattr(cell.jobs[entry], metric))
 
-    return value
+def job_number(entry: str, metric: str, cell: Cell) -> float:
+    """A number of the rounds of a traffic entry in a run.
+
+    Raises:
+        KeyError: the entry has no rounds, or there is no such number.
+    """
+    if entry not in cell.jobs:
+        raise KeyError(f"traffic {entry!r} has no rounds; these have some: {', '.join(cell.jobs) or 'none'}")
+    if metric not in JOB_NUMBERS:
+        raise KeyError(f"no number {metric!r} of rounds; there are {', '.join(JOB_NUMBERS)}")
+    return float(getattr(cell.jobs[entry], metric))
 
 
 def ended_value(entry: str) -> Callable[[Cell], float]:
     """Finds when all operations of a traffic entry of kind "dag" had ended in a run, in seconds."""
-    return lambda cell: cell.ended_s[entry]
+    return partial(ended, entry)
+
+
+def ended(entry: str, cell: Cell) -> float:
+    """When all operations of a traffic entry of kind "dag" had ended in a run, in seconds."""
+    return cell.ended_s[entry]
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from spinewise.errors import SpecError
 from spinewise.measures.entries import entries_of
 from spinewise.own.scheme import Scheme
 from spinewise.plain import as_number, as_whole, shown
-from spinewise.runs.jobs import Case, Monitor, resolved_case
+from spinewise.runs.jobs import Case, Monitor, check_monitor, resolved_case
 from spinewise.shapes import Spec
 from spinewise.specs.beside import check_compare_table
 from spinewise.specs.lines import located
@@ -59,6 +59,7 @@ def compare(
         monitor: told about progress.
         store: a folder that keeps every run as it ends; runs that it has are not made again. See `spinewise.sweeps`.
     """
+    check_monitor(monitor)
     plain = as_spec(spec)
     plan = Plan.of(plain, schemes, loads, seeds)
     try:

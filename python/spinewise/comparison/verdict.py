@@ -14,11 +14,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from spinewise.comparison.cells import Cell, Comparison, ended_value, job_value
 from spinewise.comparison.reasons import Reason, full_port, idle_links, reasons, shared_timeouts
 from spinewise.measures import stats, units
 from spinewise.measures.summary import ALL
+from spinewise.plain import unlike
 
 ALIKE = 0.01
 """Schemes whose means lie within this share of each other are called alike, however sure the difference."""
@@ -163,29 +165,40 @@ def of_entry(comparison: Comparison, entry: str | None) -> list[Question]:
 
 def flows_question(entry: str | None, size_class: str, metric: str, words: str) -> Question:
     """A question about the flows of a size class; one flow in a hundred that timed out makes the 99th percentile."""
-
-    def value(cell: Cell) -> float:
-        return cell.value(size_class, metric, entry)
-
-    def waits(cell: Cell) -> bool:
-        timeouts, flows = timed_out(cell, entry)
-        return 100 * timeouts >= flows > 0
-
+    value, waits = partial(value_of, size_class, metric, entry), partial(tail_waits, entry)
     return Question(entry, words, value, size_class, waits if metric.endswith("p99") else None)
+
+
+def value_of(size_class: str, metric: str, entry: str | None, cell: Cell) -> float:
+    """A number of the flows of a size class in a run."""
+    return cell.value(size_class, metric, entry)
+
+
+def tail_waits(entry: str | None, cell: Cell) -> bool:
+    """Whether one flow in a hundred may have timed out in a run."""
+    timeouts, flows = timed_out(cell, entry)
+    return 100 * timeouts >= flows > 0
 
 
 def job_questions(comparison: Comparison, name: str, entry: str | None) -> list[Question]:
     """The question about the rounds of a traffic entry: when they are all done, or how long one takes."""
     metric, words = OF_ROUNDS.get(comparison.cells[0].jobs[name].kind, ("total_s", "time until the job is done"))
+    return [Question(entry, words, job_value(name, metric), ALL, partial(rounds_wait, name), name)]
 
-    def waits(cell: Cell) -> bool:
-        return timed_out(cell, name)[0] >= cell.jobs[name].rounds
 
-    return [Question(entry, words, job_value(name, metric), ALL, waits, name)]
+def rounds_wait(name: str, cell: Cell) -> bool:
+    """Whether each round of a traffic entry may have met a timeout in a run."""
+    return timed_out(cell, name)[0] >= cell.jobs[name].rounds
 
 
 def verdicts(comparison: Comparison) -> list[Verdict]:
-    """The answers at every load, entry by entry."""
+    """The answers at every load, entry by entry.
+
+    Raises:
+        TypeError: it is no comparison.
+    """
+    if not isinstance(comparison, Comparison):
+        raise unlike("comparison", "what spinewise.compare gives", comparison)
     return [verdict(comparison, asked, load) for load in comparison.loads for asked in questions(comparison)]
 
 

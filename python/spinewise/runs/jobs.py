@@ -15,7 +15,7 @@ from typing import Generic, Protocol, TypeVar, cast
 from spinewise import core
 from spinewise.core import Progress
 from spinewise.errors import Cancelled, SpecError
-from spinewise.plain import as_number, as_whole, shown
+from spinewise.plain import as_number, as_whole, shown, unlike
 from spinewise.runs.result import Result
 from spinewise.shapes import Spec
 from spinewise.specs.spec import resolve
@@ -72,6 +72,17 @@ class Silent:
 
     def finished(self, number: int, packet_hops: int) -> None:
         """Nothing."""
+
+
+def check_monitor(monitor: object) -> None:
+    """Refuse what cannot watch runs.
+
+    Raises:
+        TypeError: it lacks a method of a `Monitor`.
+    """
+    wanted = [name for name in vars(Silent) if not name.startswith("_")]
+    if monitor is not None and not all(callable(getattr(monitor, name, None)) for name in wanted):
+        raise unlike("monitor", f"an object with the methods {', '.join(wanted)}", monitor)
 
 
 def default_jobs() -> int:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from spinewise.own.scheme import Scheme
-from spinewise.runs.jobs import Monitor, checked_seconds
+from spinewise.runs.jobs import Monitor, check_monitor, checked_seconds
 from spinewise.studies import file
 from spinewise.studies.conduct import Conducted, Conductor
 from spinewise.studies.study import Study
@@ -45,6 +45,7 @@ def sweep(
         SpecError: naming file, key, value and what is allowed; or the store cannot be used.
         TypeError: an argument is of another kind.
     """
+    check_monitor(monitor)
     deadline = None if budget_s is None else time.monotonic() + checked_seconds("budget_s", budget_s)
     wanted = Study.of(file.read(study, overrides, until_ci, schemes))
     with opened(store) as ledger:
