@@ -85,3 +85,23 @@ def test_each_tail_that_is_a_timeout_is_told_in_a_comparison(tmp_path: Path) -> 
 def test_a_report_of_an_older_run_has_none() -> None:
     result = samples.result(size_bytes=[1000])
     assert summarise(result.flows, result.report, {}, "nearest_rank").warnings == []
+
+
+def test_columns_of_which_nothing_is_read_are_named(tmp_path: Path) -> None:
+    """A `bach` in place of `batch` was passed over, and no batch had a time."""
+
+    def told(header: str, values: str) -> list[str]:
+        (tmp_path / "flows.csv").write_text(f"{header}\n{values}\n")
+        spec = {"traffic": [{"kind": "flows", "file": str(tmp_path / "flows.csv")}]}
+        found = [one.line() for one in sw.validate(spec).warnings if one.code == "columns_unread"]
+        assert found == [one.line() for one in sw.run(spec).summary().warnings if one.code == "columns_unread"]
+        return found
+
+    read = "Of its columns src, dst, size_bytes, start_ns and batch are read, and these are not:"
+    of = "warning: traffic[0].file: "
+    assert told("src,dst,size_bytes,start_ns,bach,weight", "0,5,9,0,1,2") == [
+        f"{of}{read} `bach`, `weight`. Is batch meant?"
+    ]
+    assert told("src,dst,size_bytes,start_ns,batch,weight", "0,5,9,0,1,2") == [f"{of}{read} `weight`."]
+    # Of what other simulators and tables of results have besides nobody thinks so.
+    assert told("src,dst,size_bytes,start_ns,pg,dport,slowdown", "0,5,9,0,3,100,1") == []

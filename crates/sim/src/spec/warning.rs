@@ -15,7 +15,7 @@ use crate::transport::congestion::dcqcn::DcqcnConfig;
 use crate::transport::congestion::rate;
 use crate::transport::congestion::window::Kind;
 use crate::transport::rdma::Recovery;
-use crate::workload::Workload;
+use crate::workload::{FlowList, Workload};
 
 /// A warning.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,8 +70,22 @@ fn about_entry(n: usize, entry: &TrafficEntry, spec: &Spec, found: &mut Vec<Warn
         Traffic::Transported(Workload::Permutation(permutation)) => {
             about_rounds(n, (permutation.repeat, permutation.period), spec, found);
         }
+        Traffic::Tcp(Workload::List(list)) => about_columns(n, list, found),
         _ => {}
     }
+}
+
+/// A table of flows that has more than is read.
+fn about_columns(n: usize, list: &FlowList, found: &mut Vec<Warning>) {
+    let (unread, is_batch_meant) = list.unread();
+    if unread.is_empty() {
+        return;
+    }
+    let names = unread.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let hint = if is_batch_meant { " Is batch meant?" } else { "" };
+    let text =
+        format!("Of its columns src, dst, size_bytes, start_ns and batch are read, and these are not: {names}.{hint}");
+    found.push(Warning::of("columns_unread", format!("traffic[{n}].file"), text));
 }
 
 /// Rounds by the clock.

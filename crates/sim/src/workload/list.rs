@@ -4,12 +4,16 @@ use core::fmt;
 
 use spinewise_policy::time::{Span, Time};
 
+use crate::flows::FLOW_COLUMNS;
+
 use super::{FlowSpec, GATED_FLOW_BYTES, Gate, Jobs, MOST_FLOWS, Places, Plan, Upon, WorkloadError};
 
 /// The columns of the table.
 const COLUMNS: [&str; 4] = ["src", "dst", "size_bytes", "start_ns"];
 /// One that it may have.
 const BATCH: &str = "batch";
+/// Those that tables of results and files of other simulators have besides, of which nobody thinks that they are read.
+const BESIDE: [&str; 6] = ["key", "pg", "sport", "dport", "fct_ns", "ideal_fct_ns"];
 const PS_PER_NS: u64 = 1_000;
 /// Digits a fraction of a nanosecond may have: picoseconds are the unit of simulated time.
 const FRACTION_DIGITS: usize = 3;
@@ -37,6 +41,8 @@ pub struct FlowList {
     rounds: u32,
     /// From the acknowledgement of a flow's last byte to its next start.
     gap: Span,
+    /// Columns of its table that nothing is read from, without those of tables of results.
+    unread: Vec<String>,
 }
 
 /// What is wrong with a list of flows, and where.
@@ -76,7 +82,7 @@ impl FlowList {
         for (index, flow) in flows.iter().enumerate() {
             check(flow, hosts).map_err(|error| error.at(index + 1))?;
         }
-        Ok(FlowList { flows, rounds: 1, gap: Span::ZERO })
+        Ok(FlowList { flows, rounds: 1, gap: Span::ZERO, unread: Vec::new() })
     }
 
     /// The same flows, each sent `rounds` times: again a gap after its last byte was acknowledged.
@@ -97,6 +103,13 @@ impl FlowList {
         Ok(FlowList { rounds, gap, ..self })
     }
 
+    /// Columns of its table that nothing is read from and that are in no table of results, in order; and whether one of
+    /// them may be meant for `batch`.
+    pub(crate) fn unread(&self) -> (&[String], bool) {
+        let is_near = |field: &String| strsim::jaro_winkler(&field.to_lowercase(), BATCH) > 0.75;
+        (&self.unread, self.batches() == 0 && self.unread.iter().any(is_near))
+    }
+
     /// The last batch of a round, 0 if there are none.
     fn batches(&self) -> u32 {
         self.flows.iter().map(|flow| flow.batch).max().unwrap_or(0)
@@ -113,8 +126,8 @@ impl FlowList {
     }
 
     /// Reads a table of comma-separated values whose header names `src`, `dst`, `size_bytes` and `start_ns` in any
-    /// order, and `batch` if there are batches. Other columns are ignored, so that a table of results serves as a list of flows; lines that begin with `#`
-    /// are comments. Starts may have up to three decimals (picoseconds).
+    /// order, and `batch` if there are batches. Other columns are ignored, so that a table of results serves as a list of
+    /// flows, and told by [`FlowList::unread`]; lines that begin with `#` are comments. Starts may have up to three decimals (picoseconds).
     ///
     /// # Errors
     /// A column missing or there twice; a row of another length than the header; a field that is not a number of its
@@ -129,7 +142,15 @@ impl FlowList {
             let flow = read_row(&row, columns, hosts).map_err(|error| error.at(line_of(text, &row)))?;
             flows.push(flow);
         }
-        FlowList::new(flows, hosts)
+        let known = |field: &str| {
+            let mut of_results = FLOW_COLUMNS.iter().map(|column| column.name);
+            COLUMNS.contains(&field)
+                || field == BATCH
+                || BESIDE.contains(&field)
+                || of_results.any(|name| name == field)
+        };
+        let unread = header.iter().filter(|field| !known(field)).map(String::from).collect();
+        Ok(FlowList { unread, ..FlowList::new(flows, hosts)? })
     }
 
     /// What rounds wait for besides the sending: an answer and the gap, each time.
@@ -331,6 +352,14 @@ mod tests {
         assert_eq!(FlowList::new(list.flows().to_vec(), 8).unwrap(), list);
         let flows = super::super::Workload::List(list).plan(1, 6, &Fabric::new(2, 4, 1).places()).unwrap().flows;
         assert_eq!(flows.iter().map(|flow| (flow.src, flow.entry)).collect::<Vec<_>>(), [(2, 6), (0, 6)]);
+        let unread = |names: &str| {
+            let list = FlowList::from_csv(&format!("src,dst,size_bytes,start_ns,{names}\n"), 8).unwrap();
+            let (unread, is_batch_meant) = list.unread();
+            (unread.join(" "), is_batch_meant)
+        };
+        assert_eq!(unread("bach,weight,pg,slowdown"), ("bach weight".into(), true));
+        assert_eq!(unread("batch,dport,weight"), ("weight".into(), false));
+        assert_eq!(unread("flow,fct_ps,key"), (String::new(), false));
         assert!(FlowList::from_csv("src,dst,size_bytes,start_ns\n", 8).unwrap().flows().is_empty());
     }
 
