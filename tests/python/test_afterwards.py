@@ -166,6 +166,30 @@ WITHIN = [SWAP | {"kind": "all_to_all", "hosts": [0, 1, 2, 3]}]
 DEAD = [{"kind": "down", "switch": f"spine{spine}", "at_us": 0, "may_cut_off": True} for spine in range(4)]
 
 
+def test_udp_sources_are_no_flows_that_had_not_finished() -> None:
+    """Runs with faults counted them among those that had not, and not among the flows: 2 of 1."""
+    spec: dict[str, Any] = {
+        "topology": {"leaves": 2, "spines": 2, "hosts_per_leaf": 3},
+        "traffic": [
+            {
+                "kind": "flows",
+                "list": [{"src": 0, "dst": 3, "size_bytes": 10**8}, {"src": 1, "dst": 4, "size_bytes": 9}],
+            },
+            {"kind": "udp", "src": 0, "dst": 4, "schedule": [{"at_us": 0, "rate_gbps": 2}], "end_us": 100},
+        ],
+        "run": {"until_us": 1000},
+        "fault": [{"kind": "loss", "ends": ["leaf0", "spine0"], "probability": 0.01, "at_us": 1}],
+    }
+    result = sw.run(spec)
+    assert result.report["unfinished"] == {"cut_off": 0, "out_of_time": 1}
+    (told,) = (one.text for one in result.summary().warnings if one.code == "ended_early")
+    assert "1 of 2 flows had not finished" in told
+    without_rows = sw.run({**spec, "metrics": {"keep_flows_up_to": 0}})
+    assert {one.title().partition(", simulated")[0] for one in (result, without_rows)} == {
+        "run: ecmp, seed 1, 2 flows (1 unfinished), 1 UDP source"
+    }
+
+
 @pytest.mark.parametrize(
     ("spec", "told"),
     [

@@ -324,7 +324,8 @@ def test_run_names_the_hottest_links_and_the_longest_queues() -> None:
 
 
 def test_one_flow_is_no_flows(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "seed 1, 1 flow, simulated" in samples.result(size_bytes=[10]).title()
     one = run("one_udp_flow")
-    assert "seed 1, 1 flow, simulated" in one.title()
+    assert "seed 1, 0 flows, 1 UDP source, simulated" in one.title()
     assert main(["validate", "one_udp_flow"]) == 0
     assert "\n1 flow of " in capsys.readouterr().out

@@ -249,8 +249,8 @@ FAULTS = {
     "report.counters.lost_in_switches": "packets of these that waited in a switch when it died; the others have a link",
     "report.counters.unroutable": "packets dropped at a switch that knew no way; they are in `dropped` too",
     "report.links[].lost": "packets lost on this link; they are in its `packets`, which counts what was sent",
-    "report.unfinished.cut_off": "flows that had not arrived, and no path led from one host to the other and back when "
-    "the run ended; only in a run with faults",
+    "report.unfinished.cut_off": "flows that had not arrived (UDP sources are none), and no path led from one host to "
+    "the other and back when the run ended; only in a run with faults",
     "report.unfinished.out_of_time": "the other flows that had not arrived",
     "summary.faults": "the four sums, for people: `lost`, `unroutable`, `cut_off`, `out_of_time`; empty without faults",
 }

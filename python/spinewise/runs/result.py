@@ -15,6 +15,7 @@ from spinewise import core
 from spinewise.errors import SpecError, nearest
 from spinewise.magnitudes import PS_PER_SECOND
 from spinewise.measures import html, stats, tables, units
+from spinewise.measures.classes import ALL
 from spinewise.measures.collectives import Collectives, Job
 from spinewise.measures.entries import entries_of
 from spinewise.measures.least import Ways
@@ -138,14 +139,24 @@ class Result:
 
     def title(self) -> str:
         """The run in a line: its name, scheme, seed and flows."""
-        report = self.report
-        lost = report["flows"] - report.get("finished", report["flows"])
+        report, (flows, lost) = self.report, self.counted_flows()
+        sources = report["flows"] - flows
         scheme = self.spec.get("scheme", {}).get("name", "unknown scheme")
         return (
-            f"{self.spec.get('name', 'run')}: {scheme}, seed {report['seed']}, {units.counted(report['flows'], 'flow')}"
+            f"{self.spec.get('name', 'run')}: {scheme}, seed {report['seed']}, {units.counted(flows, 'flow')}"
             + (f" ({lost:,} unfinished)" if lost else "")
+            + (f", {units.counted(sources, 'UDP source')}" if sources > 0 else "")
             + f", simulated {units.duration(report['stop_ps'] / PS_PER_SECOND)}"
         )
+
+    def counted_flows(self) -> tuple[int, int]:
+        """How many flows there were, and how many of them had not finished; UDP sources are none."""
+        if self.flows.num_rows:
+            asked = tables.numbers(self.flows, "tcp").astype(bool)
+            return int(asked.sum()), int((asked & ~tables.numbers(self.flows, "finished").astype(bool)).sum())
+        counted = self.report.get("classes", [])
+        found = [(one["flows"], one["flows"] - one["finished"]) for one in counted if one["name"] == ALL]
+        return found[0] if found else (self.report["flows"], 0)
 
     def _repr_html_(self) -> str:
         """The run and its flows by class, for notebooks."""
