@@ -7,7 +7,6 @@ whoever called the engine writes to the store.
 
 from __future__ import annotations
 
-import io
 import pickle
 import traceback
 from collections.abc import Callable, Generator, Iterator
@@ -19,16 +18,13 @@ from typing import Protocol, TypeVar
 from spinewise import core
 from spinewise.core import ProgressHook
 from spinewise.errors import Cancelled
-from spinewise.measures import tables
 from spinewise.runs.jobs import Monitor
 from spinewise.runs.result import Result
 from spinewise.shapes import Spec
+from spinewise.sweeps.flow_tables import parquet
 from spinewise.sweeps.measures import Measure, MeasureId
 
 T = TypeVar("T")
-
-FLOWS_OF_RUN = "flows_of_run"
-"""In the metadata of a table of flows: how many the run had."""
 
 
 @dataclass(frozen=True)
@@ -188,10 +184,3 @@ def headline_of(result: Result) -> Headline:
         wall_seconds=float(report["wall_seconds"]),
         packet_hops=int(report["packet_hops"]),
     )
-
-
-def parquet(result: Result) -> bytes:
-    """The table of flows as a Parquet file, which says how many the run had: of too many it has no rows."""
-    stream = io.BytesIO()
-    tables.write(result.flows.replace_schema_metadata({FLOWS_OF_RUN: str(result.report["flows"])}), stream)
-    return stream.getvalue()

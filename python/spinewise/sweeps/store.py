@@ -34,7 +34,8 @@ from spinewise.runs.folder import as_spec_error, sync
 from spinewise.shapes import Spec
 from spinewise.specs.spec import canonical_json, spec_hash
 from spinewise.sweeps import unmeasured
-from spinewise.sweeps.engine import FLOWS_OF_RUN, Done, Failure, Headline
+from spinewise.sweeps.engine import Done, Failure, Headline
+from spinewise.sweeps.flow_tables import has_flows, is_whole
 from spinewise.sweeps.measures import Measure
 from spinewise.sweeps.tables import Row, connect, in_words
 from spinewise.sweeps.task import Plain, cell_hash
@@ -44,7 +45,6 @@ LOCK = "writer.lock"
 FLOWS = "flows"
 OPTION = "--store"
 DONE, FAILED = "done", "failed"
-PARQUET = b"PAR1"
 
 T = TypeVar("T")
 
@@ -245,30 +245,6 @@ class Ledger:
                 target.write_bytes(table)
                 sync(target)
                 os.rename(target, file)
-
-
-def is_whole(file: Path) -> bool:
-    """Whether a file begins and ends as a Parquet file does."""
-    try:
-        with file.open("rb") as stream:
-            head = stream.read(len(PARQUET))
-            stream.seek(-len(PARQUET), os.SEEK_END)
-            return head == stream.read() == PARQUET
-    except OSError:
-        return False
-
-
-def has_flows(file: Path) -> bool:
-    """Whether a table of flows is there and has those of its run: none are kept of a run with very many."""
-    from pyarrow import ArrowException, parquet  # noqa: PLC0415 - slow to import
-
-    if not is_whole(file):
-        return False
-    try:
-        found = parquet.read_metadata(file)
-    except (ArrowException, OSError):
-        return False
-    return bool(found.num_rows) or (found.metadata or {}).get(FLOWS_OF_RUN.encode()) == b"0"
 
 
 def run_row(key: str, spec: Spec, done: Done, flows: bool) -> tuple[Plain | bytes, ...]:
