@@ -83,7 +83,7 @@ pub(super) fn cut_off(sim: &Sim<'_>, stop: Time) -> Table<FlowId, bool> {
 /// How many flows have not arrived in full, and why: cut off, or time was short. UDP sources are no flows.
 pub(super) fn unfinished(sim: &Sim<'_>, cut_off: &Table<FlowId, bool>) -> Value {
     let flows = &sim.world.flows;
-    let open = flows.records.numbered().filter(|&(flow, record)| record.fct == 0 && flows.is_tcp(flow));
+    let open = flows.records.numbered().filter(|&(flow, record)| record.fct == 0 && flows.has_transport(flow));
     let (cut, late): (Vec<bool>, Vec<bool>) = open.map(|(flow, _)| cut_off[flow]).partition(|&cut| cut);
     json!({"cut_off": cut.len(), "out_of_time": late.len()})
 }

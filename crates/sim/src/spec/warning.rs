@@ -70,7 +70,7 @@ fn about_entry(n: usize, entry: &TrafficEntry, spec: &Spec, found: &mut Vec<Warn
         Traffic::Transported(Workload::Permutation(permutation)) => {
             about_rounds(n, (permutation.repeat, permutation.period), spec, found);
         }
-        Traffic::Tcp(Workload::List(list)) => about_columns(n, list, found),
+        Traffic::Transported(Workload::List(list)) => about_columns(n, list, found),
         _ => {}
     }
 }
