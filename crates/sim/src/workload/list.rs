@@ -4,15 +4,13 @@ use core::fmt;
 
 use spinewise_policy::time::{Span, Time};
 
-use crate::flows::FLOW_COLUMNS;
-
 use super::{FlowSpec, GATED_FLOW_BYTES, Gate, Jobs, MOST_FLOWS, Places, Plan, Upon, WorkloadError};
 
 /// The columns of the table.
 const COLUMNS: [&str; 4] = ["src", "dst", "size_bytes", "start_ns"];
 /// One that it may have.
 const BATCH: &str = "batch";
-/// Those that tables of results and files of other simulators have besides, of which nobody thinks that they are read.
+/// Those that tables of stores and files of other simulators have besides, of which nobody thinks that they are read.
 const BESIDE: [&str; 6] = ["key", "pg", "sport", "dport", "fct_ns", "ideal_fct_ns"];
 const PS_PER_NS: u64 = 1_000;
 /// Digits a fraction of a nanosecond may have: picoseconds are the unit of simulated time.
@@ -103,7 +101,7 @@ impl FlowList {
         Ok(FlowList { rounds, gap, ..self })
     }
 
-    /// Columns of its table that nothing is read from and that are in no table of results, in order; and whether one of
+    /// Columns of its table that nothing is read from and that stores and other simulators do not have, in order; and whether one of
     /// them may be meant for `batch`.
     pub(crate) fn unread(&self) -> (&[String], bool) {
         let is_near = |field: &String| strsim::jaro_winkler(&field.to_lowercase(), BATCH) > 0.75;
@@ -142,13 +140,7 @@ impl FlowList {
             let flow = read_row(&row, columns, hosts).map_err(|error| error.at(line_of(text, &row)))?;
             flows.push(flow);
         }
-        let known = |field: &str| {
-            let mut of_results = FLOW_COLUMNS.iter().map(|column| column.name);
-            COLUMNS.contains(&field)
-                || field == BATCH
-                || BESIDE.contains(&field)
-                || of_results.any(|name| name == field)
-        };
+        let known = |field: &str| COLUMNS.contains(&field) || field == BATCH || BESIDE.contains(&field);
         let unread = header.iter().filter(|field| !known(field)).map(String::from).collect();
         Ok(FlowList { unread, ..FlowList::new(flows, hosts)? })
     }
@@ -359,7 +351,7 @@ mod tests {
         };
         assert_eq!(unread("bach,weight,pg,slowdown"), ("bach weight".into(), true));
         assert_eq!(unread("batch,dport,weight"), ("weight".into(), false));
-        assert_eq!(unread("flow,fct_ps,key"), (String::new(), false));
+        assert_eq!(unread("fct_ns,key"), (String::new(), false));
         assert!(FlowList::from_csv("src,dst,size_bytes,start_ns\n", 8).unwrap().flows().is_empty());
     }
 
