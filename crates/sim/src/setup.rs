@@ -202,7 +202,10 @@ impl<'n> Sim<'n> {
     /// # Errors
     /// [`Failure`]: the caller stopped the run, or its series outgrew the memory.
     pub fn finish(&mut self, spec: &Spec, tuning: Tuning, watch: Watch<'_>) -> Result<Time, Failure> {
-        self.run(spec, tuning, watch).map_err(|Interrupted| self.why_interrupted(spec))
+        let stop = self.run(spec, tuning, watch);
+        // It may have ended before anybody looked, with points missing.
+        let stop = if self.world.log.full { Err(Interrupted) } else { stop };
+        stop.map_err(|Interrupted| self.why_interrupted(spec))
     }
 
     /// Why a run that was interrupted was.
