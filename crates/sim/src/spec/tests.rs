@@ -323,7 +323,7 @@ fn every_declared_key_is_accepted_and_documented() {
     }
     let uet = json!({
         "transport": {
-            "kind": "uet", "congestion_control": "nscc", "mss_bytes": 4000, "header_bytes": 60, "ack_bytes": 60,
+            "kind": "uet", "congestion_control": "nscc", "mss_bytes": 4000, "header_bytes": 60, "ack_bytes": 60, "connections": 2,
             "ack_every_bytes": 1, "rto_us": 100, "receiver_credit": true, "pull_bytes": 8192, "pull_values": 2, "pull_share": 0.5,
             "pull_heeds": "congestion", "pull_least": 0.25, "pull_after_end": true, "ask_again": true, "recovery": "sleek",
             "sleek_target_rtts": 0.5, "requests": "as_data",

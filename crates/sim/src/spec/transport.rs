@@ -93,6 +93,14 @@ impl TransportPreset {
         }
     }
 
+    /// That configuration.
+    pub(super) fn uet_config(self) -> UetConfig {
+        match self {
+            TransportPreset::Tcp(_) | TransportPreset::Fitting(_) | TransportPreset::Rdma(..) => UetConfig::uet(),
+            TransportPreset::Uet(uet) => uet(),
+        }
+    }
+
     /// RDMA, for a recovery.
     fn queue_pairs(self, recovery: RdmaRecovery) -> (RdmaConfig, Window) {
         match self {

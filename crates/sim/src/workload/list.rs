@@ -349,7 +349,7 @@ mod tests {
             let (unread, is_batch_meant) = list.unread();
             (unread.join(" "), is_batch_meant)
         };
-        assert_eq!(unread("bach,weight,pg,slowdown"), ("bach weight".into(), true));
+        assert_eq!(unread("bach,weight,pg"), ("bach weight".into(), true));
         assert_eq!(unread("batch,dport,weight"), ("weight".into(), false));
         assert_eq!(unread("fct_ns,key"), (String::new(), false));
         assert!(FlowList::from_csv("src,dst,size_bytes,start_ns\n", 8).unwrap().flows().is_empty());

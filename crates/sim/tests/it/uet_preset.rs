@@ -151,3 +151,32 @@ fn who_asks_again_survives_a_lost_request() {
         }
     }
 }
+
+/// The answer to an earlier copy of a packet may come right after it is sent again: a round trip of nothing. Presets that do not
+/// take round trips from trimmed packets take none under any congestion control, and probes go no faster than the line.
+#[test]
+fn no_round_trip_of_nothing_floods_a_link_with_probes() {
+    let spec = json!({
+        "seed": 426_011_777_080_u64, "run": {"until_us": 50_542},
+        "switch": {"model": "trimming", "buffer_bytes": 88_027, "ecn_min_bytes": 14_284, "ecn_max_bytes": 82_568,
+                   "ecn_max_probability": 0.03245612856435718, "mark_last_hop": true, "trimmed_bytes": 265},
+        "scheme": {"name": "conga", "header_bytes": "free"},
+        "topology": {"kind": "fat_tree", "pods": 1, "leaves_per_pod": 3, "aggregations_per_pod": 4, "cores_per_aggregation": 2,
+                     "hosts_per_leaf": 2, "host_rate_gbps": 40, "fabric_rate_gbps": 100, "core_rate_gbps": 40,
+                     "host_delay_ns": 3685, "fabric_delay_ns": 2837, "core_delay_ns": 3591.475, "switch_latency_ns": 2240,
+                     "override": [{"aggregation": 0, "delay_ns": 0, "rate_gbps": 10}, {"aggregation": 3, "leaf": 1, "up": false}]},
+        "traffic": [
+            {"kind": "poisson", "cdf": "ali_storage", "load": 0.9078444769920372, "load_of": "leaf_uplinks", "max_flows": 6,
+             "pairs": "inter_rack"},
+            {"kind": "all_reduce", "hosts": [0, 1], "size_bytes": 32_525, "order": "random", "gap_us": 115},
+            {"kind": "incast", "receiver": 1, "senders": 2, "size_bytes": 51_929, "period_us": 206, "repeat": 2},
+        ],
+        "transport": {"kind": "uet", "congestion_control": "constant", "mss_bytes": 400, "header_bytes": 25, "ack_bytes": 17,
+                      "ack_every_bytes": 16_384, "rto_us": 549, "receiver_credit": true, "pull_least": 0.2, "recovery": "sleek"},
+    });
+    for preset in ["datacenter", "uet", "uet-htsim"] {
+        let outcome = run(&merged(&spec, &json!({"preset": preset})));
+        let hops = outcome.report["packet_hops"].as_u64().expect("a number");
+        assert!(hops < 2_000_000, "{preset}: {hops}");
+    }
+}

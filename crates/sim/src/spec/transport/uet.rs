@@ -105,6 +105,8 @@ pub(super) fn read(
     let mut reader = reader.with_autos(worked_out);
     let mut config = UetConfig::read(&mut reader)?;
     autos.extend(reader.worked_out());
+    // What a preset says of a control that is not chosen holds for its senders, too: what tells round trips.
+    config.control = preset.uet_config().control;
     config.control.read(kind, &mut own)?;
     if kind == Control::None && !config.receiver_credit {
         return Err(

@@ -57,7 +57,7 @@ impl UetSender {
         let mut control = Control::new(config.kind, &config.control, start);
         control.open(&config.control, &mut window, u64::from(config.mss));
         let cut = Cut::of(start.size, config);
-        let sleek = || Box::new(Sleek::new(start.rate, start.base_rtt, config.sleek_target));
+        let sleek = || Box::new(Sleek::new((start.rate, config.header), start.base_rtt, config.sleek_target));
         UetSender {
             cut,
             packets: cut.packets(),
@@ -403,16 +403,13 @@ impl UetSender {
         self.deadline.is_none() && self.held.is_some_and(|(_, psn)| self.records.queued().any(|queued| queued == psn))
     }
 
-    /// Sets the timer: of the oldest packet, unless the one that it is held for is still under way.
+    /// Sets the timer: of the oldest packet, unless the one that it is held for is still under way; and when to ask again.
     fn watch(&mut self, config: &UetConfig, now: Time) {
-        if let Some((sent, psn)) = self.held {
-            if self.records.flying(psn) == Some(sent) {
-                return;
-            }
-            self.held = None;
-        }
         let oldest = self.records.oldest();
-        self.deadline = oldest.map(|(sent, _)| (sent + config.rto).max(now));
+        if self.held.is_none_or(|(sent, psn)| self.records.flying(psn) != Some(sent)) {
+            self.held = None;
+            self.deadline = oldest.map(|(sent, _)| (sent + config.rto).max(now));
+        }
         let waits = config.ask_again && oldest.is_none() && self.lacks_credit();
         self.ask_at = waits.then(|| now + config.rto);
     }

@@ -16,7 +16,7 @@
 
 use super::Psn;
 use crate::transport::congestion::nscc::{averaged, bdp, window_of};
-use spinewise_policy::time::{Span, Time};
+use spinewise_policy::time::{BYTE_PS, Span, Time};
 use std::ops::Range;
 
 /// Packets out of order that are a loss at the least, and in windows.
@@ -50,8 +50,9 @@ pub(super) struct Known {
 /// What is kept for it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sleek {
-    /// Bits per second.
+    /// Bits per second, and the time that a probe takes at that rate.
     rate: u64,
+    probe_time: Span,
     /// The least round trip when something was heard last, and the queueing delay below which nothing is held up.
     base_rtt: Span,
     target: Span,
@@ -70,10 +71,11 @@ pub(super) struct Sleek {
 }
 
 impl Sleek {
-    /// The state of a new flow. `network_rtt` is the round trip of an empty network, `target_rtts` the target in units of it.
-    pub(super) fn new(rate: u64, network_rtt: Span, target_rtts: f64) -> Self {
+    /// The state of a new flow, whose probes have so many bytes on the wire. `network_rtt` is the round trip of an empty network, `target_rtts` the target in units of it.
+    pub(super) fn new((rate, probe_bytes): (u64, u32), network_rtt: Span, target_rtts: f64) -> Self {
         Sleek {
             rate,
+            probe_time: Span(u64::from(probe_bytes) * (BYTE_PS / rate.max(1))),
             base_rtt: network_rtt,
             target: Span((network_rtt.0 as f64 * target_rtts) as u64),
             average: 0,
@@ -109,7 +111,8 @@ impl Sleek {
     pub(super) fn expire(&mut self, now: Time) {
         if self.probe_at.is_some_and(|at| at <= now) {
             self.due = true;
-            self.probe_at = Some(now + self.base_rtt * NEXT);
+            // A round trip that a trimmed packet has told may be none: probes go no faster than the line.
+            self.probe_at = Some(now + (self.base_rtt * NEXT).max(self.probe_time));
         }
     }
 
