@@ -95,7 +95,7 @@ class Pinned(HostScheme):
         del header
         if packet.kind == "ack" and packet.seq == 0:
             flow.grants += 1
-            # A mixing hash: a linear one, such as CRC-32, would spread the values of a flow far more evenly than chance.
+            # A mixing hash: a linear one, as CRC-32 is, spreads the values of a flow far more evenly than chance does.
             value = hashlib.blake2b(f"{packet.flow} {flow.grants % CREDIT_VALUES}".encode(), digest_size=8).digest()
             return int.from_bytes(value) % int(cx.view.ways_to_host(packet.dst))
         return Pinned.spines.get(packet.flow, 0)
