@@ -16,6 +16,11 @@ from spinewise.measures import stats, units
 CERTAIN = 1.0 - stats.CONFIDENCE
 
 
+def is_less(mine: list[float], theirs: list[float]) -> bool:
+    """Whether values are surely less than others of the same seeds: by a paired t test, two-sided."""
+    return float(np.mean(mine)) < float(np.mean(theirs)) and 2.0 * stats.surely_less(mine, theirs) < CERTAIN
+
+
 @dataclass(frozen=True)
 class Cell:
     """The runs of all schemes under one workload, on one fabric, under one condition.
@@ -57,8 +62,7 @@ class Cell:
 
     def less(self, scheme: str, other: str, name: str = "value", share: float = 1.0) -> bool:
         """Whether a scheme has surely less than `share` of what another has: by a paired t test over seeds."""
-        mine, theirs = self.values(scheme, name), [share * value for value in self.values(other, name)]
-        return float(np.mean(mine)) < float(np.mean(theirs)) and 2.0 * stats.surely_less(mine, theirs) < CERTAIN
+        return is_less(self.values(scheme, name), [share * value for value in self.values(other, name)])
 
     @cached_property
     def order(self) -> list[str]:

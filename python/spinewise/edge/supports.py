@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from spinewise.edge.numbers import CERTAIN, Cell
-from spinewise.measures import stats, units
+from spinewise.edge.numbers import Cell, is_less
+from spinewise.measures import units
 
 
 @dataclass(frozen=True)
@@ -116,9 +116,7 @@ def grown(before: Cell, after: Cell, bound: float, *schemes: str, name: str = "v
 def raised(before: Cell, after: Cell, *schemes: str) -> Iterator[Support]:
     """Each scheme takes surely longer in one cell than in another, by a paired t test over seeds."""
     for one in schemes:
-        least, most = before.values(one), after.values(one)
-        holds = before.mean(one).mean < after.mean(one).mean and 2.0 * stats.surely_less(least, most) < CERTAIN
-        yield Support(both(before, after, one), holds)
+        yield Support(both(before, after, one), is_less(before.values(one), after.values(one)))
 
 
 def within(cell: Cell, bound: float, *schemes: str) -> Support:

@@ -7,7 +7,7 @@ Of many that must all hold one fails by chance: it must fail by an interval that
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
 
 from spinewise.measures.stats import CONFIDENCE, Interval, p_of_zero
@@ -20,6 +20,8 @@ MARKS = {
     Status.OPEN: "open",
     Status.UNTESTED: "untested",
 }
+
+HELD = frozenset({Status.HOLDS, Status.PARTLY})
 
 
 def line(status: Status, text: str, *, comparisons: int = 1, p: float | None = None) -> Verdict:
@@ -107,7 +109,7 @@ def combined(verdicts: Iterable[Verdict]) -> Verdict:
     found = list(verdicts)
     ps = [cell.p for verdict in found for cell in cells_of(verdict)]
     many = sum(p is not None and math.isfinite(p) for p in ps)
-    statuses = {among(many, verdict) for verdict in found} or {Status.UNTESTED}
+    statuses = {among(many, verdict, {Status.FAILS}) for verdict in found} or {Status.UNTESTED}
     made = together(next((status for status in WORST_FIRST if status in statuses), Status.HOLDS), found)
     return replace(made, evidence=tuple(worded(one_of(many, cell)) for cell in made.cells))
 
@@ -125,16 +127,19 @@ def graded(verdicts: Iterable[Verdict]) -> Verdict:
     return together(status, found)
 
 
-def among(many: int, verdict: Verdict) -> Status:
-    """The status of a part of a statement that rests on so many comparisons."""
-    against = [cell for cell in verdict.cells if cell.status is Status.FAILS]
-    if verdict.status is Status.FAILS and against and not any(is_sure(many, cell) for cell in against):
+def among(many: int, verdict: Verdict, decided: Set[Status]) -> Status:
+    """The status of one part of a statement that rests on `many` comparisons.
+
+    A status in `decided` becomes open unless one of the comparisons behind it still decides as one of that many.
+    """
+    cells = [cell for cell in verdict.cells if cell.status in decided]
+    if verdict.status in decided and cells and not any(is_sure(many, cell) for cell in cells):
         return Status.OPEN
     return verdict.status
 
 
 def is_sure(many: int, cell: Cell) -> bool:
-    """Whether a comparison is decided as one of so many, too."""
+    """Whether a comparison still decides when it is one of `many`."""
     return cell.p is None or many * cell.p < 1.0 - CONFIDENCE
 
 
@@ -148,7 +153,7 @@ def one_of(many: int, cell: Cell) -> Cell:
 def best_of(many: int, verdict: Verdict) -> Verdict:
     """A verdict on one comparison that was chosen as the best of so many; open if it holds by itself alone."""
     (cell,) = verdict.cells
-    if cell.status not in (Status.HOLDS, Status.PARTLY) or is_sure(many, cell):
+    if cell.status not in HELD or is_sure(many, cell):
         return verdict
     text = f"{cell.text}; {MARKS[cell.status]} by itself, not as the best of {many}"
     return line(Status.OPEN, text, comparisons=verdict.comparisons, p=cell.p)
@@ -156,7 +161,4 @@ def best_of(many: int, verdict: Verdict) -> Verdict:
 
 def best_among(many: int, verdict: Verdict) -> Status:
     """The status of an "up to" of some cells as one of so many in all."""
-    held = [cell for cell in verdict.cells if cell.status in (Status.HOLDS, Status.PARTLY)]
-    if verdict.status in (Status.HOLDS, Status.PARTLY) and held and not any(is_sure(many, cell) for cell in held):
-        return Status.OPEN
-    return verdict.status
+    return among(many, verdict, HELD)
