@@ -182,7 +182,7 @@ pub struct Cx<'a, P: Policy> {
 
 /// A load-balancing scheme.
 pub trait Policy: Sized {
-    /// What it says of itself, to readers. No run depends on it, but for the name: random streams are drawn by that.
+    /// What it says of itself to readers. No run depends on it, except through the name, which seeds the random streams.
     const SHEET: Sheet;
     /// The hooks implemented beyond `pick`.
     const HOOKS: Hooks = Hooks::NONE;

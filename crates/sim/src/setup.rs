@@ -116,8 +116,10 @@ impl Setup {
         let as_listed = spec.scheme.hash == HashKind::Murmur3 || spec.run.engine == EngineKind::Htsim;
         let ties = if as_listed { Ties::AsListed } else { Ties::ByHosts };
         let flows = Flows::new(list, waits, topology.hosts, ties, ends);
-        let flows = flows.with_reroutes(spec.metrics.facts.then_some(Reroutes)).with_connections(&spec.transport);
-        let fields = paths::fields(spec, &flows);
+        let flows = flows.with_reroutes(spec.metrics.facts.then_some(Reroutes));
+        let pairs = flows.shared_connections(&spec.transport);
+        let flows = flows.with_connections(pairs.as_deref());
+        let fields = paths::fields(spec, &flows, pairs);
         let net = Net::new(spec, topology, fields);
         let mut net = if tuning.commit_at_start { net.keeping() } else { net };
         (net.faults, net.taps) = (faults, taps);

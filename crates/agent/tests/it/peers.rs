@@ -234,7 +234,7 @@ fn bursts_go_on_in_number_though_the_scheme_begins_anew() {
     assert_eq!(numbers, [1, 2, 3, 4, 5, 6]);
 }
 
-/// A header that waits in the ring of a data path which has sent so many, and is said to have been stuck since.
+/// A case in which one header has been stuck in the ring of a data path that has sent `tail` headers before it.
 fn waiting(tail: u32) -> Case {
     let mut case = Case::new("{}");
     // The ring follows the data path when that is ahead.

@@ -8,6 +8,7 @@
 use super::Flows;
 use crate::ids::{FlowId, Table};
 use crate::transport::TransportSpec;
+use crate::workload::FlowSpec;
 use std::collections::BTreeMap;
 
 /// The mark of a flow that has no connection (UDP): its own number follows.
@@ -26,7 +27,7 @@ impl Connections {
     fn new(flows: &Flows, pairs: &[u32]) -> Connections {
         let mut numbers = BTreeMap::new();
         let mut last: Vec<(Option<FlowId>, u32)> = Vec::new();
-        let number = |(flow, &pair): (&crate::workload::FlowSpec, &u32)| {
+        let number = |(flow, &pair): (&FlowSpec, &u32)| {
             let number = *numbers.entry((flow.src, flow.dst, pair)).or_insert(last.len() as u32);
             if number as usize == last.len() {
                 last.push((None, 0));
@@ -40,10 +41,11 @@ impl Connections {
 }
 
 impl Flows {
-    /// The same with connections that keep what they have learnt from message to message, if messages share them so.
-    pub fn with_connections(mut self, transport: &TransportSpec) -> Self {
-        let pairs = self.facts.keeps_connections.then(|| self.shared_connections(transport)).flatten();
-        self.connections = pairs.map(|pairs| Connections::new(&self, &pairs));
+    /// The same with these [shared connections](Self::shared_connections), if they keep what they have learnt from message to
+    /// message.
+    pub fn with_connections(mut self, pairs: Option<&[u32]>) -> Self {
+        let kept = pairs.filter(|_| self.facts.keeps_connections);
+        self.connections = kept.map(|pairs| Connections::new(&self, pairs));
         self
     }
 

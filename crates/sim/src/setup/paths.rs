@@ -39,9 +39,8 @@ pub(super) fn paths(spec: &Spec, list: &[Listed]) -> Result<u32, SpecError> {
     }
 }
 
-/// What switches hash to tell flows and paths apart.
-pub(super) fn fields(spec: &Spec, flows: &Flows) -> Fields {
-    let pairs = flows.shared_connections(&spec.transport);
+/// What switches hash to tell flows and paths apart; `pairs` says which share a connection, if some do.
+pub(super) fn fields(spec: &Spec, flows: &Flows, pairs: Option<Vec<u32>>) -> Fields {
     match spec.scheme.hash {
         HashKind::Murmur3 => Fields::Ports(flows.ports(pairs.as_deref())),
         HashKind::Mix => pairs.map_or(Fields::Header, Fields::Connections),

@@ -85,15 +85,10 @@ impl TransportPreset {
 
     /// The same where Ultra Ethernet is given.
     pub(super) fn uet(self) -> Map<String, Value> {
-        match self {
-            TransportPreset::Tcp(_) | TransportPreset::Fitting(_) | TransportPreset::Rdma(..) => {
-                uet::values(&UetConfig::uet())
-            }
-            TransportPreset::Uet(_) => self.values(),
-        }
+        uet::values(&self.uet_config())
     }
 
-    /// That configuration.
+    /// The configuration of which these are.
     pub(super) fn uet_config(self) -> UetConfig {
         match self {
             TransportPreset::Tcp(_) | TransportPreset::Fitting(_) | TransportPreset::Rdma(..) => UetConfig::uet(),

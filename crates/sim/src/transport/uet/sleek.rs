@@ -71,7 +71,8 @@ pub(super) struct Sleek {
 }
 
 impl Sleek {
-    /// The state of a new flow, whose probes have so many bytes on the wire. `network_rtt` is the round trip of an empty network, `target_rtts` the target in units of it.
+    /// The state of a new flow. A probe has `probe_bytes` on the wire, `network_rtt` is the round trip of an empty network, and
+    /// `target_rtts` the target in units of it.
     pub(super) fn new((rate, probe_bytes): (u64, u32), network_rtt: Span, target_rtts: f64) -> Self {
         Sleek {
             rate,
