@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from importlib import metadata
 
+import spinewise
 from spinewise.cli.advising import add_advise
 from spinewise.cli.agents import add_agent
 from spinewise.cli.arguments import SIZES, Parser, flow_numbers, moment, names, place, positive, whole
@@ -46,7 +46,7 @@ def build_parser() -> Root:
         " of the flow alone. All words are in docs/glossary.md.",
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action="version", version=package_version())
+    parser.add_argument("--version", action="version", version=f"spinewise {spinewise.__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
     add_new(commands)
     add_run(commands)
@@ -88,14 +88,6 @@ class Root(Parser):
             of: Parser = getattr(args, "parser", self)
             raise of.unknown(unknown)
         return args
-
-
-def package_version() -> str:
-    """The installed version."""
-    try:
-        return f"spinewise {metadata.version('spinewise')}"
-    except metadata.PackageNotFoundError:
-        return "spinewise (not installed)"
 
 
 def add_new(commands: Commands) -> None:
