@@ -132,6 +132,8 @@ def tcp_spec_of(case: Recorded, fabric: Fabric, flow_file: Path, salt: int, sche
         "fabric_rate_gbps": TCP_RATE_GBPS,
         "host_delay_ns": TCP_DELAY_NS,
         "fabric_delay_ns": TCP_DELAY_NS,
+        # The clock of ns-3, by which what arrives at an instant goes before what ends then.
+        "tx_time_rounding": "floor_1ns",
     }
     if case.load == "asym":
         topology["override"] = [SLOW.copy()]
