@@ -92,7 +92,8 @@ impl HostView<'_> {
 }
 
 /// What the shell answers a switch scheme about the switch: [`SwitchView`] has these methods, too. A shell that does not
-/// tell something leaves the answer as it is here.
+/// tell something leaves the answer as it is here. Asked of a leaf that the network does not have, it has nothing to tell: no
+/// ports, no paths, no capacity.
 pub trait Ports {
     /// Bytes queued at `port` now, by the convention of the spec (`switch.queue_counts`).
     fn queue_bytes(&self, port: Port) -> u64;
@@ -175,7 +176,7 @@ pub trait Ports {
     }
 
     /// Told by a controller that knows the topology: bits per second that the paths by way of `port` can carry to
-    /// `leaf`, by the slower of the port's link and what is beyond it.
+    /// `leaf`, by the slower of the port's link and what is beyond it. 0 of a port that leads to a host.
     fn told_capacity(&self, port: Port, leaf: u32) -> u64 {
         let _ = leaf;
         self.rate(port)
@@ -192,7 +193,7 @@ pub trait Ports {
 
     /// Told by a controller that knows the topology: how many whole paths lead from this leaf to `leaf` when nothing is
     /// broken, numbered as a host's path tags are. 0 where an uplink says all about a path, where a packet may have more
-    /// than two choices, and where no path begins with a present route.
+    /// than two choices, where no path begins with a present route, and at a switch that is no leaf.
     fn told_paths(&self, leaf: u32) -> u16 {
         let _ = leaf;
         0

@@ -17,6 +17,12 @@ pub(super) struct OwnPorts<'a> {
 }
 
 impl OwnPorts<'_> {
+    /// A leaf by number. Tables by pair would answer for another switch where there is none of that number.
+    #[inline]
+    fn leaf(&self, number: u32) -> Option<SwitchId> {
+        (number < self.net.topology.leaves).then(|| SwitchId::new(number))
+    }
+
     fn queue(&self, port: PortId) -> (u64, u32) {
         let freed = self.owner.freed(port.0);
         let port = &self.owner.ports[port.index()];
@@ -81,7 +87,7 @@ impl Ports for OwnPorts<'_> {
     }
     fn told_path(&self, from: u32, to: u32, n: usize) -> Option<(PortId, u64)> {
         let topology = &self.net.topology;
-        let [from, to] = [from, to].map(SwitchId::new);
+        let (from, to) = (self.leaf(from)?, self.leaf(to)?);
         let &port = topology.uplinks(from, to).get(n)?;
         Some((PortId(port), topology.capacity(from, port, to)))
     }
@@ -92,28 +98,29 @@ impl Ports for OwnPorts<'_> {
         self.net.topology.tree
     }
     fn towards(&self, leaf: u32) -> &[u16] {
-        self.net.topology.choices(self.owner.row, SwitchId::new(leaf))
+        self.leaf(leaf).map_or(&[], |leaf| self.net.topology.choices(self.owner.row, leaf))
     }
     fn told_loss(&self, leaf: u32) -> bool {
-        self.net.topology.loses_paths(self.owner.id, SwitchId::new(leaf))
+        self.leaf(leaf).is_some_and(|leaf| self.net.topology.loses_paths(self.owner.id, leaf))
     }
     fn told_component(&self, from: u32, to: u32, n: usize) -> Option<(u64, &[u16])> {
-        let (net, [from, to]) = (self.net, [from, to].map(SwitchId::new));
+        let (net, from, to) = (self.net, self.leaf(from)?, self.leaf(to)?);
         let component = net.components.between(&net.topology, self.owner.map, from, to).get(n)?;
         Some((component.capacity, component.ports.get(&self.owner.id).map_or(&[], Vec::as_slice)))
     }
     fn told_paths(&self, leaf: u32) -> u16 {
-        let (topology, own, leaf) = (&self.net.topology, self.owner, SwitchId::new(leaf));
+        let (topology, own) = (&self.net.topology, self.owner);
+        let (Some(_), Some(leaf)) = (self.leaf(own.id.number()), self.leaf(leaf)) else { return 0 };
         let paths = topology.whole_paths(own.id, leaf);
         let built = topology.uplinks(own.id, leaf);
         let leads = || topology.choices(own.row, leaf).iter().any(|port| built.contains(port));
         if paths == 0 || own.row == topology.first_row(own.id) || leads() { paths } else { 0 }
     }
     fn told_hop(&self, from: u32, to: u32, way: Way) -> Option<PortId> {
-        let [from, to] = [from, to].map(SwitchId::new);
-        self.net.topology.port_on(from, to, way.0, self.owner.id).map(PortId)
+        self.net.topology.port_on(self.leaf(from)?, self.leaf(to)?, way.0, self.owner.id).map(PortId)
     }
     fn told_capacity(&self, port: PortId, leaf: u32) -> u64 {
-        self.net.topology.capacity(self.owner.id, port.0, SwitchId::new(leaf))
+        let leads = |_: &SwitchId| port.0 >= self.owner.host_ports;
+        self.leaf(leaf).filter(leads).map_or(0, |leaf| self.net.topology.capacity(self.owner.id, port.0, leaf))
     }
 }

@@ -35,8 +35,20 @@ pub(crate) fn resolved(spec: &Value) -> Spec {
     resolve(&in_papers_world(spec)).unwrap_or_else(|error| panic!("{error}\n{spec}"))
 }
 
+/// Says which spec was being run if that panics, as a mistake in a scheme may make it do.
+struct Running<'a>(&'a Value);
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("while scheme {} ran: {}", self.0["scheme"]["name"], self.0);
+        }
+    }
+}
+
 /// Runs a spec with a choice of engine.
 pub(crate) fn run_with(spec: &Value, tuning: Tuning) -> Outcome {
+    let _running = Running(spec);
     simulate(&resolved(spec), tuning, &mut |_| true).unwrap_or_else(|failure| panic!("{failure:?}\n{spec}"))
 }
 
