@@ -52,6 +52,9 @@ class Keeps(sw.SwitchScheme):
             assert (cx.view.switch, packet.kind, len(header.data)) == (0, "data", 0)
         return int(packet.spread(cx.view.salt, len(cx.view.candidates)))
 
+    def message(self, cx: Any, flow: Any, message: Any) -> None:
+        pass
+
 
 WAYS: dict[str, tuple[Keep, Look]] = {
     "cx": (lambda cx, packet, header: cx, lambda cx: cx.now),
@@ -134,3 +137,43 @@ def test_hooks_that_keep_nothing_are_lent_the_same_objects_and_nothing_else_diff
     keeper = sw.run(SMALL, scheme=type("Frugal", (Frugal,), {"keeps": True}))
     assert len(Frugal.seen) > 100
     assert keeper.report["outcome_hash"] == frugal.report["outcome_hash"]
+
+
+class Reads(sw.SwitchScheme):
+    """Reads of its ports what it can, at each tick and packet."""
+
+    busy: ClassVar[dict[tuple[int, int], int]] = {}
+    of_paths: ClassVar[list[int]] = []
+
+    def layout(self, shape: Any) -> sw.Layout:
+        return sw.Layout(tick=sw.us(1))
+
+    def pick(self, cx: Any, flow: Any, packet: Any, header: Any) -> int:
+        return 0
+
+    def egress(self, cx: Any, port: int, packet: Any, header: Any) -> None:
+        view = cx.view
+        assert view.data_bytes(port) <= view.queue_bytes(port) <= view.queue_room(port)
+        assert view.is_paused(port) is False
+
+    def tick(self, cx: Any) -> None:
+        view = cx.view
+        for port in range(view.host_ports, view.host_ports + 2):
+            self.busy[view.switch, port] = view.busy_time(port)
+        if view.tier == "leaf":
+            self.of_paths.append(view.told_capacity(0, 1 - view.switch))
+        else:
+            self.of_paths.append(view.told_paths(0))
+
+
+def test_a_switch_reads_what_its_ports_have_done() -> None:
+    """Time in use is bytes over rate, of the uplink that takes all and of the one that takes nothing."""
+    result = sw.run({**SMALL, "run": {"until_us": 2_000}}, scheme=Reads)
+    assert result.report["finished"] == 4
+    links = {link["name"]: link for link in result.report["links"]}
+    for leaf in (0, 1):
+        first, second = links[f"leaf{leaf}->spine0"], links[f"leaf{leaf}->spine1"]
+        assert Reads.busy[leaf, 2] == first["bytes"] * 8 * 10**12 // first["rate_bps"] > 0
+        assert Reads.busy[leaf, 3] == second["bytes"] == 0
+    # Of a port to a host and of paths from a spine there is nothing to tell: the engine broke off.
+    assert set(Reads.of_paths) == {0}

@@ -145,8 +145,8 @@ fn at_port<R>(lease: &Lease, port: u16, look: impl FnOnce(&SwitchView<'_>, Port)
 const HOST_HAS: &str = "host, leaf, link_rate, path_rate, base_rtt, base_one_way, mss, mtu, leaf_of(host), \
                         ways_to_host(host), ways_to_leaf(leaf), rate_to_host(host, way)";
 const SWITCH_HAS: &str = "switch, tier, candidates, host_ports, salt, fabric_salt, queue_bytes(port), \
-                          queue_packets(port), queueing_delay(port), rate(port), free_queue(port), free_queues(host), \
-                          leaf_of(host), towards(leaf), told_capacity(port, leaf), told_path(leaf, leaf, n), \
+                          queue_packets(port), data_bytes(port), queue_room(port), queueing_delay(port), busy_time(port), \
+                          is_paused(port), rate(port), free_queue(port), free_queues(host), leaf_of(host), towards(leaf), told_capacity(port, leaf), told_path(leaf, leaf, n), \
                           told_loss(leaf), told_component(leaf, leaf, n), told_paths(leaf), told_hop(leaf, leaf, way)";
 
 /// Why a view has no such attribute.
@@ -298,6 +298,22 @@ impl OfSwitch {
     /// Packets queued at a port now.
     fn queue_packets(&self, port: u16) -> PyResult<u32> {
         at_port(&self.lease, port, |view, port| view.queue_packets(port))
+    }
+    /// Bytes of data queued at a port now, without control that has a queue of its own.
+    fn data_bytes(&self, port: u16) -> PyResult<u64> {
+        at_port(&self.lease, port, |view, port| view.data_bytes(port))
+    }
+    /// Bytes of data that a port has room for; None where nothing bounds it.
+    fn queue_room(&self, port: u16) -> PyResult<Option<u64>> {
+        at_port(&self.lease, port, |view, port| Some(view.queue_room(port)).filter(|&room| room != u64::MAX))
+    }
+    /// Picoseconds that the link at a port has been sending by now.
+    fn busy_time(&self, port: u16) -> PyResult<u64> {
+        at_port(&self.lease, port, |view, port| view.busy_time(port).0)
+    }
+    /// Has the neighbour behind a port paused data there?
+    fn is_paused(&self, port: u16) -> PyResult<bool> {
+        at_port(&self.lease, port, |view, port| view.is_paused(port))
     }
     /// Picoseconds that a packet which joins the queue of a port now waits.
     fn queueing_delay(&self, port: u16) -> PyResult<u64> {
