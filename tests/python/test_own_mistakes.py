@@ -163,6 +163,11 @@ def test_a_period_may_be_of_some_seats_or_none_on_purpose() -> None:
         sw.run(SMALL | {"scheme": {"name": "Timed", "params": {"period_us": period}}}, scheme=Timed)
 
 
+def test_a_hook_that_is_none_undoes_that_of_a_base_class() -> None:
+    """It was refused as a slip in its own name."""
+    sw.run(SMALL, scheme=type("Quiet", (Untimed,), {"tick": None}))
+
+
 def test_a_slip_in_the_name_of_a_hook_is_told() -> None:
     with pytest.raises(sw.SpecError, match='did you mean "feedback"'):
         sw.run(SMALL, scheme=picker(feedbak=lambda *_: None))

@@ -189,7 +189,8 @@ def check_methods(scheme: OwnClass) -> None:
         if value is not None:
             check_arguments(scheme, name)
     missing = [hook for hook in (*ALL_HOOKS, "layout") if getattr(scheme, hook, None) is getattr(Scheme, hook, None)]
-    own = {name: value for base in scheme.__mro__ if base not in Scheme.__mro__ for name, value in vars(base).items()}
+    bases = [base for base in reversed(scheme.__mro__) if base not in Scheme.__mro__]
+    own = {name: value for base in bases for name, value in vars(base).items() if name not in ALL_HOOKS}
     for name, value in own.items():
         if name.startswith("_") or hasattr(Scheme, name) or isinstance(value, type) or not callable(value):
             continue
