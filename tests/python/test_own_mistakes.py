@@ -64,8 +64,8 @@ class Beyond(sw.HostScheme):
 
 class Greedy(sw.HostScheme):
     def pick(self, cx: Any, flow: Any, packet: Any, header: Any) -> None:
-        for _ in range(9):
-            cx.out.mask_ecn()
+        for number in range(9):
+            cx.out.cancel(sw.Key.node(number))
 
 
 class Armed(sw.SwitchScheme):
@@ -103,6 +103,19 @@ class Peerless(sw.SwitchScheme):
         return 0
 
 
+class Wayless(sw.HostScheme):
+    class Route:
+        pass
+
+    def layout(self, shape: Any) -> sw.Layout:
+        return sw.Layout(peers="leaves")
+
+    def pick(self, cx: Any, flow: Any, packet: Any, header: Any) -> int:
+        assert cx.route(1) is not None
+        assert cx.route(7) is not None
+        return 0
+
+
 class Unpaid(sw.SwitchScheme):
     def pick(self, cx: Any, flow: Any, packet: Any, header: Any) -> int:
         assert header.data == b""
@@ -137,6 +150,7 @@ class Mislaid(sw.HostScheme):
         (Untimed, "layout", "no layout has a period for the method tick"),
         (Rowless, "Flow", "no such row"),
         (Peerless, "pick", 'rows of peers want Layout(peers="hosts") or Layout(peers="leaves")'),
+        (Wayless, "pick", "route 7: there are 2, counted from 0"),
         (Unpaid, "pick", "give the class the attribute header = True"),
         (Unbuilt, "__init__", "no such table"),
         (Mislaid, "layout", 'allowed is None, "hosts" or "leaves"'),

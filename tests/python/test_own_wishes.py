@@ -152,6 +152,68 @@ def test_a_probe_goes_to_any_host_or_leaf_but_to_itself() -> None:
     assert "To.leaf(0) is this switch itself" in said
 
 
+@pytest.mark.parametrize(
+    ("missing", "wish", "says"),
+    [
+        ("message", lambda cx: cx.out.send(sw.To.host(3), 1), "send: nothing would be told of the message"),
+        (
+            "feedback",
+            lambda cx: cx.out.probe(sw.To.host(3), 0, give_up=sw.us(500)),
+            "probe: nothing would be told of its answer",
+        ),
+        ("timer", lambda cx: cx.out.arm(sw.Key.node(), cx.now + 1), "arm: nothing would be called"),
+    ],
+)
+def test_what_no_method_would_hear_of_is_refused(missing: str, wish: Any, says: str) -> None:
+    """Messages and probes were sent, and took up links, for nobody."""
+    with pytest.raises(sw.SchemeError) as failed:
+        asked(type("Deaf", (AtHost,), {missing: None}), wish)
+    assert isinstance(failed.value.__cause__, AttributeError)
+    assert says in str(failed.value.__cause__)
+    assert f"give the class a method {missing}(" in str(failed.value.__cause__)
+
+
+def test_a_path_that_is_not_there_is_refused_at_hosts() -> None:
+    """It was taken modulo the number of paths, and `feedback` told of a path that nobody has."""
+    probe = {"give_up": sw.us(500)}
+    for to, ways in ((sw.To.host(3), 2), (sw.To.leaf(1), 2)):
+        asked(AtHost, lambda cx, to=to, ways=ways: cx.out.probe(to, ways - 1, **probe))
+        said = refused(AtHost, lambda cx, to=to, ways=ways: cx.out.probe(to, ways, **probe))
+        assert "probe: way 2: allowed is the number of a path, from 0 to 1" in said
+    assert "send: way 7" in refused(AtHost, lambda cx: cx.out.send(sw.To.host(3), 1, way=7))
+    asked(AtHost, lambda cx: cx.out.send(sw.To.host(1), 1, way=7))
+    asked(AtHost, lambda cx: cx.out.probe(sw.To.host(3), sw.ANY, **probe))
+
+
+@pytest.mark.parametrize(
+    ("site", "hook", "call", "where"),
+    [
+        (sw.SwitchScheme, "pick", "discard", "egress"),
+        (sw.SwitchScheme, "ingress", "discard", "egress"),
+        (sw.SwitchScheme, "egress", "discard", None),
+        (sw.SwitchScheme, "pick", "mask_ecn", "ingress at hosts"),
+        (sw.SwitchScheme, "ingress", "mask_ecn", "ingress at hosts"),
+        (sw.HostScheme, "pick", "mask_ecn", "ingress at hosts"),
+        (sw.HostScheme, "ingress", "mask_ecn", None),
+    ],
+)
+def test_the_packet_in_hand_is_changed_where_that_does_something(site: Any, hook: str, call: str, where: Any) -> None:
+    """Elsewhere nothing came of it, and nothing was said."""
+
+    def ask(self: Any, cx: Any, flow: Any, packet: Any, header: Any) -> None:
+        getattr(cx.out, call)()
+
+    def pick(self: Any, cx: Any, flow: Any, packet: Any, header: Any) -> int:
+        return 0
+
+    scheme = type("Changes", (site,), {"pick": pick, hook: ask})
+    if where is None:
+        assert sw.run(SMALL, scheme=scheme).report["flows"] == 4
+        return
+    with pytest.raises(sw.SchemeError, match=f"{call} is for {where}"):
+        sw.run(SMALL, scheme=scheme)
+
+
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
 def test_a_point_of_a_series_is_a_finite_number(value: float) -> None:
     assert "allowed is a finite number" in refused(AtSwitch, lambda cx: cx.out.record(0, value))

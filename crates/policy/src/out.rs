@@ -168,7 +168,7 @@ impl<'a> Out<'a> {
     }
 
     /// Hides the mark of the packet in hand from the transport: on data, CE from the receiver; on an acknowledgement, the
-    /// echo of marks from the sender.
+    /// echo of marks from the sender. It is hidden at [`ingress`](crate::Policy::ingress) of hosts only.
     pub fn mask_ecn(&mut self) {
         self.push(Action::MaskEcn);
     }

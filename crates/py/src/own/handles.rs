@@ -7,6 +7,8 @@ use super::rows::Makers;
 use super::views::{Cx, OfHost, OfSwitch, Peers};
 use super::wishes::{Stream, Wishes};
 use pyo3::prelude::*;
+use spinewise_policy::Hooks;
+use spinewise_sim::bank::Tags;
 use std::sync::Arc;
 
 /// What the handles of a scheme say of it.
@@ -17,8 +19,10 @@ pub(super) struct Origin {
     pub header: bool,
     /// Its series.
     pub series: usize,
-    /// There is a method `timer`.
-    pub timers: bool,
+    /// Which hooks there are.
+    pub hooks: Hooks,
+    /// What path tags are that its hosts write.
+    pub tags: Tags,
     /// The network.
     pub extent: Extent,
     /// What makes its rows.
@@ -44,7 +48,8 @@ impl Handles {
         } else {
             Py::new(py, OfSwitch::new(lease.clone(), of.extent))?.into_any()
         };
-        let wishes = Wishes { lease: lease.clone(), series: of.series, extent: of.extent, timers: of.timers };
+        let wishes =
+            Wishes { lease: lease.clone(), series: of.series, extent: of.extent, hooks: of.hooks, tags: of.tags };
         let cx = Cx {
             lease: lease.clone(),
             view,

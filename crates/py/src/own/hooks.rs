@@ -30,9 +30,7 @@ struct Methods {
 /// One object, and what its hooks are lent.
 pub(super) struct Instance {
     class: &'static str,
-    hooks: Hooks,
     writes_header: bool,
-    tags: Tags,
     methods: Methods,
     origin: Origin,
     /// One hook of a run is called at a time.
@@ -64,15 +62,14 @@ impl Instance {
             at_hosts: chosen.class.site == "host",
             header: chosen.class.header,
             series: chosen.class.sheet.series.len(),
-            timers: hooks.has(Hooks::TIMER),
+            hooks,
+            tags: places.tags,
             extent: places.shapes.first().map_or_else(Extent::default, |s| Extent { hosts: s.hosts, leaves: s.leaves }),
             makers: Arc::new(Makers::of(&object.get_type())?),
         };
         Ok(Instance {
             class: chosen.class.source.class,
-            hooks,
             writes_header: chosen.class.header,
-            tags: places.tags,
             methods,
             handles: Mutex::new(Handles::new(py, &origin)?),
             origin,
@@ -193,7 +190,7 @@ fn verdict(answer: &Bound<'_, PyAny>, room: &Room<'_>, queues: u16) -> PyResult<
 
 impl Elsewhere for Instance {
     fn hooks(&self) -> Hooks {
-        self.hooks
+        self.origin.hooks
     }
 
     fn writes_header(&self) -> bool {
@@ -222,7 +219,7 @@ impl Elsewhere for Instance {
                 Err(error) => return fail(error, "Flow", &lent),
             };
             let answer = self.ask(py, method, flow, &hook, &mut lent).and_then(|answer| match hook {
-                Hook::Pick(packet) => way(&answer, lent.room(), packet.dst, self.tags).map(Answer::Way),
+                Hook::Pick(packet) => way(&answer, lent.room(), packet.dst, self.origin.tags).map(Answer::Way),
                 Hook::Ingress(_) => verdict(&answer, lent.room(), self.queues()).map(Answer::Verdict),
                 _ => Ok(Answer::Nothing),
             });

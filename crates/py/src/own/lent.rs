@@ -39,6 +39,8 @@ pub(crate) trait Place {
     fn row(&mut self, which: Which) -> Option<&mut Row>;
     /// Ids of the peers met, and the place among them of the one this call is about.
     fn peers(&self) -> (&[u32], usize);
+    /// How many ways there are rows for, of each peer.
+    fn routes(&self) -> usize;
     /// How many ports there are.
     fn ports(&self) -> usize;
     /// Asks for something to be done.
@@ -73,6 +75,9 @@ impl Place for Lent<'_, '_> {
     }
     fn peers(&self) -> (&[u32], usize) {
         (self.cx.peers.ids, self.cx.peers.current)
+    }
+    fn routes(&self) -> usize {
+        self.cx.peers.stride
     }
     fn ports(&self) -> usize {
         self.cx.ports.len()

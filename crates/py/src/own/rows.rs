@@ -1,6 +1,6 @@
 //! Rows of a scheme in Python: one object each, made when first looked at, gone when the row is.
 
-use super::lent::{Lease, Which, lent};
+use super::lent::{Lease, Place, Which, lent};
 use pyo3::exceptions::{PyAttributeError, PyIndexError};
 use pyo3::prelude::*;
 use spinewise_sim::bank::Row;
@@ -65,23 +65,34 @@ pub(super) fn of(py: Python<'_>, lease: &Lease, which: Which, maker: Option<&Py<
         };
         return Err(PyAttributeError::new_err(format!("the scheme keeps no such rows: give it a class {class}")));
     };
-    let none = || {
-        let wants = match which {
-            Which::Peer(_) | Which::Route(..) => {
-                ": rows of peers want Layout(peers=\"hosts\") or Layout(peers=\"leaves\"), and a call about a peer"
-            }
-            Which::Node | Which::Port(_) => "",
-        };
-        PyIndexError::new_err(format!("there is no {which:?} here{wants}"))
-    };
-    if let Some(object) = lent(lease, |place| Ok(held(py, place.row(which).ok_or_else(none)?)))? {
+    let kept = lent(lease, |place| match place.row(which) {
+        Some(row) => Ok(held(py, row)),
+        None => Err(none(which, place)),
+    })?;
+    if let Some(object) = kept {
         return Ok(object);
     }
     // Made while nothing is borrowed: making it may look at what is lent too.
     let object = maker.call0(py)?;
-    lent(lease, |place| {
-        hold(py, place.row(which).ok_or_else(none)?, &object);
-        Ok(())
+    lent(lease, |place| match place.row(which) {
+        Some(row) => {
+            hold(py, row, &object);
+            Ok(())
+        }
+        None => Err(none(which, place)),
     })?;
     Ok(object)
+}
+
+/// Why there is no such row.
+fn none(which: Which, place: &dyn Place) -> PyErr {
+    let met = place.peers().0.len();
+    PyIndexError::new_err(match which {
+        Which::Peer(peer) | Which::Route(peer, _) if peer >= met => "there is no peer here: rows of peers want \
+             Layout(peers=\"hosts\") or Layout(peers=\"leaves\"), and a call about a peer; cx.peers has those of all"
+            .to_owned(),
+        Which::Route(_, way) => format!("route {way}: there are {}, counted from 0", place.routes()),
+        Which::Port(port) => format!("port {port}: there are {}, counted from 0", place.ports()),
+        Which::Peer(_) | Which::Node => format!("there is no {which:?} here"),
+    })
 }

@@ -5,8 +5,8 @@ use super::lent::{Lease, lent};
 use pyo3::exceptions::{PyAttributeError, PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use spinewise_policy::{FlowKey, Key, Out, Port, Queue, Span, Time, To, Way};
-use spinewise_sim::bank::Room;
+use spinewise_policy::{FlowKey, Hooks, Key, Out, Port, Queue, Span, Time, To, Way};
+use spinewise_sim::bank::{Hook, Room, Tags};
 use std::sync::Arc;
 
 /// This seat's random stream: what it draws shifts nobody else's.
@@ -41,8 +41,10 @@ pub struct Wishes {
     pub series: usize,
     /// The network.
     pub extent: Extent,
-    /// There is a method `timer`.
-    pub timers: bool,
+    /// The hooks that it has.
+    pub hooks: Hooks,
+    /// What path tags are that hosts write.
+    pub tags: Tags,
 }
 
 /// Most bytes of a packet on the wire.
@@ -67,28 +69,28 @@ impl Wishes {
         flow: Option<u32>,
         way: u16,
     ) -> PyResult<()> {
+        self.check_hook(Hooks::MESSAGE, "send", "would be told of the message", "message(self, cx, flow, message)")?;
         let to = self.destination(to)?;
         self.check_reader(to)?;
+        self.check_way("send", to, way)?;
         let wire = on_the_wire(wire, body.len())?;
         self.wish(body.len(), |out| out.send(to, kind, flow.map(FlowKey), Way(way), &body, wire))
     }
     /// Sends a probe to a host or a leaf on a way; the answer or its absence comes back as feedback.
     #[pyo3(signature = (to, way, *, wire = 64, ttl = 0, give_up))]
     fn probe(&self, to: &Bound<'_, PyTuple>, way: u16, wire: u32, ttl: u8, give_up: u64) -> PyResult<()> {
+        self.check_hook(Hooks::FEEDBACK, "probe", "would be told of its answer", "feedback(self, cx, flow, feedback)")?;
         let to = self.destination(to)?;
         if !matches!(to, To::Host(_) | To::Leaf(_)) || wire > MOST_WIRE || wire == 0 {
             return Err(PyValueError::new_err("a probe goes to one host or leaf, with 1 to 65535 bytes on the wire"));
         }
         self.check_not_itself(to)?;
+        self.check_way("probe", to, way)?;
         self.wish(0, |out| out.probe(to, Way(way), wire, ttl, Span(give_up)))
     }
     /// Arms a timer for an instant to come (ps), or moves it.
     fn arm(&self, key: &Bound<'_, PyTuple>, at: &Bound<'_, PyAny>) -> PyResult<()> {
-        if !self.timers {
-            return Err(PyAttributeError::new_err(
-                "arm: nothing would be called when the timer runs out: give the class a method timer(self, cx, flow, key)",
-            ));
-        }
+        self.check_hook(Hooks::TIMER, "arm", "would be called when the timer runs out", "timer(self, cx, flow, key)")?;
         let which = timer(key)?;
         let at = self.to_come(key, at)?;
         self.wish(0, |out| out.arm(which, at))
@@ -104,13 +106,23 @@ impl Wishes {
         let port = self.own_port(u32::from(port))?;
         self.wish(0, |out| out.release(port, Queue(queue)))
     }
-    /// Hides the mark of the packet in hand from the transport.
+    /// Hides the mark of the packet in hand from the transport (at `ingress` of hosts only).
     fn mask_ecn(&self) -> PyResult<()> {
+        lent(&self.lease, |place| match (place.hook(), place.room()) {
+            (Hook::Ingress(_), Room::Host(_)) => Ok(()),
+            _ => Err(PyAttributeError::new_err(
+                "mask_ecn is for ingress at hosts: elsewhere no packet is about to reach the transport",
+            )),
+        })?;
         self.wish(0, |out| out.mask_ecn())
     }
     /// Drops the packet in hand (at `egress` only).
     fn discard(&self) -> PyResult<()> {
         self.check_switch("discard")?;
+        lent(&self.lease, |place| match place.hook() {
+            Hook::Egress(..) => Ok(()),
+            _ => Err(PyAttributeError::new_err("discard is for egress: elsewhere no packet is about to join a queue")),
+        })?;
         self.wish(0, |out| out.discard())
     }
     /// Adds a point to one of the scheme's own series, by its place in `series`.
@@ -140,6 +152,37 @@ impl Wishes {
                 }
             });
             fits
+        })
+    }
+
+    /// Refuses what this scheme has no method for.
+    fn check_hook(&self, hook: Hooks, call: &str, would: &str, method: &str) -> PyResult<()> {
+        if self.hooks.has(hook) {
+            return Ok(());
+        }
+        Err(PyAttributeError::new_err(format!("{call}: nothing {would}: give the class a method {method}")))
+    }
+
+    /// Refuses a path that a host does not have, where its tags are numbers of paths.
+    fn check_way(&self, call: &str, to: To, way: u16) -> PyResult<()> {
+        if self.tags != Tags::Explicit || Way(way) == Way::ANY {
+            return Ok(());
+        }
+        lent(&self.lease, |place| {
+            let Room::Host(view) = place.room() else { return Ok(()) };
+            let ways = match to {
+                To::Host(host) => view.ways_to_host(host),
+                To::Leaf(leaf) => view.ways[leaf as usize],
+                _ => return Ok(()),
+            };
+            // Without a path, as in the own rack, any number is as good.
+            if ways == 0 || way < ways {
+                return Ok(());
+            }
+            Err(PyValueError::new_err(format!(
+                "{call}: way {way}: allowed is the number of a path, from 0 to {}, or sw.ANY to leave it to the fabric",
+                ways - 1
+            )))
         })
     }
 
