@@ -211,6 +211,21 @@ impl Sim<'_> {
         }
     }
 
+    /// The run ends at `stop`: writes the points of series whose interval ends there, too. They stand for what happened
+    /// before that instant, as all counters do.
+    pub(crate) fn end_series(&mut self, stop: Time) {
+        let Some(interval) = self.net.series_interval else { return };
+        if stop == Time::ZERO || !stop.0.is_multiple_of(interval.0) {
+            return;
+        }
+        for host in &mut self.hosts {
+            host.end_series(&mut self.world, (stop, interval));
+        }
+        for switch in &mut self.switches {
+            switch.end_series(&mut self.world, (stop, interval));
+        }
+    }
+
     /// No window reaches beyond the next sample.
     #[inline]
     pub(crate) fn next_sample(&self) -> Time {

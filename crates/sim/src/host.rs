@@ -22,7 +22,7 @@ use crate::flows::Flows;
 use crate::ids::{FlowId, HostId};
 use crate::line::Line;
 use crate::link::Wires;
-use crate::log;
+use crate::log::{self, Log};
 use crate::net::Net;
 use crate::packet::{InHand, Packet};
 use crate::port::{AllRules, Counters, Fifo};
@@ -34,7 +34,7 @@ use crate::world::World;
 use pacer::Pacer;
 use pull::Pull;
 use scheme::call;
-use spinewise_policy::{Hooks, Kind, Time, Verdict};
+use spinewise_policy::{Hooks, Kind, Span, Time, Verdict};
 use std::ops::Range;
 
 /// The network interface, by what it does with packets.
@@ -372,19 +372,31 @@ impl Host {
     }
 
     fn sample(&mut self, w: &mut World<'_>) {
+        let Some(interval) = w.net.series_interval else { return };
+        let seen = self.seen(w);
+        self.write_points(&mut w.log, (w.net, w.now, interval), seen);
+        self.timers.plan(w.now + interval, What::Sample);
+    }
+
+    /// Writes its points of the interval that ends now.
+    fn write_points(&mut self, log: &mut Log, (net, now, interval): (&Net, Time, Span), seen: (Counted, Option<u64>)) {
         let tally = std::mem::take(&mut self.tally);
         for (series, value) in [(2, tally.sent), (3, tally.received), (4, tally.dupack3)] {
             if value > 0 {
-                w.log.point(w.now, series, self.id.number(), value as f64);
+                log.point(now, series, self.id.number(), value as f64);
             }
         }
-        let Some(interval) = w.net.series_interval else { return };
         let link = self.line().link;
-        if w.net.series_links.has(&w.net.topology, link) {
-            let seen = self.seen(w);
-            log::write_link(&mut w.log, (w.net, w.now, interval), link, &mut self.before, seen);
+        if net.series_links.has(&net.topology, link) {
+            log::write_link(log, (net, now, interval), link, &mut self.before, seen);
         }
-        self.timers.plan(w.now + interval, What::Sample);
+    }
+
+    /// Writes its points of the interval that ends as the run does at `stop`, before anything else of that instant.
+    pub(crate) fn end_series(&mut self, w: &mut World<'_>, (stop, interval): (Time, Span)) {
+        let counted = self.counters(stop, &w.net.rules, &mut w.wires).counted();
+        let queue = self.nic_queue().map(|port| port.queue(stop - Span(1), w.net.rules.of(port.class()), &w.wires).0);
+        self.write_points(&mut w.log, (w.net, stop, interval), (counted, queue));
     }
 
     /// What its NIC has counted, and the bytes that wait there, if it has a queue.

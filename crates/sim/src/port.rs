@@ -72,6 +72,13 @@ pub struct Counters {
     pub trimmed: (u64, u64),
 }
 
+impl Counters {
+    /// What series tell of it.
+    pub fn counted(&self) -> Counted {
+        Counted { busy: self.busy, marks: self.marks, drops: self.drops, paused: self.paused.0 }
+    }
+}
+
 /// An egress port: two cache lines.
 #[derive(Debug)]
 #[repr(align(64))]

@@ -204,7 +204,7 @@ impl<'n> Sim<'n> {
     /// # Errors
     /// [`Failure`]: the caller stopped the run, or its series outgrew the memory.
     pub fn finish(&mut self, spec: &Spec, tuning: Tuning, watch: Watch<'_>) -> Result<Time, Failure> {
-        let stop = self.run(spec, tuning, watch);
+        let stop = self.run(spec, tuning, watch).inspect(|&stop| self.end_series(stop));
         // It may have ended before anybody looked, with points missing.
         let stop = if self.world.log.full { Err(Interrupted) } else { stop };
         stop.map_err(|Interrupted| self.why_interrupted(spec))

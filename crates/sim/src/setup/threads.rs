@@ -101,7 +101,10 @@ fn run(
         return Ok(None);
     }
     match stop {
-        Ok(_) => sim.take_up(parts, shares),
+        Ok(stop) => {
+            sim.take_up(parts, shares);
+            sim.end_series(stop);
+        }
         Err(Interrupted) => {
             if let Some(full) = shares.into_iter().find(Share::is_full) {
                 sim.world.log = full.into_log();

@@ -90,4 +90,18 @@ impl Switch {
         }
         self.timers.plan(w.now + interval, What::Sample);
     }
+
+    /// Writes its points of the interval that ends as the run does at `stop`, before anything else of that instant.
+    pub(crate) fn end_series(&mut self, w: &mut World<'_>, (stop, interval): (Time, Span)) {
+        self.settle(stop, &w.net.rules, &mut w.wires);
+        for (port, before) in self.ports.iter_mut().zip(&mut self.before) {
+            let link = port.line().link;
+            if w.net.series_links.has(&w.net.topology, link) {
+                let rules = w.net.rules.of(port.class());
+                let counted = port.finish(stop, rules, &mut w.wires).counted();
+                let queue = port.queue(stop - Span(1), Freed::Already, rules, &w.wires).0;
+                log::write_link(&mut w.log, (w.net, stop, interval), link, before, (counted, Some(queue)));
+            }
+        }
+    }
 }

@@ -216,6 +216,43 @@ fn the_hot_spot_of_an_incast_is_on_record_with_its_marks_and_drops() {
     assert!(longest > 30_000.0, "{longest}");
 }
 
+/// A run may end as an interval does. That one is whole, so all points together are what reports tell.
+#[test]
+fn series_add_up_to_what_the_report_tells() {
+    for (preset, switch) in [
+        ("linux", json!({"buffer_bytes": 60_000, "ecn_threshold_bytes": 20_000, "ecn_at": "dequeue"})),
+        ("ns3-hermes", json!({"buffer_bytes": 60_000, "ecn_threshold_bytes": 20_000})),
+        ("selb", json!({})),
+        ("uet", json!({})),
+    ] {
+        let outcome = run_both(&json!({
+            "preset": preset, "switch": switch, "topology": {"leaves": 2, "spines": 2, "hosts_per_leaf": 4},
+            "traffic": [{"kind": "incast", "receiver": 0, "senders": 7, "size_bytes": 300_000}],
+            "metrics": {"series_interval_us": 50, "series_links": "all"}, "run": {"stop": "time", "until_us": 250},
+        }));
+        let points = |name: &str, link: &str| -> Vec<f64> {
+            series(&outcome, name)
+                .into_iter()
+                .filter(|(_, entity, _)| entity == link)
+                .map(|(.., value)| value)
+                .collect()
+        };
+        for link in outcome.report["links"].as_array().expect("links") {
+            let name = link["name"].as_str().expect("a name");
+            let used = points("link_utilisation", name);
+            assert_eq!(used.len(), 5, "{preset}: {name}");
+            let whole = link["utilisation"].as_f64().expect("a share");
+            assert!((used.iter().sum::<f64>() / 5.0 - whole).abs() < 1e-12, "{preset}: {name}");
+            for (series, counter) in [("link_marks", "marks"), ("link_drops", "drops")] {
+                assert_eq!(points(series, name).iter().sum::<f64>(), of_link(&outcome, name, counter) as f64, "{name}");
+            }
+        }
+        let received: u64 = outcome.records.iter().map(|record| record.received).sum();
+        assert!(received > 0);
+        assert_eq!(points("received_bytes", "host0").iter().sum::<f64>(), received as f64, "{preset}");
+    }
+}
+
 #[test]
 fn pauses_are_on_record_at_switches_and_at_nics() {
     let spec = json!({
