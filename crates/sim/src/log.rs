@@ -115,7 +115,7 @@ pub struct Log {
     pub acks: Account,
     /// Of the created: SYNs, and the acknowledgements of SYN-ACKs and of FINs.
     pub handshakes: Account,
-    /// Bytes of schemes' headers, per packet that carried one.
+    /// Bytes of schemes' headers, per packet that carried one; acknowledgements and handshakes are counted without theirs.
     pub header_bytes: u64,
     /// Data packets that have reached their hosts.
     pub arrived: u64,

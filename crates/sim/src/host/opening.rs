@@ -29,8 +29,8 @@ impl Host {
             flags,
             ..Packet::default()
         });
-        self.choose(w, &mut hand.packet);
-        w.log.handshakes.add(hand.packet.wire);
+        let header = self.choose(w, &mut hand.packet);
+        w.log.handshakes.add(hand.packet.wire - header);
         self.commit(w, &mut hand);
         self.perform(w, None);
     }

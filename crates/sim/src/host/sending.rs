@@ -91,19 +91,20 @@ impl Host {
         }
     }
 
-    /// Lets the host's scheme tag a packet that leaves the rack.
-    pub(super) fn choose(&mut self, w: &mut World<'_>, packet: &mut Packet) {
-        let Some(edge) = w.edge.as_mut() else { return };
-        let Some(dst) = packet.dst.as_host().filter(|&dst| !w.net.same_rack(self.id, dst)) else { return };
+    /// Lets the host's scheme tag a packet that leaves the rack. Returns the bytes of the header that it adds, which have an
+    /// account of their own.
+    pub(super) fn choose(&mut self, w: &mut World<'_>, packet: &mut Packet) -> u16 {
+        let Some(edge) = w.edge.as_mut() else { return 0 };
+        let Some(dst) = packet.dst.as_host().filter(|&dst| !w.net.same_rack(self.id, dst)) else { return 0 };
         if packet.kind == Kind::Ack && !edge.picks_acks(self.id.number()) {
-            return;
+            return 0;
         }
         let hooks = edge.hooks();
         if packet.is(RETRANSMIT) && packet.kind == Kind::Data && hooks.has(Hooks::LOSS) {
             let way = w.flows.lane(packet.subflow()).map_or(Way::ANY, |lane| lane.way_of(packet.seq));
             self.tell(w, packet.dst, (way, Some(packet.key())), Event::Retransmit);
         }
-        let Some(edge) = w.edge.as_mut() else { return };
+        let Some(edge) = w.edge.as_mut() else { return 0 };
         let call = call(w.net, self.id, w.now, packet.dst, edge);
         let (way, header) = match &mut w.log.recorder {
             None if edge.is_guest() => edge.pick_any(call, packet, (&w.net.hashing, 0)),
@@ -115,13 +116,13 @@ impl Host {
             }
         };
         packet.way = way;
-        if header > 0 && w.net.charge_headers {
-            packet.wire += header as u16;
-            w.log.header_bytes += u64::from(header);
-        }
+        let header = if w.net.charge_headers { header as u16 } else { 0 };
+        packet.wire += header;
+        w.log.header_bytes += u64::from(header);
         if packet.kind == Kind::Data {
             w.flows.note_way(packet, hooks);
         }
+        header
     }
 
     /// Sends a packet without a body: the host's scheme, if there is one, tags it. `make` is called once, where it goes
@@ -142,8 +143,12 @@ impl Host {
     /// Sends a packet, tagged by the host's scheme, if there is one, and does what that asks for.
     #[inline(never)]
     pub(super) fn send_tagged(&mut self, w: &mut World<'_>, hand: &mut InHand) {
-        self.choose(w, &mut hand.packet);
+        let header = self.choose(w, &mut hand.packet);
+        let is_ack = hand.packet.kind == Kind::Ack;
         self.commit(w, hand);
+        if is_ack {
+            w.log.acks.bytes -= u64::from(header);
+        }
         self.perform(w, None);
     }
 

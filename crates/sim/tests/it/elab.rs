@@ -145,7 +145,9 @@ fn headers_take_their_bytes_and_feedback_finds_its_way() {
     let base = |params: Value| simple(params, &json!({"run": {"until_us": 20_000}}));
     let per_packet = |params: Value| {
         let outcome = run_both(&base(params));
-        let packets = counter(&outcome, "acks", "packets") + u64::from(outcome.records[0].packets);
+        let acks = counter(&outcome, "acks", "packets");
+        assert_eq!(counter(&outcome, "acks", "bytes"), 40 * acks, "headers are counted apart, and once");
+        let packets = acks + u64::from(outcome.records[0].packets);
         outcome.report["counters"]["scheme_header_bytes"].as_u64().expect("a number") as f64 / packets as f64
     };
     let (udp, vxlan) = (per_packet(json!({})), per_packet(json!({"tunnel": "vxlan"})));
