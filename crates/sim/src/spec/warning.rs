@@ -176,16 +176,17 @@ fn rates(spec: &Spec) -> Vec<(String, u64)> {
             Vec::new()
         }
     };
-    let changed = changes
+    let mut changed: Vec<_> = changes
         .iter()
-        .enumerate()
-        .filter_map(|(n, change)| Some((format!("topology.override[{n}].rate_gbps"), change.rate?)));
+        .filter_map(|change| Some((format!("topology.override[{}].rate_gbps", change.entry), change.rate?)))
+        .collect();
+    changed.dedup();
     let faults = spec.faults.iter().flat_map(|faults| &faults.faults).enumerate();
     let broken = faults.filter_map(|(n, fault)| match fault.effect {
         Effect::Rate(rate) => Some((format!("fault[{n}].rate_gbps"), rate)),
         _ => None,
     });
-    given.extend(changed.chain(broken));
+    given.extend(changed.into_iter().chain(broken));
     given
 }
 

@@ -80,14 +80,14 @@ impl Topology {
     pub fn fat_tree(spec: &FatTree, go_on: GoOn<'_>) -> Result<Topology, SpecError> {
         let (plan, places) = plan(spec);
         let mut laid = plan.lay();
-        for (n, change) in spec.overrides.iter().enumerate() {
+        for change in &spec.overrides {
             let mut hit = false;
             for (_, &links) in places.iter().zip(&laid.links_of).filter(|(place, _)| place.matches(change)) {
                 hit = true;
                 apply(&change.change, links, &mut laid.topology.links);
             }
             if !hit {
-                return Err(selects_nothing(n, change));
+                return Err(selects_nothing(change));
             }
         }
         laid.add_latency();
@@ -104,9 +104,9 @@ impl Topology {
     /// Refuses overrides that cut somebody off.
     fn refuse_cuts(&self, spec: &FatTree, go_on: GoOn<'_>) -> Result<(), SpecError> {
         let cuts = |change: &FatTreeOverride| change.change.up == Some(false);
-        let Some(n) = spec.overrides.iter().rposition(cuts) else { return Ok(()) };
+        let Some(last) = spec.overrides.iter().rfind(|change| cuts(change)) else { return Ok(()) };
         let cut = |what: String| {
-            let key = format!("topology.override[{n}].up");
+            let key = format!("topology.override[{}].up", last.change.entry);
             Err(SpecError::new(key, &Value::Bool(false), format!("every host and leaf to stay reachable; {what}")))
         };
         if let Some(host) =
@@ -132,11 +132,11 @@ impl Topology {
     }
 }
 
-fn selects_nothing(n: usize, change: &FatTreeOverride) -> SpecError {
+fn selects_nothing(change: &FatTreeOverride) -> SpecError {
     let allowed = match (change.leaf, change.core) {
         (Some(_), Some(_)) => "leaf or core: no link leads from a leaf to a core".into(),
         (Some(leaf), _) => format!("an aggregation switch of the pod of leaf {leaf}"),
         _ => "a core, and an aggregation switch that is linked to it".into(),
     };
-    SpecError::said(format!("topology.override[{n}]"), "selects no link", allowed)
+    SpecError::said(format!("topology.override[{}]", change.change.entry), "selects no link", allowed)
 }

@@ -209,7 +209,7 @@ impl Topology {
     pub fn leaf_spine(spec: &LeafSpine, go_on: GoOn<'_>) -> Result<Topology, SpecError> {
         let (plan, places) = leaf_spine_plan(spec);
         let mut laid = plan.lay();
-        for (n, change) in spec.overrides.iter().enumerate() {
+        for change in &spec.overrides {
             let mut hit = false;
             for (place, &links) in places.iter().zip(&laid.links_of).filter(|(place, _)| place.matches(change)) {
                 debug_assert!(place.host.is_some() || place.spine.is_some());
@@ -217,7 +217,7 @@ impl Topology {
                 apply(&change.change, links, &mut laid.topology.links);
             }
             if !hit {
-                return Err(selects_nothing(n, spec));
+                return Err(selects_nothing(change, spec));
             }
         }
         laid.add_latency();
@@ -313,7 +313,7 @@ fn leaf_spine_plan(spec: &LeafSpine) -> (Plan, Vec<Place>) {
     (plan, places)
 }
 
-fn selects_nothing(n: usize, spec: &LeafSpine) -> SpecError {
+fn selects_nothing(change: &LinkOverride, spec: &LeafSpine) -> SpecError {
     let allowed = format!(
         "leaf 0..{}, spine 0..{}, link 0..{}, host 0..{}",
         spec.leaves - 1,
@@ -321,5 +321,5 @@ fn selects_nothing(n: usize, spec: &LeafSpine) -> SpecError {
         spec.parallel_links - 1,
         spec.hosts() - 1
     );
-    SpecError::said(format!("topology.override[{n}]"), "selects no link", allowed)
+    SpecError::said(format!("topology.override[{}]", change.change.entry), "selects no link", allowed)
 }

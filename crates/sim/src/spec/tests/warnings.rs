@@ -83,6 +83,9 @@ fn rates_in_mbps_are_told() {
     assert_eq!(plain(3_200.1), told(&["topology.host_rate_gbps"]));
     let slow = json!([{"leaf": 0, "spine": 0, "up": false}, {"leaf": 0, "spine": 1, "rate_gbps": 10_000}]);
     assert_eq!(of(json!({"override": slow}), json!([])), told(&["topology.override[1].rate_gbps"]));
+    let listed = json!([{"leaf": [0, 1], "rate_gbps": 8_000}, {"leaf": 0, "spine": 1, "rate_gbps": 10_000}]);
+    let keys = ["topology.override[0].rate_gbps", "topology.override[1].rate_gbps"];
+    assert_eq!(of(json!({"override": listed}), json!([])), told(&keys));
     let slower = json!([{"kind": "rate", "ends": ["leaf0", "spine0"], "at_us": 1, "rate_gbps": 5_000}]);
     assert_eq!(of(json!({}), slower), told(&["fault[0].rate_gbps"]));
     let tree = |core: u32| json!({"kind": "fat_tree", "k": 4, "fabric_rate_gbps": 25_000, "core_rate_gbps": core});

@@ -214,7 +214,7 @@ pub(super) fn read(
     for (index, value) in keys.overrides.iter().enumerate() {
         let path = format!("topology.override[{index}]");
         for value in one_by_one(&path, value, &["leaf", "aggregation", "core", "host"])? {
-            let (change, told) = read_override(&path, &value, &fabric)?;
+            let (change, told) = read_override(index, &value, &fabric)?;
             fabric.overrides.push(change);
             resolved.push(told);
         }
@@ -257,11 +257,12 @@ fn check_size(fabric: &FatTree, reader: &Reader<'_>) -> Result<(), SpecError> {
     Ok(())
 }
 
-fn read_override(path: &str, value: &Value, fabric: &FatTree) -> Result<(FatTreeOverride, Value), SpecError> {
-    let table = value.as_object().ok_or_else(|| SpecError::new(path, value, "a table of selectors and changes"))?;
-    let mut reader = Reader::new(path, FatTreeOverrideKeys::KEYS, table)?;
+fn read_override(entry: usize, value: &Value, fabric: &FatTree) -> Result<(FatTreeOverride, Value), SpecError> {
+    let path = format!("topology.override[{entry}]");
+    let table = value.as_object().ok_or_else(|| SpecError::new(&*path, value, "a table of selectors and changes"))?;
+    let mut reader = Reader::new(&path, FatTreeOverrideKeys::KEYS, table)?;
     let keys = FatTreeOverrideKeys::read(&mut reader)?;
-    let change = Change { direction: keys.direction, rate: keys.rate_gbps, delay: keys.delay_ns, up: keys.up };
+    let change = Change { direction: keys.direction, rate: keys.rate_gbps, delay: keys.delay_ns, up: keys.up, entry };
     let selectors = [
         ("leaf", keys.leaf, fabric.leaves()),
         ("aggregation", keys.aggregation, fabric.aggregations()),

@@ -154,7 +154,7 @@ pub(super) fn read(
     for (index, value) in keys.overrides.iter().enumerate() {
         let path = format!("topology.override[{index}]");
         for value in one_by_one(&path, value, &["leaf", "spine", "link", "host"])? {
-            let (change, told) = read_override(&path, &value, &fabric)?;
+            let (change, told) = read_override(index, &value, &fabric)?;
             fabric.overrides.push(change);
             resolved.push(told);
         }
@@ -187,11 +187,12 @@ fn check_size(keys: &LeafSpineKeys, reader: &Reader<'_>) -> Result<(), SpecError
     Ok(())
 }
 
-fn read_override(path: &str, value: &Value, fabric: &LeafSpine) -> Result<(LinkOverride, Value), SpecError> {
-    let table = value.as_object().ok_or_else(|| SpecError::new(path, value, "a table of selectors and changes"))?;
-    let mut reader = Reader::new(path, OverrideKeys::KEYS, table)?;
+fn read_override(entry: usize, value: &Value, fabric: &LeafSpine) -> Result<(LinkOverride, Value), SpecError> {
+    let path = format!("topology.override[{entry}]");
+    let table = value.as_object().ok_or_else(|| SpecError::new(&*path, value, "a table of selectors and changes"))?;
+    let mut reader = Reader::new(&path, OverrideKeys::KEYS, table)?;
     let keys = OverrideKeys::read(&mut reader)?;
-    let change = Change { direction: keys.direction, rate: keys.rate_gbps, delay: keys.delay_ns, up: keys.up };
+    let change = Change { direction: keys.direction, rate: keys.rate_gbps, delay: keys.delay_ns, up: keys.up, entry };
     let selectors = [
         ("leaf", keys.leaf, fabric.leaves),
         ("spine", keys.spine, fabric.spines),
@@ -206,9 +207,9 @@ fn read_override(path: &str, value: &Value, fabric: &LeafSpine) -> Result<(LinkO
 /// Refuses a host or a leaf (where there are others) that is cut off in one direction. Whether two leaves reach each
 /// other through a common spine is checked where routes are made.
 fn check_isolated(fabric: &LeafSpine) -> Result<(), SpecError> {
-    for (index, change) in fabric.overrides.iter().enumerate().filter(|(_, change)| change.change.up == Some(false)) {
+    for change in fabric.overrides.iter().filter(|change| change.change.up == Some(false)) {
         let cut = |what: String| {
-            let key = format!("topology.override[{index}].up");
+            let key = format!("topology.override[{}].up", change.change.entry);
             Err(SpecError::new(key, &Value::Bool(false), format!("every host and leaf to stay reachable; {what}")))
         };
         for direction in [Direction::Up, Direction::Down] {

@@ -28,6 +28,8 @@ pub struct Change {
     pub delay: Option<Span>,
     /// Does it work?
     pub up: Option<bool>,
+    /// Which `[[topology.override]]` says so, from 0. One with a list stands for several changes.
+    pub entry: usize,
 }
 
 /// By what an override selects links: name, number given, and how many there are. The last is the host, whose link is
