@@ -14,7 +14,7 @@ import pytest
 
 import spinewise as sw
 from spinewise import cli
-from spinewise.advice import api, candidates, conduct, files, show, stress, trials, why
+from spinewise.advice import api, candidates, conduct, files, planned, show, stress, trials, why
 from spinewise.advice.aims import Aim
 from spinewise.advice.answer import Advice
 from spinewise.advice.candidates import LEVELS, NEEDS, find, level, may_list, oracle, sheets
@@ -551,12 +551,24 @@ def test_a_budget_that_is_too_short_is_refused_by_its_first_runs(monkeypatch: py
     assert refused.value.value == "100s"
     enough = span(refused.value.allowed.split()[0])
     schemes = int(re.findall(r"each of (\d+) schemes", refused.value.allowed)[0])
+    assert "a shorter duration_us or fewer hosts make a run shorter" in str(refused.value.hint)
     assert 10.0 * 3 * schemes < enough < 25.0 * 3 * schemes
     made.clear()
     monkeypatch.setattr(conduct.Course, "enter", stopped)
     with pytest.raises(InterruptedError):
         sw.advise(small(), budget_s=enough, jobs=2)
     assert sum(made) == schemes
+
+
+def test_what_would_make_a_run_shorter_is_what_the_traffic_has() -> None:
+    """A list of flows was told to have a shorter duration_us."""
+    flows = {"kind": "flows", "list": [{"src": 0, "dst": 1, "size_bytes": 1}]}
+    web = {"kind": "poisson", "cdf": "web_search", "load": 0.5, "duration_us": 10}
+    tail = "or fewer hosts make a run shorter; --schemes names fewer schemes"
+    assert planned.shorter(as_spec({"traffic": [flows]})) == f"fewer flows in the list {tail}"
+    reduce = {"kind": "all_reduce", "size_bytes": 100}
+    both = {"traffic": [reduce, web, reduce | {"kind": "all_to_all"}]}
+    assert planned.shorter(as_spec(both)) == f"fewer rounds, a shorter duration_us {tail}"
 
 
 def stopped(*_: object) -> None:

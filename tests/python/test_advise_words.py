@@ -157,6 +157,28 @@ def test_rounds_that_must_overlap_are_said_with_their_link() -> None:
     assert overlapping(sw.resolve(SPEC | fabric | {"traffic": [burst | {"period_us": 1500}]})) == []
 
 
+GIVEN = {"kind": "flows", "name": "list", "list": [{"src": 0, "dst": 2, "size_bytes": 90_000}]}
+
+
+def test_flows_that_are_given_are_the_same_on_every_seed(advice: Advice) -> None:
+    """Intervals over seeds looked like those of drawn traffic."""
+    told = "all seeds send the same flows, as given: intervals are of hashes and chance, not of other traffic"
+    found = sw.advise(SPEC | {"traffic": [GIVEN]}, schemes="ecmp,rps", budget_s=3, jobs=1, band=0.3)
+    assert told in found.notes
+    assert told not in advice.notes
+
+
+def test_a_tail_that_is_a_timeout_today_is_told_whatever_others_do() -> None:
+    """It was told only where every scheme had it, though it says why nothing is better than what runs today."""
+    fault = {"kind": "down", "ends": ["leaf0", "spine1"], "at_us": 0, "until_us": 2000}
+    flows = [{"src": n % 2, "dst": 2 + n % 2, "size_bytes": 3000, "start_ns": 5000 * n} for n in range(200)]
+    spec = SPEC | {"traffic": [GIVEN | {"list": flows}], "fault": [fault]}
+    found = sw.advise(spec, schemes="ecmp,rps", budget_s=3, jobs=1, band=0.3)
+    told = [note for note in found.notes if "this timeout of" in note]
+    assert told
+    assert all(note.endswith(" (under ecmp, which runs today).") for note in told)
+
+
 def test_no_more_runs_are_made_than_there_are() -> None:
     """It said "of which this is 115 %": two variants of CLOVE, which change nothing here, were run and not counted."""
     found = sw.advise(SPEC, schemes="ecmp,clove", budget_s=3, jobs=1, band=0.3)

@@ -55,6 +55,25 @@ def test_a_tail_that_is_the_timeout_is_told() -> None:
     assert codes([200.0] * 90 + [10_190.0] * 10, [0] * 90 + [1] * 10) == [TAIL]
 
 
+def test_a_tail_of_one_percentile_is_one() -> None:
+    result = samples.result(
+        fct_ps=[2 * 10**8] * 980 + [10_190 * 10**6] * 20, timeouts=[0] * 980 + [1] * 20,
+        size_bytes=[1000] * 1000, packets=[100] * 1000, marks=[1] * 1000,
+    )  # fmt: skip
+    metrics = {"size_classes": samples.CLASSES}
+    spec = {
+        "transport": TRANSPORT,
+        "switch": QUEUES,
+        "traffic": [{"kind": "poisson", "name": "web"}],
+        "metrics": metrics,
+    }
+    result.report["entries"] = []
+    (found,) = summarise(result.flows, result.report, as_spec(spec)).warnings
+    assert "p99 of short flows" in found.text
+    assert ") is this timeout of 10.00 ms" in found.text
+    assert found.text.endswith("cannot change it.")
+
+
 def test_a_timeout_that_ticks_may_be_a_tick_late() -> None:
     late = [200.0] * 90 + [11_300.0] * 10
     assert codes(late, [0] * 90 + [1] * 10) == []

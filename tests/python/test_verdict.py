@@ -217,6 +217,15 @@ def test_a_tail_that_is_a_timeout_under_every_scheme_is_called_so() -> None:
     assert "under every scheme" not in words(answers.answers(comparison(late)))
 
 
+def test_traffic_that_is_the_same_on_every_seed_is_said() -> None:
+    """Of a list of flows `±` is over hashes alone, and looked like that of drawn traffic."""
+    told = "4 seeds, the same traffic for every scheme and on every seed, so that only hashes and chance differ; ± is"
+    drawn = three()
+    assert told not in words(report.comparison_report(drawn))
+    given = replace(drawn, cells=[replace(one, traffic_hash="t") for one in drawn.cells])
+    assert told in words(report.comparison_report(given))
+
+
 def test_one_seed_says_that_there_is_no_interval() -> None:
     one = comparison({"a": [cell("a", 1, 100, 0.9)], "b": [cell("b", 1, 50, 0.5)]})
     found = verdicts(one)[0]

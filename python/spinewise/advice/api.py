@@ -15,7 +15,7 @@ from spinewise.advice.choice import choose, to_test
 from spinewise.advice.compose import compose
 from spinewise.advice.conduct import Course, Say
 from spinewise.advice.forecast import BANDS, PILOT
-from spinewise.advice.planned import ESTIMATED_ROOM, SHORTER, short_budget
+from spinewise.advice.planned import ESTIMATED_ROOM, short_budget, shorter
 from spinewise.advice.stress import Case, cases
 from spinewise.advice.trials import PLAIN, Trials
 from spinewise.errors import SpecError
@@ -202,4 +202,4 @@ def check_cost(resolved: Spec, who: Field, budget_s: float, jobs: int) -> None:
     runs = PILOT * (1 if fixed else len(who.candidates))
     needed = found.estimate.seconds * runs / jobs
     if needed > DOUBT * budget_s and found.estimate.seconds > min(SOON_S, budget_s):
-        raise short_budget(budget_s, needed, ESTIMATED_ROOM, len(who.candidates), SHORTER)
+        raise short_budget(budget_s, needed, ESTIMATED_ROOM, len(who.candidates), shorter(resolved))

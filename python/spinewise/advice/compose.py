@@ -31,10 +31,11 @@ from spinewise.advice.simulated import simulated
 from spinewise.advice.stress import Case, Regret, regrets
 from spinewise.advice.trials import PLAIN, Trial
 from spinewise.measures import units
-from spinewise.measures.afterwards import IDLE_FABRIC, NO_CHOICE
+from spinewise.measures.afterwards import IDLE_FABRIC, NO_CHOICE, TAIL_IS_TIMEOUT
 from spinewise.measures.classes import ALL
 from spinewise.measures.notices import Notice
 from spinewise.runs.formats import ADVISE
+from spinewise.shapes import Spec
 from spinewise.specs.spec import spec_hash
 
 WHY_SEEDS = 64
@@ -43,12 +44,12 @@ WHY_SEEDS = 64
 
 def compose(course: Course, cases: Sequence[Case]) -> Advice:
     """The advice that a course has come to."""
-    told = {case.name: case_regrets(course, case) for case in cases}
-    choice = choosing.choose(course, choosing.worst_regret(told))
+    regretted = {case.name: case_regrets(course, case) for case in cases}
+    choice = choosing.choose(course, choosing.worst_regret(regretted))
     race, advised = course.race, course.candidates[choice.advised]
     other = held_against(course, choice)
     better, price = reasons(course, choice.advised, other)
-    answers = tuple(case_answer(course, case, told[case.name]) for case in cases)
+    answers = tuple(case_answer(course, case, regretted[case.name]) for case in cases)
     of_spec = warned(course)
     return Advice(
         format=ADVISE.name,
@@ -77,7 +78,7 @@ def compose(course: Course, cases: Sequence[Case]) -> Advice:
         wrong=tuple(wrong_when(course, choice.advised, answers)),
         gear=steps(advised.variant.name, str(course.resolved["transport"].get("kind"))),
         not_tried=tuple(Untried(one.scheme, one.because) for one in course.left_out()),
-        notes=(*notes(course), *(one.line() for one in of_spec if one.code not in (*NO_CHOICE, IDLE_FABRIC))),
+        notes=(*notes(course), *(told(course, one) for one in of_spec if one.code not in (*NO_CHOICE, IDLE_FABRIC))),
         effort=effort(course, cases),
         method=METHOD,
         alpha=race.alpha,
@@ -286,7 +287,7 @@ def warned(course: Course) -> list[Notice]:
     """The warnings that are about the spec: those of every run of the pilot.
 
     That no packet crossed between switches counts on each seed under one scheme: probes of others cross there. That the
-    fabric is hardly used counts under what runs today: others may spoil that.
+    fabric is hardly used, or that a tail is a timeout, counts under what runs today: others may spoil that.
     """
     labels = dict.fromkeys(label for case, label, _ in course.trials.found if case == PLAIN)
     found: dict[object, Notice] = {}
@@ -299,10 +300,17 @@ def warned(course: Course) -> list[Notice]:
 
     def everywhere(notice: Notice) -> bool:
         enough = any if notice.code in NO_CHOICE else all
-        who = [course.who.today] if notice.code == IDLE_FABRIC else labels
+        who = [course.who.today] if notice.code in (IDLE_FABRIC, TAIL_IS_TIMEOUT) else labels
         return all(enough(notice.about in runs[label] for label in who if label in runs) for runs in met.values())
 
     return [notice for notice in found.values() if everywhere(notice)]
+
+
+def told(course: Course, notice: Notice) -> str:
+    """A warning, with whose it is if it need not be everybody's."""
+    if notice.code != TAIL_IS_TIMEOUT:
+        return notice.line()
+    return f"{notice.line().removesuffix('.')} (under {course.who.today}, which runs today)."
 
 
 def interruption(course: Course) -> list[str]:
@@ -332,7 +340,14 @@ def notes(course: Course) -> list[str]:
             seen.setdefault(seed, set()).add(trial.traffic)
     if any(len(hashes) > 1 for hashes in seen.values()):
         made.append("some schemes saw other traffic on the same seed: pairs are less alike")
+    if len(seen) > 1 and len(set().union(*seen.values())) == 1 and given(course.resolved):
+        made.append("all seeds send the same flows, as given: intervals are of hashes and chance, not of other traffic")
     return made
+
+
+def given(resolved: Spec) -> bool:
+    """Whether traffic is a list of flows or a trace."""
+    return any(one["kind"] in ("flows", "dag") for one in resolved["traffic"])
 
 
 def effort(course: Course, cases: Sequence[Case]) -> Effort:

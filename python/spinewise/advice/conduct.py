@@ -12,7 +12,7 @@ from spinewise.advice import tune
 from spinewise.advice.aims import Aim
 from spinewise.advice.candidates import LEVELS, Candidate, Field, NotTried, unfit
 from spinewise.advice.forecast import BANDS, PILOT, Forecast, cautious, forecast
-from spinewise.advice.planned import MEASURED_ROOM, SHORTER, planned, short_budget
+from spinewise.advice.planned import MEASURED_ROOM, planned, short_budget, shorter
 from spinewise.advice.race import Race
 from spinewise.advice.stress import CHANGES, Case
 from spinewise.advice.trials import PLAIN, Trials
@@ -208,7 +208,7 @@ class Course:
             max(self.pilot_needs(), self.budget_s),
             MEASURED_ROOM,
             len(self.candidates),
-            f"{made} took {units.clock(time.monotonic() - self.start)}; {SHORTER}{kept}",
+            f"{made} took {units.clock(time.monotonic() - self.start)}; {shorter(self.resolved)}{kept}",
         )
 
     def enter(self, joining: Sequence[Candidate]) -> None:

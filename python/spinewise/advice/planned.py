@@ -8,12 +8,22 @@ from spinewise.advice.aims import Aim
 from spinewise.advice.forecast import PILOT, Forecast
 from spinewise.errors import SpecError
 from spinewise.measures import units
+from spinewise.shapes import Spec
 
 MEASURED_ROOM = 2.0
 """A budget that is named as enough is this many times what the pilot takes by the runs that were made."""
 ESTIMATED_ROOM = 4.0
 """The same where no run was made yet: the processors may have other work."""
-SHORTER = "a shorter duration_us or fewer hosts make a run shorter; --schemes names fewer schemes"
+SHORTENED_BY = {
+    "flows": "fewer flows in the list",
+    "dag": "fewer operations in the trace",
+    "all_reduce": "fewer rounds",
+    "all_to_all": "fewer rounds",
+    "permutation": "a smaller repeat",
+    "incast": "a smaller repeat",
+    "rpc": "fewer requests",
+}
+"""What makes a run shorter, by the kind of traffic."""
 
 
 def planned(aim: Aim, plan: Forecast, doubtful: Forecast, in_time: Forecast, left: float) -> str:
@@ -67,6 +77,12 @@ def short_budget(budget_s: float, needed_s: float, room: float, schemes: int, hi
         f" {schemes} schemes on {PILOT} seeds, take about {units.clock(needed_s)}, and then the race begins",
         hint,
     )
+
+
+def shorter(resolved: Spec) -> str:
+    """What makes the pilot shorter: a key that the traffic of this spec has, fewer hosts, fewer schemes."""
+    ways = dict.fromkeys(SHORTENED_BY.get(one["kind"], "a shorter duration_us") for one in resolved["traffic"])
+    return f"{', '.join(ways)} or fewer hosts make a run shorter; --schemes names fewer schemes"
 
 
 def rounded_up(seconds: float) -> float:

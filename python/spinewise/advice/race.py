@@ -204,9 +204,11 @@ class Race:
         if len(alive) < 2:
             return alive
         beaten = [any(row) for row in self.worse(alive, aim).tolist()]
-        seeds = self.seeds(alive)
-        means = [float(np.log(self.column(arm, aim, seeds)).mean()) if seeds else math.inf for arm in alive]
-        return [alive[k] for k in sorted(range(len(alive)), key=lambda k: means[k]) if not beaten[k]]
+        # A race that ends within a seed leaves some without it: each is held against one that has the most.
+        most = max(alive, key=lambda arm: len(self.values.get(arm, {})))
+        means = [0.0 if arm == most else self.against(arm, most, aim).mean for arm in alive]
+        keys = [math.inf if math.isnan(mean) else mean for mean in means]
+        return [alive[k] for k in sorted(range(len(alive)), key=lambda k: keys[k]) if not beaten[k]]
 
     def settled(self, pool: Sequence[str], aim: int = 0) -> bool:
         """Whether the contenders of `pool` are known against the best of them to within the band, or one is left."""

@@ -248,7 +248,7 @@ def undecided(advice: Advice) -> list[str]:
     aim, lines = advice.aims[0], []
     if advice.guess not in (advice.advised, advice.levels[-1].look_at):
         lines.append(
-            f"best guess, whatever it costs: {advice.guess}, {against(advice.guess_than[0])} to {advice.advised}"
+            f"best guess, whatever it costs: {advice.guess}, against {advice.advised} {against(advice.guess_than[0])}"
         )
     if advice.ended != "settled" and aim.more_runs:
         more, band = units.clock(math.ceil(aim.more_s)), units.percent(aim.band)

@@ -296,6 +296,14 @@ class Comparison:
             seen.setdefault((cell.load, cell.seed), set()).add(cell.traffic_hash)
         return all(len(hashes) == 1 for hashes in seen.values())
 
+    @property
+    def repeated(self) -> bool:
+        """Whether every seed had the same traffic, as a list of flows is."""
+        seen: dict[float | None, set[str]] = {}
+        for cell in self.cells:
+            seen.setdefault(cell.load, set()).add(cell.traffic_hash)
+        return len(self.seeds) > 1 and all(len(hashes) == 1 for hashes in seen.values())
+
     def rows(self) -> list[dict[str, object]]:
         """The comparison as one record per load, scheme, traffic entry, size class and metric.
 

@@ -223,6 +223,7 @@ def warned(runs: Sequence[tuple[str, Sequence[Notice]]]) -> list[str]:
 def reading(comparison: Comparison) -> list[str]:
     """What ± and brackets mean; of one seed, that there is no interval."""
     same = ", the same traffic for every scheme" if comparison.paired else ""
+    same += " and on every seed, so that only hashes and chance differ" if comparison.repeated else ""
     versus = f"'vs {comparison.labels[0]}' is the mean paired difference" if comparison.paired else ""
     if len(comparison.seeds) == 1:
         lines = [f"one seed{same}: no interval, so nothing says how far chance goes (--seeds N)."]

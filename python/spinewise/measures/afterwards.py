@@ -11,7 +11,7 @@ from spinewise.measures.entries import EntrySummary
 from spinewise.measures.facts import Facts
 from spinewise.measures.notices import Notice
 from spinewise.measures.report import Report
-from spinewise.measures.units import count, counted, digits, duration, percent
+from spinewise.measures.units import counted, digits, duration, percent, size
 from spinewise.shapes import Spec, Switch, Traffic, Transport
 
 US = 1e-6
@@ -36,6 +36,7 @@ ESTIMATED = (
 NO_CHOICE = ("no_packet_in_fabric", "one_path")
 """Codes of what leaves no scheme a choice of paths."""
 IDLE_FABRIC = "idle_fabric"
+TAIL_IS_TIMEOUT = "tail_is_timeout"
 """Code of a run in which a choice of paths could have gained next to nothing."""
 IDLE = 0.05
 """A share of the run for which the busiest link between switches may be sending, and they count as hardly used."""
@@ -164,12 +165,13 @@ def timer_tails(entry: EntrySummary, transport: Transport) -> Iterator[Notice]:
             ]
             if at:
                 yield Notice(
-                    "tail_is_timeout",
+                    TAIL_IS_TIMEOUT,
                     f"transport.{key}",
                     f"{' and '.join(at)} of {size_class.name} flows of {entry.name}"
-                    f" ({', '.join(duration(getattr(fct, name)) for name in at)}) are this timeout of"
-                    f" {duration(timeout)} and little else ({counted(entry.packets.timeouts, 'timeout')}):"
-                    " a scheme that does not prevent losses cannot change them.",
+                    f" ({', '.join(duration(getattr(fct, name)) for name in at)})"
+                    f" {'is' if len(at) == 1 else 'are'} this timeout of {duration(timeout)} and little"
+                    f" else ({counted(entry.packets.timeouts, 'timeout')}):"
+                    f" a scheme that does not prevent losses cannot change {'it' if len(at) == 1 else 'them'}.",
                     entry.name,
                     size_class.name,
                 )
@@ -238,7 +240,7 @@ def unmarked(report: Report, switch: Switch) -> str:
     longest = max(report["links"], key=lambda link: link["longest_queue_bytes"], default=None)
     if longest is None or longest["longest_queue_bytes"] <= marked_from_bytes(switch, longest.get("rate_bps", 0)):
         return ": no queue grew so long"
-    return f", though up to {count(longest['longest_queue_bytes'])}B waited for {longest['name']}"
+    return f", though up to {size(longest['longest_queue_bytes'])} waited for {longest['name']}"
 
 
 def marked_from_bytes(switch: Switch, rate_bps: int) -> float:

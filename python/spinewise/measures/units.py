@@ -51,6 +51,12 @@ def count(value: float, significant: int = 3) -> str:
     return f"{text} {name}".strip()
 
 
+def size(value: float, significant: int = 3) -> str:
+    """A number of bytes: 12.3 MB, 524 B."""
+    text = count(value, significant)
+    return text if text == NOTHING else f"{text}B" if " " in text else f"{text} B"
+
+
 def percent(fraction: float, significant: int = 3) -> str:
     """A fraction as a percentage."""
     return f"{digits(100.0 * fraction, significant)} %" if math.isfinite(fraction) else NOTHING
