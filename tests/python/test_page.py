@@ -21,7 +21,7 @@ from samples import TINY_TOML
 from spinewise.cli import main
 from spinewise.explanation.choices import Choices
 from spinewise.measures import units
-from spinewise.page import again, source
+from spinewise.page import again, html, source
 from spinewise.page.grids import value_of
 from spinewise.page.moving import Making
 from spinewise.page.of_comparison import either
@@ -268,6 +268,27 @@ def test_a_replay_has_the_series_of_the_run(tmp_path: Path) -> None:
         assert value[inside].max() > 0.0
         # Eight bits keep a value to half a percent of the square root of the greatest.
         assert np.allclose(np.sqrt(shown), np.sqrt(value[inside]), atol=np.sqrt(quantity["most"]) / 250)
+
+
+def test_a_replay_says_what_its_lines_and_colours_mean(tmp_path: Path) -> None:
+    """Dashes beside links and orange in the heat map stood there without a word."""
+    plain = page(sw.run(BURST).write(tmp_path / "plain"), out=tmp_path / "plain.html").text
+    assert "Dashed:" not in plain
+    assert "Orange:" not in plain
+    fabric = {"leaves": 2, "spines": 2, "hosts_per_leaf": 8, "override": [{"leaf": 0, "spine": 0, "rate_gbps": 1}]}
+    fault = {"kind": "down", "ends": ["leaf0", "spine1"], "at_us": 10, "until_us": 20}
+    spec = {**BURST, "topology": fabric, "fault": [fault]}
+    broken = page(sw.run(spec).write(tmp_path / "broken"), out=tmp_path / "broken.html").text
+    assert "Dashed: a link that is slower than its tier, or down, for the whole run." in broken
+    assert "Orange: what a fault holds; in the heat map, when one does." in broken
+
+
+def test_facts_below_each_other_do_not_run_together(ran: Path, tmp_path: Path) -> None:
+    """It said "marked 0 out of order 4 %", and a name broke within its arrow."""
+    found = page(ran, out=tmp_path / "page.html")
+    assert re.search(r"<li>out of order [0-9.]+ %", (tmp_path / "page.html").read_text())
+    assert "->" in found.text
+    assert html.unbroken("leaf0-&gt;spine1") == 'leaf0<wbr><span class="arrow">-&gt;</span>spine1'
 
 
 def test_paths_of_picked_flows_are_those_of_explain(ran: Path, tmp_path: Path) -> None:

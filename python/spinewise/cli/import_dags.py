@@ -15,7 +15,7 @@ def of_dag(found: Dag) -> Imported:
     """The table of operations, and the lines of a spec that use it."""
     counts = {kind: found.count(kind) for kind in ("send", "recv", "calc")}
     about = (
-        f"{found.ranks} ranks, {counts['send']} sends of {units.count(found.size_bytes)}B, "
+        f"{found.ranks} ranks, {counts['send']} sends of {units.size(found.size_bytes)}, "
         f"{counts['recv']} receives, {counts['calc']} computations"
     )
     record = {"ranks": found.ranks, "bytes": found.size_bytes, "batches": found.batches} | counts

@@ -38,7 +38,7 @@ def command(args: argparse.Namespace) -> int:
         console.print(together.outcome_table())
         for line in together.lines():
             console.print(f"- {line}")
-    console.print(f"page in {args.out}: {units.count(size)}B, opens in any browser, needs no network")
+    console.print(f"page in {args.out}: {units.size(size)}, opens in any browser, needs no network")
     for note in page.notes:
         console.print(f"  {note}")
     return 0

@@ -43,13 +43,11 @@ def command(args: argparse.Namespace) -> int:
 
 def estimate_lines(estimate: Estimate) -> list[str]:
     """The estimate for people."""
-    flows, hops, rows = (
-        units.count(value) for value in (estimate.flow_bytes, estimate.packet_hops, estimate.series_rows)
-    )
+    hops, rows = (units.count(value) for value in (estimate.packet_hops, estimate.series_rows))
     return [
-        f"{units.counted(estimate.flows, 'flow')} of {flows}B in all · about {hops} packet-hops"
-        f" in {units.duration(estimate.simulated_s, 3)} simulated",
+        f"{units.counted(estimate.flows, 'flow')} of {units.size(estimate.flow_bytes)} in all"
+        f" · about {hops} packet-hops in {units.duration(estimate.simulated_s, 3)} simulated",
         f"about {units.duration(estimate.seconds, 2)} of processor time on this machine,"
-        f" {units.count(estimate.memory_bytes)}B of memory"
+        f" {units.size(estimate.memory_bytes)} of memory"
         f" · rows: {estimate.flow_rows:,} of flows, {rows} of series",
     ]

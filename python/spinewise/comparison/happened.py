@@ -74,7 +74,7 @@ def link_name(link: LinkUse | None) -> str:
 
 def amount(value: float) -> str:
     """A number of bytes."""
-    return units.count(value) + "B"
+    return units.size(value)
 
 
 def plain(head: str, name: str, tell: Callable[[float], str], *, even_if_zero: bool = True) -> Column:

@@ -122,7 +122,7 @@ def extra(cell: Cell) -> float:
 
 def size(value: float) -> str:
     """A number of bytes."""
-    return units.count(value) + "B"
+    return units.size(value)
 
 
 def differing(comparison: Comparison, fact: Fact, load: float | None, best: str, other: str) -> Reason | None:

@@ -55,7 +55,7 @@ def plan(made: Plan) -> RenderableType:
     for head in ("rate", "queue"):
         table.add_column(head, justify="right")
     for port in made.ports:
-        rate, queue = f"{units.count(port.rate_bps)}bps", f"{units.count(port.queue_bytes)}B"
+        rate, queue = f"{units.count(port.rate_bps)}bps", units.size(port.queue_bytes)
         table.add_row(port.link, made.namespace(port.node), port.device, port.address, rate, queue)
     scale = (
         "rates and times are the spec's own"

@@ -33,7 +33,7 @@ from spinewise.measures.entries import Entry
 from spinewise.measures.least import Ways, least_s
 from spinewise.measures.stragglers import NEEDED, Columns, Straggler, straggler
 from spinewise.measures.tables import numbers
-from spinewise.measures.units import count, counted
+from spinewise.measures.units import counted, size
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -207,7 +207,7 @@ class Job:
         if not self.message_bytes or not (self.alike or self.kind == "all_reduce"):
             return ""
         blocks = self.ranks if self.kind in (*GATHERS, "all_to_all") else 1
-        return f"{count(self.message_bytes / blocks)}B"
+        return size(self.message_bytes / blocks)
 
     @property
     def title(self) -> str:

@@ -65,7 +65,7 @@ def titled(flow: int, facts: FlowFacts) -> str:
     """A flow in a line."""
     if "fct_us" not in facts:
         return f"flow {flow}"
-    size = f"{units.count(facts['size_bytes'])}B"
+    size = units.size(facts["size_bytes"])
     return f"flow {flow}: {facts['traffic']}, {size}, host {facts['src']} to host {facts['dst']}"
 
 

@@ -105,12 +105,17 @@ def answers(one: model.Answers) -> str:
     """Cards side by side."""
     cards = "".join(
         f'<div class="answer {each.tone}"><h3>{escape(each.question)}</h3>'
-        + (f'<p class="is">{escape(each.answer)}</p>' if each.answer else "")
-        + "".join(f"<p>{escape(line)}</p>" for line in each.more)
+        + (f'<p class="is">{unbroken(escape(each.answer))}</p>' if each.answer else "")
+        + "".join(f"<p>{unbroken(escape(line))}</p>" for line in each.more)
         + "</div>"
         for each in one.of
     )
     return f'<div class="answers">{cards}</div>'
+
+
+def unbroken(text: str) -> str:
+    """Names of links (escaped) that break before their arrow, never within it."""
+    return text.replace("-&gt;", '<wbr><span class="arrow">-&gt;</span>')
 
 
 def table(one: model.Table) -> str:

@@ -70,7 +70,7 @@ def answers(result: Result, summary: Summary) -> list[Answer]:
         queue = hot.queues[0] if hot.queues else None
         more = [f"in use for {units.percent(link.mean_use)} of the run"]
         if queue:
-            more.append(f"longest queue: {units.count(queue.longest_queue_bytes)}B at {queue.name}")
+            more.append(f"longest queue: {units.size(queue.longest_queue_bytes)} at {queue.name}")
         found.append(Answer("hottest link", link.name, tuple(more)))
     return [*found, lost(summary)]
 

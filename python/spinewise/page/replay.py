@@ -133,6 +133,11 @@ SHOWN_AS: dict[Drawn, str] = {
 def note(runs: Sequence[Sampled], fabric: Fabric, clock: Clock, drawn: Drawn) -> str:
     """What a reader must know."""
     text = f"A frame lasts {clock.frame_us:g} µs. {SHOWN_AS[drawn]}"
+    between = [link for link in fabric.links if "host" not in fabric.tiers[link.tier]]
+    if drawn == "lines" and any(link.slow or not link.up for link in between):
+        text += " Dashed: a link that is slower than its tier, or down, for the whole run."
+    if any(run.result.spec.get("fault") for run in runs):
+        text += " Orange: what a fault holds; in the heat map, when one does."
     beyond = [run for run in runs if run.result.report["stop_ps"] / 1e6 > clock.frames * clock.frame_us]
     if beyond:
         end = clock.frames * clock.frame_us

@@ -52,7 +52,7 @@ def fct_table(summary: Summary, by: By = "auto") -> Grid:
         name, size = units.time_unit([found.fct_s.p50])
         whose = [entry if entry != before else ""] * (len(left) - 2)
         table.line(
-            *whose, found.name, f"FCT [{name}]", str(found.flows), str(found.unfinished),
+            *whose, found.name, f"FCT [{name}]", f"{found.flows:,}", f"{found.unfinished:,}",
             *distribution(found.fct_s, size),
         )  # fmt: skip
         table.line(
@@ -95,8 +95,8 @@ def rounds_table(result: Result) -> Grid:
             job.kind,
             job.hosts + (f" x {job.groups}" if job.groups > 1 else ""),
             job.size or units.NOTHING,
-            str(job.rounds),
-            str(job.unfinished),
+            f"{job.rounds:,}",
+            f"{job.unfinished:,}",
             units.duration(job.mean_s),
             *([units.duration(job.max_s)] if several else []),
             *([units.duration(job.ideal_s)] if bounds else []),
@@ -115,7 +115,7 @@ def message_lines(result: Result) -> list[str]:
     """Of incasts and requests, that their message counts what nobody sends."""
     return [
         f"{job.name}: the message is {job.ranks} answers, as nccl-tests count a gather, that of the receiver with them;"
-        f" {job.ranks - 1} are sent, {units.count(job.message_bytes * (job.ranks - 1) / job.ranks)}B"
+        f" {job.ranks - 1} are sent, {units.size(job.message_bytes * (job.ranks - 1) / job.ranks)}"
         for job in result.rounds.jobs
         if job.kind in GATHERS and job.message_bytes
     ]
@@ -209,7 +209,7 @@ def hot_table(report: Report) -> Grid:
 
 def byte_count(size: int | None) -> str:
     """A number of bytes; a dash where it is not known."""
-    return units.NOTHING if size is None else f"{units.count(size)}B"
+    return units.NOTHING if size is None else units.size(size)
 
 
 def run_lines(result: Result, summary: Summary) -> list[str]:
@@ -217,7 +217,7 @@ def run_lines(result: Result, summary: Summary) -> list[str]:
     report = result.report
     events, hops = int(report["events"]), int(report["packet_hops"])
     wall = float(report["wall_seconds"])
-    lines = [packet_line(summary.packets, transport_of(result)), *udp_lines(result)]
+    lines = [*packet_lines(summary.packets, transport_of(result)), *udp_lines(result)]
     lines.append("bytes that carry no data: " + overhead_line(summary))
     lines.extend(offered.lines(result.spec, report.get("loads")))
     if summary.faults:
@@ -284,7 +284,7 @@ def transport_of(result: Result) -> str:
     return str(result.spec.get("transport", {}).get("kind", ""))
 
 
-def packet_line(packets: Packets, transport: str) -> str:
+def packet_lines(packets: Packets, transport: str) -> list[str]:
     """Sums over flows."""
     if transport == "rdma":
         answers = f"NACKs {packets.nacks:,} · CNPs {packets.cnps:,}"
@@ -292,12 +292,11 @@ def packet_line(packets: Packets, transport: str) -> str:
         answers = f"NACKs for trimmed packets {packets.nacks:,}"
     else:
         answers = f"3-dupACK events {units.percent(packets.dupack3_ratio)}"
-    return (
+    return [
         f"data packets {packets.sent:,} · retransmitted {packets.retransmits:,}"
-        f" · timeouts {packets.timeouts:,} · marked {packets.marks:,}\n"
-        f"out of order {units.percent(packets.out_of_order_ratio)}"
-        f" · {answers}"
-    )
+        f" · timeouts {packets.timeouts:,} · marked {packets.marks:,}",
+        f"out of order {units.percent(packets.out_of_order_ratio)} · {answers}",
+    ]
 
 
 def udp_lines(result: Result) -> list[str]:
@@ -316,6 +315,6 @@ def overhead_line(summary: Summary) -> str:
     """Bytes by kind, with their share of all bytes made."""
     whole = summary.created_bytes
     return " · ".join(
-        f"{name} {units.count(size)}B ({units.percent(size / whole if whole else math.nan)})"
+        f"{name} {units.size(size)} ({units.percent(size / whole if whole else math.nan)})"
         for name, size in summary.overhead_bytes.items()
     )

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from spinewise.measures.notices import Notice
-from spinewise.measures.units import count, digits, duration
+from spinewise.measures.units import digits, duration, size
 from spinewise.starting.wishes import COLLECTIVES, LEAF_SPINE, Wishes, distributions
 
 DELAY_NS = 1000
@@ -167,7 +167,7 @@ def why_so_long(found: Arrivals) -> str:
 def why_so_large(found: Exchange) -> str:
     """What is said of the size of a collective operation."""
     said = (
-        f"Data of each host. {count(found.peer_bytes)}B of it go to another host at once: they take"
+        f"Data of each host. {size(found.peer_bytes)} of it go to another host at once: they take"
         f" {duration(found.sending_s, 2)} to send, and {duration(found.travel_s, 2)} to travel."
     )
     if found.is_small:
@@ -188,7 +188,7 @@ def too_small(found: Exchange) -> str:
     """What larger messages would bring, and cost."""
     times = found.wanted_bytes / found.peer_bytes
     return (
-        f"Messages of {count(found.wanted_bytes)}B would tell schemes apart better, in runs {digits(times, 2)} times"
+        f"Messages of {size(found.wanted_bytes)} would tell schemes apart better, in runs {digits(times, 2)} times"
         " as long; `hosts` can name groups of hosts, which send fewer and larger ones."
     )
 
