@@ -217,3 +217,24 @@ def test_a_move_into_a_dead_path_cost_and_both_paths_are_told() -> None:
         assert "then: leaf0–spine0 was down from 120.0 µs to 2.500 ms" in text
         assert f"{move.old.name if move.old else ''}: " in text.split("true:")[1]
         assert "via spine0: nothing got through, for leaf0->spine0 was down" in text
+
+
+def test_a_loss_is_laid_to_what_broke_on_its_way_on() -> None:
+    """A switch that was down elsewhere was named, as it touches the device too and held at the time."""
+    fabric: Spec = {
+        "topology": {"kind": "fat_tree", "k": 4, "host_rate_gbps": 25, "fabric_rate_gbps": 25},
+        # From pod 0 into pod 0, past aggregation0, which had not believed yet that the link of leaf1 was up again.
+        "traffic": [{"kind": "flows", "list": [
+            {"src": n % 2, "dst": 2 + n % 2, "size_bytes": 1000, "start_ns": 155_000 + 500 * n} for n in range(40)
+        ]}],
+        "fault": [
+            {"kind": "down", "switch": "core0", "at_us": 60, "until_us": 4000},
+            {"kind": "down", "ends": ["leaf1", "aggregation0"], "at_us": 50, "until_us": 150},
+        ],
+        "detection": {"carrier_us": 50, "control_plane_us": 1000},
+    }  # fmt: skip
+    result = spinewise.run(fabric, trace=range(40))
+    lost = [one for flow in range(40) for one in losses.Losses(result, flow).all() if one.fate == losses.NO_WAY]
+    assert lost
+    for one in lost:
+        assert one.faults == ("aggregation0–leaf1 was down from 50.00 µs to 150.0 µs",), str(one)

@@ -71,6 +71,35 @@ def breaks(result: Result) -> list[Break]:
     return sorted(found, key=lambda one: one.begin_us)
 
 
+def onward(result: Result, device: str, host: str) -> frozenset[str]:
+    """The links of the shortest paths from a device to a host, were nothing broken; none where one is not known."""
+    into: dict[str, list[tuple[str, str]]] = {}
+    for link in core.topology(result.spec)["links"]:
+        if link["up"]:
+            into.setdefault(link["to"], []).append((link["from"], link["name"]))
+    hops, edge = {host: 0}, [host]
+    for node in edge:
+        for before, _ in into.get(node, []):
+            if before not in hops:
+                hops[before] = hops[node] + 1
+                edge.append(before)
+    # From the host back: a link is on the way if the device reaches its beginning along such links.
+    steps: dict[str, list[tuple[str, str]]] = {}
+    for node, sources in into.items():
+        for before, name in sources:
+            if node in hops and hops.get(before) == hops[node] + 1:
+                steps.setdefault(before, []).append((node, name))
+    found: set[str] = set()
+    met, ahead = {device}, [device]
+    for node in ahead:
+        for after, name in steps.get(node, []):
+            found.add(name)
+            if after not in met:
+                met.add(after)
+                ahead.append(after)
+    return frozenset(found)
+
+
 def name_of(fault: FabricFault) -> str:
     """What broke: a switch, or its cables; one direction where only that is hit."""
     if fault["switch"]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spinewise.explanation.breaks import Break, breaks, listed
+from spinewise.explanation.breaks import Break, breaks, listed, onward
 from spinewise.magnitudes import PS_PER_US
 from spinewise.measures import units
 from spinewise.measures.tables import Values as Array
@@ -19,6 +19,9 @@ NO_ROOM, TRIMMED, DISCARDED, ON_LINK, NO_WAY, DIED = (
     "no room", "trimmed", "discarded", "lost on the link", "no way on", "died",
 )  # fmt: skip
 BY_FAULTS = {ON_LINK, NO_WAY, DIED}
+
+Place = tuple[str, str, str, str | None]
+"""The kind of packets that met one fate, the fate, the device and the link."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,10 @@ class Losses:
         import pyarrow.compute as pc  # noqa: PLC0415 - slow to import
 
         self.breaks = breaks(result)
+        self.result = result
+        rows = result.flows.filter(pc.equal(result.flows.column("flow"), flow)).select(["src", "dst"]).to_pylist()
+        # Where packets of a kind go.
+        self.goal = {"data": f"host{rows[0]['dst']}", "ack": f"host{rows[0]['src']}"} if rows else {}
         table = result.losses
         self.known = table is not None
         mine = None if table is None else table.filter(pc.equal(table.column("flow"), flow))
@@ -127,7 +134,7 @@ class Losses:
 
     def groups(self, chosen: Sequence[int]) -> list[Lost]:
         """These losses by kind, fate and place, data first and then by how many."""
-        together: dict[tuple[str, str, str, str | None], list[int]] = {}
+        together: dict[Place, list[int]] = {}
         for at in chosen:
             place = (str(self.kind[at]), str(self.fate[at]), str(self.device[at]), self.link[at])
             together.setdefault(place, []).append(at)
@@ -135,12 +142,13 @@ class Losses:
         for (kind, fate, device, link), ats in together.items():
             first, last = float(self.time[ats[0]]), float(self.time[ats[-1]])
             rerouted = float(self.rerouted[ats[-1]]) or None
-            by = self.causes(fate, device, link, first, last)
+            by = self.causes((kind, fate, device, link), first, last)
             found.append(Lost(kind, fate, device, link, len(ats), first, last, rerouted, tuple(listed(by))))
         return sorted(found, key=lambda one: (one.kind != "data", -one.packets))
 
-    def causes(self, fate: str, device: str, link: str | None, first_us: float, last_us: float) -> list[Break]:
-        """The faults behind what was lost: those of its link, or of links at the device, that held or had held last."""
+    def causes(self, place: Place, first_us: float, last_us: float) -> list[Break]:
+        """The faults behind what was lost: those of its link, or of links on its way on, that held or had held last."""
+        kind, fate, device, link = place
         if fate not in BY_FAULTS:
             return []
         begun = [one for one in self.breaks if one.begin_us <= last_us]
@@ -150,5 +158,8 @@ class Losses:
             near = [one for one in begun if one.switch == device]
         else:
             cut = [one for one in begun if one.cuts]
-            near = [one for one in cut if one.touches(device)] or cut
+            here = [one for one in cut if one.touches(device)]
+            way = onward(self.result, device, self.goal.get(kind, ""))
+            ahead = [one for one in cut if one.links & way]
+            near = [one for one in here if one in ahead] or ahead or here or cut
         return [one for one in near if one.holds(first_us, last_us)] or near[-1:]
