@@ -567,8 +567,10 @@ def test_what_would_make_a_run_shorter_is_what_the_traffic_has() -> None:
     tail = "or fewer hosts make a run shorter; --schemes names fewer schemes"
     assert planned.shorter(as_spec({"traffic": [flows]})) == f"fewer flows in the list {tail}"
     reduce = {"kind": "all_reduce", "size_bytes": 100}
-    both = {"traffic": [reduce, web, reduce | {"kind": "all_to_all"}]}
+    both = {"traffic": [reduce | {"rounds": 2}, web, reduce | {"kind": "all_to_all", "rounds": 3}]}
     assert planned.shorter(as_spec(both)) == f"fewer rounds, a shorter duration_us {tail}"
+    single = {"traffic": [reduce | {"rounds": 1}, {"kind": "all_to_all", "pair_bytes": 9, "rounds": 1}]}
+    assert planned.shorter(as_spec(single)) == f"a smaller size_bytes, a smaller pair_bytes {tail}"
 
 
 def stopped(*_: object) -> None:

@@ -157,6 +157,20 @@ def test_rounds_that_must_overlap_are_said_with_their_link() -> None:
     assert overlapping(sw.resolve(SPEC | fabric | {"traffic": [burst | {"period_us": 1500}]})) == []
 
 
+def test_what_is_ahead_of_what_is_kept_is_told_with_the_answer(advice: Advice) -> None:
+    """It stood below, as a guess, while the first line said to keep what runs today."""
+    than = (Share("ecmp", -0.13, None, None, -0.12, 3),)
+    kept = replace(advice, advised="ecmp", ended="budget spent", guess="rps", guess_than=than, no_choice=(), idle=())
+    kept = replace(kept, levels=(level("ecmp", "rps ecmp", "rps ecmp", stands="good enough"),))
+    told = dict(show.sections(kept))
+    aim = advice.aims[0].text
+    line = f"not settled: ahead by its mean is rps (configuration of what is there), {aim} -13.0% on 3 seeds"
+    assert told["Run"][1] == f"{line}, too few for an interval, which may be chance"
+    assert not [one for one in told["How surely"] if "best guess" in one]
+    settled = dict(show.sections(replace(kept, ended="settled")))
+    assert not [one for one in settled["Run"] if "not settled" in one]
+
+
 GIVEN = {"kind": "flows", "name": "list", "list": [{"src": 0, "dst": 2, "size_bytes": 90_000}]}
 
 

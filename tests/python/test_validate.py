@@ -162,6 +162,19 @@ def test_what_others_take_of_the_machine_is_not_counted(monkeypatch: pytest.Monk
     assert busy["run_s"] / busy["packet_hops"] < 4 * free["run_s"] / free["packet_hops"]
 
 
+def test_a_fault_long_after_the_run_is_told_before_it_is_made() -> None:
+    """The run told it when all was over: a fault at 5 ms that was meant at 5 us."""
+    fabric = {"topology": {"leaves": 2, "spines": 2}, "traffic": [{"kind": "permutation", "size_bytes": 20_000}]}
+
+    def told(at_us: float, **more: Any) -> list[tuple[str, str | None]]:
+        fault = {"kind": "down", "ends": ["leaf0", "spine1"], "at_us": at_us, "until_us": 10 * at_us}
+        return [(one.code, one.key) for one in sw.validate({**fabric, **more, "fault": [fault]}).warnings]
+
+    assert told(5.0) == []
+    assert told(5000.0) == [("fault_after_traffic", "fault[0].at_us")]
+    assert told(5000.0, run={"until_us": 4000}) == [("fault_after_end", "fault[0].at_us")]
+
+
 def test_seconds_follow_from_the_first_moments() -> None:
     counted: Any = {"flows": 0, "series_rows": 0, "packet_hops": 1_000_000, "end_ps": 1_000}
     measured: Any = {"setup_s": 1.0, "run_s": 0.5, "packet_hops": 100_000, "simulated_ps": 500, "ended": False}

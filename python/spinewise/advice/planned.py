@@ -8,22 +8,14 @@ from spinewise.advice.aims import Aim
 from spinewise.advice.forecast import PILOT, Forecast
 from spinewise.errors import SpecError
 from spinewise.measures import units
-from spinewise.shapes import Spec
+from spinewise.shapes import Spec, Traffic
 
 MEASURED_ROOM = 2.0
 """A budget that is named as enough is this many times what the pilot takes by the runs that were made."""
 ESTIMATED_ROOM = 4.0
 """The same where no run was made yet: the processors may have other work."""
-SHORTENED_BY = {
-    "flows": "fewer flows in the list",
-    "dag": "fewer operations in the trace",
-    "all_reduce": "fewer rounds",
-    "all_to_all": "fewer rounds",
-    "permutation": "a smaller repeat",
-    "incast": "a smaller repeat",
-    "rpc": "fewer requests",
-}
-"""What makes a run shorter, by the kind of traffic."""
+LISTED = {"flows": "fewer flows in the list", "dag": "fewer operations in the trace"}
+"""What makes a run shorter, of traffic from a file."""
 
 
 def planned(aim: Aim, plan: Forecast, doubtful: Forecast, in_time: Forecast, left: float) -> str:
@@ -81,8 +73,23 @@ def short_budget(budget_s: float, needed_s: float, room: float, schemes: int, hi
 
 def shorter(resolved: Spec) -> str:
     """What makes the pilot shorter: a key that the traffic of this spec has, fewer hosts, fewer schemes."""
-    ways = dict.fromkeys(SHORTENED_BY.get(one["kind"], "a shorter duration_us") for one in resolved["traffic"])
+    ways = dict.fromkeys(shortened(one) for one in resolved["traffic"])
     return f"{', '.join(ways)} or fewer hosts make a run shorter; --schemes names fewer schemes"
+
+
+def shortened(entry: Traffic) -> str:
+    """What makes less of an entry: a shorter list or time, fewer rounds, or of a single round less data."""
+    if entry["kind"] in LISTED:
+        return LISTED[entry["kind"]]
+    repeats = {
+        "fewer rounds": entry.get("rounds"),
+        "fewer requests": entry.get("requests"),
+        "a smaller repeat": entry.get("repeat"),
+    }
+    if all(times is None for times in repeats.values()):
+        return "a shorter duration_us"
+    less = "a smaller pair_bytes" if entry.get("pair_bytes") else "a smaller size_bytes"
+    return next((way for way, times in repeats.items() if (times or 0) > 1), less)
 
 
 def rounded_up(seconds: float) -> float:

@@ -105,7 +105,8 @@ def run(advice: Advice) -> list[str]:
     last, found = advice.levels[-1], advice.entrant(advice.advised)
     if last.look_at is None:
         keep = "keep " if advice.advised == advice.today else ""
-        return [f"{keep}{found.label}: {found.about}", *losses(advice, last.than_today), *guessed(advice)]
+        answer = f"{keep}{found.label}: {found.about}"
+        return [answer, *ahead(advice), *losses(advice, last.than_today), *guessed(advice)]
     return [f"keep {found.label}: {NOT_SHOWN}", look_at(advice), *losses(advice, last.look_at_than_today)]
 
 
@@ -118,6 +119,22 @@ def look_at(advice: Advice) -> str:
     found = advice.entrant(str(last.look_at))
     aim, number = advice.aims[0], against(last.look_at_than_today[0])
     return f"the one to look at is {found.label} ({say_level(found.level)}): {aim.text} {number}, which may be chance"
+
+
+def ahead(advice: Advice) -> list[str]:
+    """What is ahead of what runs today by its mean, where that is kept and more runs might tell the two apart."""
+    if advice.ended == "settled" or advice.advised != advice.today or advice.guess in (advice.today, look(advice)):
+        return []
+    found, number = advice.entrant(advice.guess), against(advice.guess_than[0])
+    return [
+        f"not settled: ahead by its mean is {found.label} ({say_level(found.level)}), {advice.aims[0].text} {number},"
+        " which may be chance"
+    ]
+
+
+def look(advice: Advice) -> str | None:
+    """The scheme to look at."""
+    return advice.levels[-1].look_at
 
 
 def guessed(advice: Advice) -> list[str]:
@@ -246,7 +263,7 @@ def chosen_from(advice: Advice) -> list[str]:
 def undecided(advice: Advice) -> list[str]:
     """The best guess, and what it would take to know more."""
     aim, lines = advice.aims[0], []
-    if advice.guess not in (advice.advised, advice.levels[-1].look_at):
+    if advice.guess not in (advice.advised, look(advice)) and not ahead(advice):
         lines.append(
             f"best guess, whatever it costs: {advice.guess}, against {advice.advised} {against(advice.guess_than[0])}"
         )

@@ -105,7 +105,7 @@ def first(advice: Advice) -> list[Answer]:
                 "unsure",
             ),
         ]
-    worse, guess = losses(advice, last.than_today), show.guessed(advice)
+    worse, guess = [*show.ahead(advice), *losses(advice, last.than_today)], show.guessed(advice)
     sure = advice.ended == "settled" and not guess and not advice.no_choice and not advice.idle
     tone: Tone = "head" if sure else "unsure"
     kept = advice.advised == advice.today

@@ -12,9 +12,10 @@ from spinewise import core
 from spinewise.core import ProgressHook
 from spinewise.errors import SpecError
 from spinewise.machine import resident_memory
-from spinewise.magnitudes import PS_PER_SECOND
+from spinewise.magnitudes import PS_PER_SECOND, PS_PER_US
 from spinewise.measures.fabric import FabricSize, size_of
 from spinewise.measures.notices import Notice, notices
+from spinewise.measures.units import digits
 from spinewise.own.contract import with_scheme
 from spinewise.own.scheme import Scheme
 from spinewise.replies import Counted, Loads, Measured
@@ -27,6 +28,8 @@ FEW_HOPS = 1000
 # What a flow and a row of series take when the account is closed, measured.
 SECONDS_PER_FLOW = 3e-6
 SECONDS_PER_ROW = 4e-7
+LATE = 4.0
+"""Faults that begin after this many times what a run is expected to last are told of: it may last twice as long."""
 SAMPLES = 4
 """Runs of many that are tried to see how long they take."""
 CANDIDATES = 16
@@ -109,6 +112,7 @@ def validate(
     except SpecError as error:
         raise located(error, file_of(spec)) from None
     counted = told["estimate"]
+    late = late_faults(told["spec"], counted["end_ps"] / PS_PER_US)
     return Validation(
         spec=told["spec"],
         spec_hash=spec_hash(told["spec"]),
@@ -125,8 +129,21 @@ def validate(
             flow_rows=counted["flow_rows"],
         ),
         loads=told["loads"],
-        warnings=notices(told["warnings"]),
+        warnings=[*notices(told["warnings"]), *late],
     )
+
+
+def late_faults(spec: Spec, end_us: float) -> list[Notice]:
+    """Faults that begin long after the run is expected to be over: a slip of a unit perhaps."""
+    found = []
+    for number, fault in enumerate(spec.get("fault") or []):
+        begin = float(fault["at_us"])
+        # Of later ones than the run may last the engine tells.
+        if LATE * end_us < begin < float(spec["run"]["until_us"]):
+            over = f"the run is expected to be over after some {digits(end_us, 2)} us"
+            text = f"It begins after {begin:.12g} us, and {over}."
+            found.append(Notice("fault_after_traffic", f"fault[{number}].at_us", text))
+    return found
 
 
 def sampled_seconds(specs: Sequence[Spec]) -> float:
