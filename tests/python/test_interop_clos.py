@@ -87,7 +87,8 @@ def test_what_is_none_of_the_two_is_said(tmp_path: Path) -> None:
     hosts, switches, links = leaf_spine(3, 2, 4)
     reasons = {
         "leaf 14 is not linked to switch 16": links[:-1],
-        "link 0-12 (10 Gbps, 1000 ns) and link 5-13 (11 Gbps, 1000 ns) are of one tier and differ": [
+        "link 0-12 (10 Gbps, 1000 ns) and link 5-13 (11 Gbps, 1000 ns) are of one tier and differ"
+        " (where few do, a spec may have its tiers, and a [[topology.override]] for these)": [
             (a, b, x.replace("10G", "11G") if a == 5 else x) for a, b, x in links
         ],
         "switch 12 has 3 hosts, switch 13 has 5": [(a, 13 if a == 3 else b, x) for a, b, x in links],

@@ -174,6 +174,18 @@ def test_a_list_that_import_could_mend_points_to_it(tmp_path: Path, text: str, t
     assert told in (caught.value.hint or "")
 
 
+def test_starts_in_another_unit_are_told_where_they_fall_together(tmp_path: Path) -> None:
+    """Seconds that were read as nanoseconds became a list of flows that all start at once, without a word."""
+    text = "src,dst,size_bytes,start\n0,1,10,17.25\n1,0,10,17.5\n"
+    told = "all 2 flows start within a nanosecond: is the unit of starts another one?"
+    wrong = records.read(write(tmp_path, text), Columns({"start": "start"}, "ns"))
+    assert any(told in note for note in wrong.notes)
+    right = records.read(write(tmp_path, text), Columns({"start": "start"}, "s"))
+    assert not any(told in note for note in right.notes)
+    burst = records.read(write(tmp_path, text.replace("17.5", "17.25")), Columns({"start": "start"}, "ns"))
+    assert not any(told in note for note in burst.notes)
+
+
 def test_a_start_that_is_no_number_is_refused_as_such(tmp_path: Path) -> None:
     text = "src,dst,size_bytes,start_ns\n0,1,9,1.2.3\n"
     with pytest.raises(sw.SpecError) as caught:

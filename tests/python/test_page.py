@@ -288,7 +288,8 @@ def test_facts_below_each_other_do_not_run_together(ran: Path, tmp_path: Path) -
     found = page(ran, out=tmp_path / "page.html")
     assert re.search(r"<li>out of order [0-9.]+ %", (tmp_path / "page.html").read_text())
     assert "->" in found.text
-    assert html.unbroken("leaf0-&gt;spine1") == 'leaf0<wbr><span class="arrow">-&gt;</span>spine1'
+    assert html.unbroken("leaf0-&gt;spine1") == 'leaf0<wbr><span class="whole">-&gt;</span>spine1'
+    assert html.whole("at leaf0-&gt;spine1#2; 5") == 'at <span class="whole">leaf0-&gt;spine1#2</span>; 5'
 
 
 def test_paths_of_picked_flows_are_those_of_explain(ran: Path, tmp_path: Path) -> None:

@@ -206,7 +206,10 @@ class Fabric:
             tier = min(tier_of.get(link.a, 0), tier_of.get(link.b, 0))
             first = found.setdefault(tier, link)
             if (first.rate_bps, first.delay_ps) != (link.rate_bps, link.delay_ps):
-                raise UnlikeError(f"{self.told(first)} and {self.told(link)} are of one tier and differ")
+                raise UnlikeError(
+                    f"{self.told(first)} and {self.told(link)} are of one tier and differ"
+                    " (where few do, a spec may have its tiers, and a [[topology.override]] for these)"
+                )
         tiers = [found[tier] for tier in sorted(found)]
         return tuple(link.rate_bps for link in tiers), tuple(link.delay_ps for link in tiers)
 

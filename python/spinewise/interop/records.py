@@ -19,7 +19,7 @@ from spinewise.interop.flows import Flow, FlowList
 from spinewise.interop.looks import looks_like
 from spinewise.interop.placing import Placing
 from spinewise.interop.text import TIME_UNITS, exact
-from spinewise.magnitudes import PS_PER_SECOND
+from spinewise.magnitudes import PS_PER_NS, PS_PER_SECOND
 from spinewise.reading import TABLE_BYTES, ordinary, printable, read_text
 
 FIELDS = ("src", "dst", "size", "start")
@@ -89,6 +89,7 @@ def read(path: str | Path, columns: Columns, placing: Placing | None = None) -> 
     places, unit = columns.locate(header, file)
     found: list[tuple[str, str, int, int]] = []
     empty: list[str] = []
+    given: set[str] = set()
     for where, row in rows:
         if len(row) != len(header):
             raise SpecError(f"{where}, all", f"{len(row)} fields", f"{len(header)}, as the header has", file=file)
@@ -98,6 +99,7 @@ def read(path: str | Path, columns: Columns, placing: Placing | None = None) -> 
         bytes_ = whole(size, "size", where, file) * columns.unit_bytes
         if bytes_ == 0:
             empty.append(where)
+        given.add(start)
         found.append((src, dst, max(bytes_, 1), time_ps(start, unit, where, file)))
     if not found:
         raise SpecError("(whole file)", "a header alone", "one flow or more", file=file)
@@ -106,6 +108,9 @@ def read(path: str | Path, columns: Columns, placing: Placing | None = None) -> 
         notes.append(
             f"{file}: {empty[0]}" + (f" and {len(empty) - 1} more" if len(empty) > 1 else "") + ": size 0 taken as 1"
         )
+    starts = [start for *_, start in found]
+    if len(given) > 1 and max(starts) - min(starts) < PS_PER_NS:
+        notes.append(f"{file}: all {len(found):,} flows start within a nanosecond: is the unit of starts another one?")
     flows = [Flow(hosts[src], hosts[dst], 0, None, size, start) for src, dst, size, start in found]
     return FlowList(file, flows, notes, hosts if named else {})
 

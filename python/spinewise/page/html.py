@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from html import escape
 from itertools import count
@@ -106,7 +107,7 @@ def answers(one: model.Answers) -> str:
     cards = "".join(
         f'<div class="answer {each.tone}"><h3>{escape(each.question)}</h3>'
         + (f'<p class="is">{unbroken(escape(each.answer))}</p>' if each.answer else "")
-        + "".join(f"<p>{unbroken(escape(line))}</p>" for line in each.more)
+        + "".join(f"<p>{whole(escape(line))}</p>" for line in each.more)
         + "</div>"
         for each in one.of
     )
@@ -114,8 +115,13 @@ def answers(one: model.Answers) -> str:
 
 
 def unbroken(text: str) -> str:
-    """Names of links (escaped) that break before their arrow, never within it."""
-    return text.replace("-&gt;", '<wbr><span class="arrow">-&gt;</span>')
+    """Names of links (escaped) in large letters, which break before their arrow, never within it."""
+    return text.replace("-&gt;", '<wbr><span class="whole">-&gt;</span>')
+
+
+def whole(text: str) -> str:
+    """Names of links (escaped) in small letters, which do not break."""
+    return re.sub(r"[\w#]+-&gt;[\w#]+", r'<span class="whole">\g<0></span>', text)
 
 
 def table(one: model.Table) -> str:
