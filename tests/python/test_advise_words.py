@@ -167,6 +167,11 @@ def test_what_is_ahead_of_what_is_kept_is_told_with_the_answer(advice: Advice) -
     line = f"not settled: ahead by its mean is rps (configuration of what is there), {aim} -13.0% on 3 seeds"
     assert told["Run"][1] == f"{line}, too few for an interval, which may be chance"
     assert not [one for one in told["How surely"] if "best guess" in one]
+    sure = Share("ecmp", -0.2, -0.3, -0.1, -0.2, 9)
+    several = replace(
+        kept, aims=(advice.aims[0], replace(advice.aims[0], text="mean FCT of swap")), guess_than=(*than, sure)
+    )
+    assert show.ahead(several) == [f"{told['Run'][1]}; mean FCT of swap -20.0% [-30.0%, -10.0%]"]
     settled = dict(show.sections(replace(kept, ended="settled")))
     assert not [one for one in settled["Run"] if "not settled" in one]
 

@@ -125,11 +125,12 @@ def ahead(advice: Advice) -> list[str]:
     """What is ahead of what runs today by its mean, where that is kept and more runs might tell the two apart."""
     if advice.ended == "settled" or advice.advised != advice.today or advice.guess in (advice.today, look(advice)):
         return []
-    found, number = advice.entrant(advice.guess), against(advice.guess_than[0])
-    return [
-        f"not settled: ahead by its mean is {found.label} ({say_level(found.level)}), {advice.aims[0].text} {number},"
-        " which may be chance"
+    found = advice.entrant(advice.guess)
+    numbers = [
+        f"{aim.text} {against(than)}{'' if is_surely_better(aim, than) else ', which may be chance'}"
+        for aim, than in zip(advice.aims, advice.guess_than, strict=True)
     ]
+    return [f"not settled: ahead by its mean is {found.label} ({say_level(found.level)}), {'; '.join(numbers)}"]
 
 
 def look(advice: Advice) -> str | None:
