@@ -46,7 +46,8 @@ def build_parser() -> Root:
         " of the flow alone. All words are in docs/glossary.md.",
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action="version", version=f"spinewise {spinewise.__version__}")
+    about = "show program's version number and exit"
+    parser.add_argument("--version", action=Version, nargs=0, dest=argparse.SUPPRESS, help=about)
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
     add_new(commands)
     add_run(commands)
@@ -72,6 +73,15 @@ def build_parser() -> Root:
     add_validate_against(commands)
     add_bench(commands)
     return parser
+
+
+class Version(argparse.Action):
+    """``--version``: asks the engine when it is given, since help needs none."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        """Print the version, and end."""
+        print(f"spinewise {spinewise.__version__}")
+        parser.exit()
 
 
 class Root(Parser):
