@@ -178,18 +178,15 @@ def test_drill_is_theirs_by_what_that_code_makes_of_disorder() -> None:
 
 
 def test_what_arrives_first_moves_flows_on_under_drill() -> None:
-    """Every statistic but that of six long flows within 3 standard deviations; with exact times flows stay on a port."""
+    """With that code's buffer and on its clock the mean is within an eighth of theirs; with exact times it is farther."""
     for path in recorded_cases.present("more/dctcp-drill-rb-sym.csv.gz"):
         planned = comparison.plan(path.parent, SALTS, ["dctcp-drill-rb-sym"])
         (clock,) = comparison.compare(planned, comparison.engine_runner())
         assert clock.finished == clock.flows == 310
-        for name, row in clock.scores.items():
-            for stat, score in row.items():
-                assert abs(score.z) <= (6.0 if name == "long" else 3.0), (name, stat, score)
         planned.given["dctcp-drill-rb-sym"].tables["topology"] = {"tx_time_rounding": "exact"}
         (exact,) = comparison.compare(planned, comparison.engine_runner())
-        means = [found.scores["all"]["mean"].ours for found in (exact, clock)]
-        assert means[0] > 1.01 * means[1]
+        near, far = (found.scores["all"]["mean"].relative for found in (clock, exact))
+        assert 0 < near < 0.125 < far
 
 
 def test_a_connection_that_meets_nobody_takes_one_look_more_with_that_codes_buffer() -> None:
