@@ -135,7 +135,7 @@ def test_rows_of_series_are_known_before(stop: str) -> None:
     if stop == "time":
         links = result.series.column("series").to_pylist()
         # 99 samples of utilisation and of queue for 32 links.
-        assert links.count(0) == links.count(1) == 99 * 32
+        assert links.count(0) == links.count(1) == 100 * 32
 
 
 def test_what_others_take_of_the_machine_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
