@@ -178,7 +178,7 @@ def test_drill_is_theirs_by_what_that_code_makes_of_disorder() -> None:
 
 
 def test_what_arrives_first_moves_flows_on_under_drill() -> None:
-    """With that code's buffer, on its clock, the mean is within an eighth of theirs; exact times take it farther off."""
+    """With that code's buffer, on its clock, the mean is within an eighth of theirs; exact times take it off."""
     for path in recorded_cases.present("more/dctcp-drill-rb-sym.csv.gz"):
         planned = comparison.plan(path.parent, SALTS, ["dctcp-drill-rb-sym"])
         (clock,) = comparison.compare(planned, comparison.engine_runner())
