@@ -26,7 +26,6 @@ mod told;
 use crate::ids::{HostId, LinkId, SwitchId, Table};
 use crate::spec::{DetectionMode, Nics, Spec, SpecError, SwitchSpec};
 use crate::topology::{LinkSpec, Reach, Topology};
-use crate::transport::TransportSpec;
 use crate::warden::{ALWAYS, GoOn};
 pub use inlet::Frail;
 pub use outlet::Outlet;
@@ -198,7 +197,7 @@ fn refuse_late_nics(spec: &Spec, schedule: &Schedule, topology: &Topology) -> Re
     let late = schedule.links.iter().filter(|(_, faults)| !faults.delays.is_empty()).map(|(&link, _)| link);
     let mut late = late.filter(|&link| topology.is_host(topology.links[link].from.0));
     match late.next() {
-        Some(link) if queues && !matches!(spec.transport, TransportSpec::Rdma(_)) => {
+        Some(link) if queues && !spec.transport.sheet().pulls => {
             let allowed = format!("\"pull\" with a fault of kind \"delay\" at {}", topology.link_name(link));
             Err(SpecError::new("switch.nics", &json!("queue"), allowed))
         }

@@ -97,7 +97,8 @@ impl Net {
 
     /// From the spec, its wiring, and what tells its flows apart.
     pub fn new(spec: &Spec, topology: Topology, fields: Fields) -> Net {
-        let frame = spec.transport.frame();
+        let sheet = spec.transport.sheet();
+        let frame = sheet.frame;
         let clock = spec.rules.clock(spec.topology.clock());
         let follows_htsim = spec.run.engine == EngineKind::Htsim;
         let path = &topology.nominal_path;
@@ -134,7 +135,7 @@ impl Net {
             hashing: Hashing {
                 tags: match spec.scheme.path_tag {
                     // No scheme writes paths into packets: what has a tag is to be hashed.
-                    _ if spec.scheme.edge.is_none() && spec.transport.grants_by_value() => Tags::Inner,
+                    _ if spec.scheme.edge.is_none() && sheet.grants_by_value => Tags::Inner,
                     PathTag::Explicit => Tags::Explicit,
                     PathTag::Outer => Tags::Outer,
                     PathTag::Inner => Tags::Inner,
@@ -154,13 +155,13 @@ impl Net {
             charge_headers: spec.scheme.header_bytes == HeaderBytes::Charged,
             seed: spec.seed,
             nics_queue: matches!(&spec.switch, SwitchSpec::OutputQueued(queues) if queues.nics == Nics::Queue)
-                && !spec.transport.pulls(),
-            collects_telemetry: spec.transport.collects_telemetry(),
+                && !sheet.pulls,
+            collects_telemetry: sheet.collects_telemetry,
             keeps_control: spec.run.follow != Follow::Nothing || follows_htsim,
             // A FIFO port takes a packet for gone that starts at this very instant; where arrivals go first it is not.
             commit_at_start: clock != Clock::Exact
                 // Telemetry is written as a packet starts.
-                || spec.transport.collects_telemetry()
+                || sheet.collects_telemetry
                 || matches!(&spec.switch, SwitchSpec::OutputQueued(queues) if queues.ports == PortKind::CommitAtStart),
             series_interval: spec.metrics.series_interval,
             series_links: Recorded::default(),

@@ -427,7 +427,7 @@ fn check_reachable(traffic: &[TrafficEntry], list: &[Listed], topology: &Topolog
 
 /// The transport must be able to number the packets of each flow.
 fn check_lengths(spec: &Spec, list: &[Listed]) -> Result<(), SpecError> {
-    let most = spec.transport.most_bytes();
+    let most = spec.transport.sheet().most_bytes;
     let Some((flow, _)) = list.iter().find(|(flow, udp)| udp.is_none() && flow.size > most) else { return Ok(()) };
     let entry = usize::from(flow.entry);
     let error = SpecError::said(

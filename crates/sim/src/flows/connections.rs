@@ -69,7 +69,7 @@ impl Flows {
     /// Messages of a pair of hosts take them in turn, in the order of their numbers; the parts of a message that is split
     /// have one each.
     pub fn shared_connections(&self, transport: &TransportSpec) -> Option<Vec<u32>> {
-        let many = transport.connections()?;
+        let many = transport.sheet().connections?;
         let mut turns = BTreeMap::new();
         let mut pairs: Vec<u32> = Vec::with_capacity(self.count());
         for (number, flow) in self.specs.numbered() {

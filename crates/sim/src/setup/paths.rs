@@ -5,23 +5,13 @@ use crate::flows::{Flows, Listed};
 use crate::keys::SpecError;
 use crate::packet::Fields;
 use crate::spec::{HashKind, Spec};
-use crate::transport::{Kind, TcpConfig, TransportSpec};
-
-/// The key that says it, and how many; 0: each flow has one path, which goes by the number of the flow.
-fn wanted(spec: &Spec) -> (&'static str, u32) {
-    match &spec.transport {
-        TransportSpec::Tcp(TcpConfig { kind: Kind::Mptcp, subflows, .. }) => ("subflows", *subflows),
-        TransportSpec::Rdma(rdma) => ("queue_pairs", rdma.split_over()),
-        TransportSpec::Tcp(_) | TransportSpec::Uet(_) => ("subflows", 0),
-    }
-}
 
 /// How many numbers of paths each of these flows has.
 ///
 /// # Errors
 /// More than there are numbers, or a message that has fewer bytes than parts.
 pub(super) fn paths(spec: &Spec, list: &[Listed]) -> Result<u32, SpecError> {
-    let (key, paths) = wanted(spec);
+    let (key, paths) = spec.transport.sheet().paths;
     let refused = |allowed: String| Err(SpecError::said(format!("transport.{key}"), paths.to_string(), allowed));
     let flows = list.len();
     // Numbers of flows and paths have 31 bits: a bit tells the direction.

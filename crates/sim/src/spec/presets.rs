@@ -178,7 +178,7 @@ impl Preset {
 
     /// What it says of `[switch]` under a transport: IRN is there to do without priority flow control.
     pub(super) fn switch_under(&self, transport: &TransportSpec) -> Map<String, Value> {
-        if matches!(transport, TransportSpec::Uet(_)) {
+        if transport.sheet().knows_trims {
             return self.trimming();
         }
         if matches!(self.switch, Switch::Trimming(_)) {

@@ -99,7 +99,7 @@ fn about_rounds(n: usize, (repeat, period): (u32, Span), spec: &Spec, found: &mu
     if period == Span::ZERO {
         let text = format!("All {repeat} rounds start at once, as period_us is 0.");
         found.push(Warning::of("rounds_at_once", format!("traffic[{n}].period_us"), text));
-    } else if let Some(rto) = least_rto(spec).filter(|&rto| in_step(period, rto)) {
+    } else if let Some(rto) = spec.transport.sheet().least_timeout.filter(|&rto| in_step(period, rto)) {
         let text = format!(
             "A retransmission timeout of {} is a multiple of this period: what one round loses is sent again as another \
              begins. Compare with a period that does not divide it.",
@@ -124,7 +124,7 @@ fn about_fault(n: usize, fault: &Fault, spec: &Spec, found: &mut Vec<Warning>) {
         );
         found.push(Warning::of("flap_without_end", format!("fault[{n}].until_us"), text));
     }
-    if let Some(rto) = least_rto(spec).filter(|&rto| in_step(period, rto)) {
+    if let Some(rto) = spec.transport.sheet().least_timeout.filter(|&rto| in_step(period, rto)) {
         // RFC 6298 §5.5: each timeout doubles the next, so that all of them are multiples too.
         let text = format!(
             "A retransmission timeout of {} and its doubles are multiples of this period: a packet that meets one outage \
@@ -278,15 +278,7 @@ fn about_target(spec: &Spec, found: &mut Vec<Warning>) {
 
 /// A fixed timeout that expires before an answer can come.
 fn about_timeout(spec: &Spec, found: &mut Vec<Warning>) {
-    let (key, timeout) = match &spec.transport {
-        TransportSpec::Rdma(rdma) => match rdma.recovery {
-            Recovery::GoBackN => ("rto_us", rdma.rto),
-            Recovery::Irn => ("rto_high_us", rdma.rto_high),
-        },
-        TransportSpec::Uet(uet) => ("rto_us", uet.rto),
-        // It follows the round trips that a sender measures.
-        TransportSpec::Tcp(_) => return,
-    };
+    let Some((key, timeout)) = spec.transport.sheet().fixed_timeout else { return };
     let Ok(fabric) = Fabric::of(&spec.topology) else { return };
     let faults = spec.faults.iter().flat_map(|faults| &faults.faults).filter(|fault| fault.from < spec.run.until);
     let added = faults.map(|fault| match fault.effect {
@@ -331,14 +323,6 @@ fn about_increases(spec: &Spec, found: &mut Vec<Warning>) {
         gbps((own.hyper_increase as f64 * times) as u64)
     );
     found.push(Warning::of("increases_of_slower_links", "transport.dcqcn_hyper_increase_gbps", text));
-}
-
-/// The timeout that the first retransmission by timer waits for, at least; none where no two are alike.
-fn least_rto(spec: &Spec) -> Option<Span> {
-    match &spec.transport {
-        TransportSpec::Tcp(tcp) if tcp.rto_tick == Span::ZERO => Some(tcp.min_rto),
-        TransportSpec::Tcp(_) | TransportSpec::Rdma(_) | TransportSpec::Uet(_) => None,
-    }
 }
 
 /// Is the timeout a multiple of the period?

@@ -5,6 +5,7 @@ use super::congestion::window::{self, Settings};
 use super::options::Options;
 use super::resequencer::Rules;
 use super::resequencer::periodic::Periods;
+use super::sheet::{Frame, Sheet};
 use crate::keys::{Default, Kind, Unit, Zero, keys, words};
 use spinewise_policy::time::Span;
 
@@ -249,6 +250,26 @@ impl TcpConfig {
     #[inline]
     pub fn paces(&self) -> bool {
         (self.pacing || self.kind.paces()) && !self.mptcp()
+    }
+
+    /// What it says of itself.
+    pub(crate) fn sheet(&self) -> Sheet {
+        let options = self.options();
+        Sheet {
+            kind: self.kind.name(),
+            frame: Frame { mss: self.mss, header: self.header + options.data, ack_bytes: self.ack_bytes + options.ack },
+            pulls: self.paces(),
+            collects_telemetry: false,
+            hears_marks: self.new_data_is_ect(),
+            knows_trims: false,
+            grants_by_value: false,
+            connections: None,
+            paths: ("subflows", if self.mptcp() { self.subflows } else { 0 }),
+            most_subflows: self.subflows,
+            most_bytes: u64::MAX,
+            fixed_timeout: None,
+            least_timeout: (self.rto_tick == Span::ZERO).then_some(self.min_rto),
+        }
     }
 
     /// Whether connections are MPTCP's.

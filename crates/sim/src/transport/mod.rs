@@ -22,6 +22,7 @@
 //! | `pacing.rs` | [`pacing::PacedStream`]: the layer that keeps a sender's packets apart |
 //! | `congestion.rs` | the contract of congestion control, and the registry of controllers: one file each in `congestion/` |
 //! | `resequencer.rs` | [`Resequencer`]: holds data back below TCP until what it has overtaken has come |
+//! | `sheet.rs` | [`Sheet`]: what a transport says of itself before a run |
 //! | `rtt.rs` | the round-trip estimate and the retransmission timeout |
 //! | `receiver.rs` | [`TcpReceiver`]: reassembly, delayed acknowledgements, ECN echo |
 //! | `reassembly.rs` | which bytes of a stream have arrived |
@@ -50,13 +51,13 @@ mod registry;
 pub(crate) mod resequencer;
 mod rtt;
 pub(crate) mod sack;
+mod sheet;
 pub(crate) mod stream;
 pub(crate) mod tcp;
 pub(crate) mod udp;
 pub(crate) mod uet;
 
 pub(crate) use config::TcpConfig;
-pub(crate) use congestion::window::Kind;
 pub(crate) use ends::{Expired, Heard, Lane, Sending};
 pub(crate) use greeting::Greeting;
 pub(crate) use opening::{Opened, Opening};
@@ -65,6 +66,7 @@ pub(crate) use reassembly::Reassembly;
 pub(crate) use receiver::TcpReceiver;
 pub(crate) use registry::Ends;
 pub(crate) use sack::Sack;
+pub(crate) use sheet::Frame;
 pub(crate) use tcp::{Segment, TcpSender};
 pub(crate) use udp::{MOST_PACKET_BYTES, Paced, UdpConfig};
 pub(crate) use uet::UetConfig;
@@ -78,76 +80,4 @@ pub enum TransportSpec {
     Rdma(RdmaConfig),
     /// Connections of Ultra Ethernet.
     Uet(UetConfig),
-}
-
-/// The sizes of packets, bytes, whatever the transport.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Frame {
-    /// Payload of a full data packet.
-    pub mss: u32,
-    /// What a data packet has on the wire besides its payload.
-    pub header: u32,
-    /// An acknowledgement on the wire.
-    pub ack_bytes: u32,
-}
-
-impl Frame {
-    /// A full data packet on the wire.
-    #[inline]
-    pub const fn mtu(&self) -> u32 {
-        self.mss + self.header
-    }
-}
-
-impl TransportSpec {
-    /// Do ports write into its packets what they find?
-    pub fn collects_telemetry(&self) -> bool {
-        match self {
-            TransportSpec::Tcp(_) | TransportSpec::Uet(_) => false,
-            TransportSpec::Rdma(rdma) => rdma.kind.collects_telemetry(),
-        }
-    }
-
-    /// Is its NIC one that asks its flows for packets in any case?
-    pub fn pulls(&self) -> bool {
-        match self {
-            TransportSpec::Tcp(tcp) => tcp.paces(),
-            TransportSpec::Rdma(_) | TransportSpec::Uet(_) => true,
-        }
-    }
-
-    /// Do its receivers send packets that have entropy values of their own, whatever scheme there is?
-    pub const fn grants_by_value(&self) -> bool {
-        matches!(self, TransportSpec::Uet(uet) if uet.receiver_credit && uet.pull_values > 1)
-    }
-
-    /// Connections or queue pairs from a host to another that messages share, if they do.
-    pub const fn connections(&self) -> Option<u32> {
-        match self {
-            TransportSpec::Tcp(_) => None,
-            TransportSpec::Rdma(rdma) => rdma.queue_pairs,
-            TransportSpec::Uet(uet) => uet.connections,
-        }
-    }
-
-    /// Bytes of the longest flow whose packets it can number.
-    pub fn most_bytes(&self) -> u64 {
-        match self {
-            TransportSpec::Tcp(_) | TransportSpec::Rdma(_) => u64::MAX,
-            // One number stands for no packet.
-            TransportSpec::Uet(uet) => u64::from(uet.mss) * u64::from(uet::Psn::MAX - 1),
-        }
-    }
-
-    /// Its packets.
-    pub const fn frame(&self) -> Frame {
-        match self {
-            TransportSpec::Tcp(tcp) => {
-                let options = tcp.options();
-                Frame { mss: tcp.mss, header: tcp.header + options.data, ack_bytes: tcp.ack_bytes + options.ack }
-            }
-            TransportSpec::Uet(uet) => Frame { mss: uet.mss, header: uet.header, ack_bytes: uet.ack_bytes },
-            TransportSpec::Rdma(rdma) => Frame { mss: rdma.mss, header: rdma.header, ack_bytes: rdma.ack_bytes },
-        }
-    }
 }

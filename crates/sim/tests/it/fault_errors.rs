@@ -137,3 +137,19 @@ fn what_cannot_break_like_that_is_refused() {
         assert!(error.contains(message), "{error}\n  instead of: {message}");
     }
 }
+
+#[test]
+fn a_nic_that_asks_its_flows_may_have_a_link_that_takes_longer() {
+    for transport in [json!({"pacing": true}), json!({"kind": "uet"})] {
+        let spec = resolve(&json!({
+            "topology": line(2),
+            "switch": {"model": "output_queued", "nics": "queue"},
+            "transport": transport.clone(),
+            "traffic": [{"kind": "flows", "list": [{"src": 0, "dst": 1, "size_bytes": 9_000}]}],
+            "fault": [{"kind": "delay", "ends": ["host0", "leaf0"], "added_us": 50, "at_us": 0}],
+        }));
+        let outcome = simulate(&spec.expect("it fits"), Tuning::default(), &mut |_| true).expect("it runs");
+        let record = outcome.records.iter().next().expect("a flow");
+        assert!(record.fct > 50_000_000, "{transport}: {} ps", record.fct);
+    }
+}

@@ -177,11 +177,10 @@ pub(super) fn check_at_switches(reader: &Reader<'_>, scheme: &str) -> Result<(),
 
 /// A scheme that acts on ECN echoes needs a transport that has them.
 pub(in crate::spec) fn check_ecn(scheme: &SchemeSpec, transport: &TransportSpec) -> Result<(), SpecError> {
-    let TransportSpec::Tcp(tcp) = transport else { return Ok(()) };
     let chosen = scheme.chosen();
     match chosen.wants_ecn() {
-        Some((name, range)) if !tcp.new_data_is_ect() => {
-            let kind = Json::from(tcp.kind.name());
+        Some((name, range)) if !transport.sheet().hears_marks => {
+            let kind = Json::from(transport.sheet().kind);
             let path = format!("scheme.params.{name}");
             let allowed = format!("{} with transport.kind = {kind}", allowed(range));
             let hint = format!("{} would wait for ECN echoes that never come", chosen.name());
@@ -201,11 +200,10 @@ pub(in crate::spec) fn check_trimming(
     let Some((name, range)) = chosen.wants_trimming().filter(|_| !switch.trims()) else { return Ok(()) };
     let path = format!("scheme.params.{name}");
     let allowed = format!("{} where switches do not trim", allowed(range));
-    let how = match transport {
-        TransportSpec::Uet(_) => "switch.model = \"trimming\" and switch.trim = true",
-        TransportSpec::Tcp(_) | TransportSpec::Rdma(_) => {
-            "transport.kind = \"uet\" and switch.model = \"trimming\", its default; no other transport knows trimmed packets"
-        }
+    let how = if transport.sheet().knows_trims {
+        "switch.model = \"trimming\" and switch.trim = true"
+    } else {
+        "transport.kind = \"uet\" and switch.model = \"trimming\", its default; no other transport knows trimmed packets"
     };
     let hint = format!(
         "{} takes a timeout for a failed path, and it may be congestion there; to trim, set {how}",

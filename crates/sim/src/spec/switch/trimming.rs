@@ -6,7 +6,6 @@ use super::Place;
 use crate::keys::{Auto, Autos, Default, Kind, LARGEST_EXACT, Reader, SpecError, keys};
 use crate::ramp::Ramp;
 use crate::topology::{Fabric, LinkSpec};
-use crate::transport::TransportSpec;
 use crate::transport::congestion::nscc::bdp;
 use crate::trimming::{Cut, TrimRules};
 
@@ -109,8 +108,8 @@ pub(super) fn read(
     let spec = TrimmingSpec {
         buffer: keys.buffer_bytes,
         control: keys.control_bytes.unwrap_or(2 * keys.buffer_bytes),
-        // Only Ultra Ethernet knows what a header without payload means; its packets say that they may be trimmed.
-        cut: if keys.trim && matches!(place.transport, TransportSpec::Uet(_)) {
+        // Packets say whether they may be trimmed.
+        cut: if keys.trim && place.transport.sheet().knows_trims {
             Cut::To(keys.trimmed_bytes as u16)
         } else {
             Cut::Off

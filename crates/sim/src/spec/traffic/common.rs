@@ -78,10 +78,7 @@ pub(super) fn read_carried(
     common: &mut Common,
 ) -> Result<(), SpecError> {
     let keys = CarriedKeys::read(reader)?;
-    let most = match transport {
-        TransportSpec::Tcp(tcp) => tcp.subflows,
-        TransportSpec::Rdma(_) | TransportSpec::Uet(_) => 1,
-    };
+    let most = transport.sheet().most_subflows;
     if keys.subflows.is_some_and(|given| given > most) {
         return Err(reader.refuse("subflows", format!("from 1 to {most}, which is transport.subflows")));
     }

@@ -2,10 +2,11 @@
 
 use crate::keys::{Default, Field, Kind, LARGEST_EXACT, Plain, Unit, Zero, keys, words};
 use crate::packet::Clock;
-use crate::transport::config::KINDS;
+use crate::transport::config::{KINDS, RDMA};
 use crate::transport::congestion::Marks;
 use crate::transport::congestion::dcqcn::DcqcnConfig;
 use crate::transport::congestion::rate::{self, Settings};
+use crate::transport::sheet::{Frame, Sheet};
 use spinewise_policy::time::Span;
 
 words! {
@@ -118,6 +119,28 @@ keys! {
 }
 
 impl RdmaConfig {
+    /// What it says of itself.
+    pub(crate) fn sheet(&self) -> Sheet {
+        Sheet {
+            kind: RDMA,
+            frame: Frame { mss: self.mss, header: self.header, ack_bytes: self.ack_bytes },
+            pulls: true,
+            collects_telemetry: self.kind.collects_telemetry(),
+            hears_marks: true,
+            knows_trims: false,
+            grants_by_value: false,
+            connections: self.queue_pairs,
+            paths: ("queue_pairs", self.split_over()),
+            most_subflows: 1,
+            most_bytes: u64::MAX,
+            fixed_timeout: Some(match self.recovery {
+                Recovery::GoBackN => ("rto_us", self.rto),
+                Recovery::Irn => ("rto_high_us", self.rto_high),
+            }),
+            least_timeout: None,
+        }
+    }
+
     /// Over how many queue pairs each message is split; 0: it is not.
     pub fn split_over(&self) -> u32 {
         match (self.queue_pairs, self.queue_pair_use) {

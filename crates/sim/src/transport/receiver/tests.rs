@@ -1,8 +1,8 @@
 //! Traces worked out by hand, and reassembly against a bitmap.
 
 use super::*;
-use crate::transport::Kind;
 use crate::transport::config::Recovery;
+use crate::transport::congestion::window::Kind;
 use spinewise_policy::time::Span;
 
 const MSS: u64 = 1000;

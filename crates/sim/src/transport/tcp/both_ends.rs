@@ -3,8 +3,8 @@
 use super::sack::SackSender;
 use super::tests::{MSS, new_reno, us};
 use super::*;
-use crate::transport::Kind;
 use crate::transport::config::Recovery;
+use crate::transport::congestion::window::Kind;
 use crate::transport::contract::Arrival;
 use crate::transport::receiver::TcpReceiver;
 use crate::transport::sack::Sack;

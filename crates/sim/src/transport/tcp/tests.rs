@@ -1,8 +1,8 @@
 //! Traces worked out by hand, in segments of 1000 bytes and round trips of 100 us.
 
 use super::*;
-use crate::transport::Kind;
 use crate::transport::config::Recovery;
+use crate::transport::congestion::window::Kind;
 use crate::transport::congestion::window::Settings;
 use crate::transport::receiver::TcpReceiver;
 

@@ -1,8 +1,10 @@
 //! The parameters of connections of Ultra Ethernet, shared by all of a run, and their presets.
 
 use crate::keys::{Default, Kind, Unit, Zero, keys, words};
-use crate::transport::config::KINDS;
+use crate::transport::config::{KINDS, UET};
 use crate::transport::congestion::delivery::{self, Settings};
+use crate::transport::sheet::{Frame, Sheet};
+use crate::transport::uet::Psn;
 use spinewise_policy::time::Span;
 
 words! {
@@ -104,6 +106,26 @@ keys! {
 }
 
 impl UetConfig {
+    /// What it says of itself.
+    pub(crate) fn sheet(&self) -> Sheet {
+        Sheet {
+            kind: UET,
+            frame: Frame { mss: self.mss, header: self.header, ack_bytes: self.ack_bytes },
+            pulls: true,
+            collects_telemetry: false,
+            hears_marks: true,
+            knows_trims: true,
+            grants_by_value: self.receiver_credit && self.pull_values > 1,
+            connections: self.connections,
+            paths: ("subflows", 0),
+            most_subflows: 1,
+            // One number stands for no packet.
+            most_bytes: u64::from(self.mss) * u64::from(Psn::MAX - 1),
+            fixed_timeout: Some(("rto_us", self.rto)),
+            least_timeout: None,
+        }
+    }
+
     /// The reference simulator's numbers (uet-htsim, `main_uec.cpp` and `uec.cpp`). A spec has the timeout of its own
     /// fabric: the one here is that of a leaf-spine at 100 Gbps with links of 1 us.
     pub fn uet_htsim() -> Self {
