@@ -149,7 +149,7 @@ fn a_nic_that_asks_its_flows_may_have_a_link_that_takes_longer() {
             "fault": [{"kind": "delay", "ends": ["host0", "leaf0"], "added_us": 50, "at_us": 0}],
         }));
         let outcome = simulate(&spec.expect("it fits"), Tuning::default(), &mut |_| true).expect("it runs");
-        let record = outcome.records.iter().next().expect("a flow");
+        let record = outcome.records.first().expect("a flow");
         assert!(record.fct > 50_000_000, "{transport}: {} ps", record.fct);
     }
 }
