@@ -29,6 +29,8 @@ use std::ops::Range;
 const LARGE: usize = 1024;
 /// Blocks run where at least one node in so many has something to do.
 pub(super) const BUSY: usize = 16;
+/// So many nodes with something to do in a window are unlikely to have nothing in the next.
+const MANY: usize = 8;
 /// The engine prefetches where at least one node in so many has something to do: the others need little of it.
 const DENSE: usize = 2;
 /// Windows of a stretch at most.
@@ -49,8 +51,11 @@ pub fn run(sim: &mut Sim<'_>, window: Span, watch: Watch<'_>) -> Result<Time, In
     let mut worker = Worker::new(watch);
     // What hosts say to each other without the network goes past the neighbours of a block.
     let mut blocks = sim.world.flows.operations.is_empty().then(|| Blocks::of(&sim.net.topology));
+    // Where many nodes have something to do, so they have in the next window: nobody asks for the first instant of all.
+    let mut goes_on = None;
     loop {
-        let start = sim.world.wires.agenda.due.iter().copied().min().unwrap_or(Time::NEVER);
+        let first = |sim: &Sim<'_>| sim.world.wires.agenda.due.iter().copied().min().unwrap_or(Time::NEVER);
+        let start = goes_on.take().unwrap_or_else(|| first(sim));
         if grid.is_due(start) {
             sim.publish();
         }
@@ -62,14 +67,17 @@ pub fn run(sim: &mut Sim<'_>, window: Span, watch: Watch<'_>) -> Result<Time, In
         let barrier = grid.barrier().min(sim.next_sample());
         let end = (start + window).min(barrier);
         todo.clear();
-        todo.extend(sim.net.topology.node_ids().filter(|&node| sim.world.wires.agenda.due[node] < end));
+        todo.extend(sim.world.wires.agenda.due.numbered().filter(|&(_, &due)| due < end).map(|(node, _)| node));
         match &mut blocks {
             Some(blocks) if end < barrier && todo.len() * BUSY >= nodes as usize => {
                 let stretch = Stretch { start, window, end: barrier.min(start + window * MOST_WINDOWS) };
                 let fetches = fetches(sim, todo.len(), nodes as usize);
                 run_blocks(sim, blocks, &stretch, fetches, &mut worker)?;
             }
-            _ => worker.run_all(sim, &todo, (start, end), nodes as usize)?,
+            _ => {
+                worker.run_all(sim, &todo, (start, end), nodes as usize)?;
+                goes_on = (end < barrier && todo.len() >= MANY).then_some(end);
+            }
         }
         worker.scanned += 1 + u64::from(nodes / NODES_PER_EVENT);
     }
