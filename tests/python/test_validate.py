@@ -126,6 +126,16 @@ def test_the_estimate_is_within_a_factor_of_two(path: Path, overrides: list[str]
     assert (estimate.series_rows > 0) == ("series_interval_us" in plain.get("metrics", {}))
 
 
+@pytest.mark.parametrize("until_us", [100, 200, 250])
+def test_rows_of_few_intervals_are_known_before(until_us: float) -> None:
+    """None were told of a run that ends with its first interval."""
+    metrics = {"series_interval_us": 100, "series_links": "fabric"}
+    plain = spec(run={"until_us": until_us, "stop": "time"}, metrics=metrics, scheme={"name": "rps"})
+    estimate, result = sw.validate(plain).estimate, sw.run(plain)
+    assert estimate.series_rows == pytest.approx(result.series.num_rows, rel=0.2)
+    assert estimate.series_rows >= until_us // 100 * 2 * 32
+
+
 @pytest.mark.parametrize("stop", ["flows_done", "time"])
 def test_rows_of_series_are_known_before(stop: str) -> None:
     # Sprayed, so that no two flows share a link by chance.
@@ -134,7 +144,7 @@ def test_rows_of_series_are_known_before(stop: str) -> None:
     assert 0.5 <= estimate.series_rows / result.series.num_rows <= 2.0
     if stop == "time":
         links = result.series.column("series").to_pylist()
-        # 99 samples of utilisation and of queue for 32 links.
+        # 100 samples of utilisation and of queue for 32 links.
         assert links.count(0) == links.count(1) == 100 * 32
 
 

@@ -191,7 +191,7 @@ fn closed_loop_latency(spec: &Spec, sim: &Sim<'_>) -> Span {
 fn series_rows(spec: &Spec, sim: &Sim<'_>, end: Time, ends: &[Time]) -> u64 {
     let Some(interval) = spec.metrics.series_interval else { return 0 };
     let topology = &sim.net.topology;
-    let samples = end.0.saturating_sub(1) / interval.0;
+    let samples = end.0 / interval.0;
     let active = |flow: &FlowSpec, done: Time| {
         let lasts = done.min(end).0.saturating_sub(flow.start.0);
         (lasts / interval.0 + 1).min(samples)
