@@ -97,6 +97,7 @@ class Losses:
         self.breaks = breaks(result)
         self.result = result
         rows = result.flows.filter(pc.equal(result.flows.column("flow"), flow)).select(["src", "dst"]).to_pylist()
+        self.ways: dict[tuple[str, str], frozenset[str]] = {}
         # Where packets of a kind go.
         self.goal = {"data": f"host{rows[0]['dst']}", "ack": f"host{rows[0]['src']}"} if rows else {}
         table = result.losses
@@ -159,7 +160,12 @@ class Losses:
         else:
             cut = [one for one in begun if one.cuts]
             here = [one for one in cut if one.touches(device)]
-            way = onward(self.result, device, self.goal.get(kind, ""))
-            ahead = [one for one in cut if one.links & way]
+            ahead = [one for one in cut if one.links & self.way(device, self.goal.get(kind, ""))]
             near = [one for one in here if one in ahead] or ahead or here or cut
         return [one for one in near if one.holds(first_us, last_us)] or near[-1:]
+
+    def way(self, device: str, host: str) -> frozenset[str]:
+        """The links from a device on to a host: looked for once, which takes half a second in a large fabric."""
+        if (device, host) not in self.ways:
+            self.ways[device, host] = onward(self.result, device, host)
+        return self.ways[device, host]
