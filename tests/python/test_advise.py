@@ -570,6 +570,9 @@ def test_what_would_make_a_run_shorter_is_what_the_traffic_has() -> None:
     both = {"traffic": [reduce | {"rounds": 2}, web, reduce | {"kind": "all_to_all", "rounds": 3}]}
     assert planned.shorter(as_spec(both)) == f"fewer rounds, a shorter duration_us {tail}"
     single = {"traffic": [reduce | {"rounds": 1}, {"kind": "all_to_all", "pair_bytes": 9, "rounds": 1}]}
+    counted = {"traffic": [{"kind": "poisson", "max_flows": 50}, {"kind": "on_off", "flows": 9}, {"kind": "udp"}]}
+    assert planned.shorter(as_spec(counted)) == f"fewer flows {tail}"
+    assert planned.shorter(as_spec({"traffic": [{"kind": "udp"}]})) == tail.removeprefix("or ")
     assert planned.shorter(as_spec(single)) == f"a smaller size_bytes, a smaller pair_bytes {tail}"
 
 

@@ -73,12 +73,14 @@ def short_budget(budget_s: float, needed_s: float, room: float, schemes: int, hi
 
 def shorter(resolved: Spec) -> str:
     """What makes the pilot shorter: a key that the traffic of this spec has, fewer hosts, fewer schemes."""
-    ways = dict.fromkeys(shortened(one) for one in resolved["traffic"])
-    return f"{', '.join(ways)} or fewer hosts make a run shorter; --schemes names fewer schemes"
+    # A run does not wait for UDP.
+    ways = dict.fromkeys(shortened(one) for one in resolved["traffic"] if one["kind"] != "udp")
+    less = f"{', '.join(ways)} or fewer hosts" if ways else "fewer hosts"
+    return f"{less} make a run shorter; --schemes names fewer schemes"
 
 
 def shortened(entry: Traffic) -> str:
-    """What makes less of an entry: a shorter list or time, fewer rounds, or of a single round less data."""
+    """What makes less of an entry: a shorter list or time, fewer flows or rounds, or of a single round less data."""
     if entry["kind"] in LISTED:
         return LISTED[entry["kind"]]
     repeats = {
@@ -87,7 +89,7 @@ def shortened(entry: Traffic) -> str:
         "a smaller repeat": entry.get("repeat"),
     }
     if all(times is None for times in repeats.values()):
-        return "a shorter duration_us"
+        return "a shorter duration_us" if "duration_us" in entry else "fewer flows"
     less = "a smaller pair_bytes" if entry.get("pair_bytes") else "a smaller size_bytes"
     return next((way for way, times in repeats.items() if (times or 0) > 1), less)
 
