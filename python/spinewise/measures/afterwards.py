@@ -36,8 +36,9 @@ ESTIMATED = (
 NO_CHOICE = ("no_packet_in_fabric", "one_path")
 """Codes of what leaves no scheme a choice of paths."""
 IDLE_FABRIC = "idle_fabric"
-TAIL_IS_TIMEOUT = "tail_is_timeout"
 """Code of a run in which a choice of paths could have gained next to nothing."""
+TAIL_IS_TIMEOUT = "tail_is_timeout"
+"""Code of a size class whose slowest flows waited for a timer."""
 IDLE = 0.05
 """A share of the run for which the busiest link between switches may be sending, and they count as hardly used."""
 NEAR_IDEAL = 0.03

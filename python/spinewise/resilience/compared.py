@@ -133,7 +133,7 @@ def cost(pair: Pair, first_us: float, last_us: float) -> Cost:
 def received(result: Result, interval_us: float) -> Floats:
     """Bytes that all hosts received in each interval of a run, the one in which it ends included.
 
-    The series has no point for that one. Where all flows are done, their sizes say what it is short of.
+    The series has a point for that one only if it is whole. Where all flows are done, their sizes say what is missing.
     """
     count = math.ceil(float(result.report["stop_ps"]) / (interval_us * 1e6))
     found = goodput(result, interval_us, count)
