@@ -72,11 +72,6 @@ def link_name(link: LinkUse | None) -> str:
     return units.NOTHING if link is None else link.name
 
 
-def amount(value: float) -> str:
-    """A number of bytes."""
-    return units.size(value)
-
-
 def plain(head: str, name: str, tell: Callable[[float], str], *, even_if_zero: bool = True) -> Column:
     """A column of one fact."""
     return Column(head, number(name, tell), fact(name), even_if_zero)
@@ -96,8 +91,8 @@ COLUMNS = (
     Column("hottest link", lambda facts: link_name(facts.hottest), fact("hottest.mean_use")),
     plain("mean use", "hottest.mean_use", units.percent),
     plain("max use", "hottest.max_use", units.percent),
-    plain("queue p50", "hottest.queue_p50", amount),
-    plain("p99", "hottest.queue_p99", amount),
+    plain("queue p50", "hottest.queue_p50", units.size),
+    plain("p99", "hottest.queue_p99", units.size),
     plain("imbalance", "imbalance", lambda value: units.digits(value, 3)),
 )
 

@@ -94,7 +94,7 @@ def facts(entry: str | None) -> list[Fact]:
         ),
         Fact("hottest.max_use", "busiest interval of the hottest link", links("hottest.max_use"), units.percent),
         Fact("hottest.busy", "hottest link busy for", busy, lambda value: units.duration(value, 3)),
-        Fact("hottest.queue_p99", "p99 of the queue of the hottest link", links("hottest.queue_p99"), size),
+        Fact("hottest.queue_p99", "p99 of the queue of the hottest link", links("hottest.queue_p99"), units.size),
         Fact("imbalance", "imbalance of equal-cost links", links("imbalance"), lambda value: units.digits(value, 3)),
         Fact("drops", f"drops a run{all_traffic}", links("drops"), units.count, few),
         Fact("retransmits", f"packets{of} sent again", lambda cell: float(packets(cell).retransmits), units.count, few),
@@ -118,11 +118,6 @@ def extra(cell: Cell) -> float:
     """Share of all bytes made that only a scheme asked for."""
     found, made = cell.summary.facts.overhead_bytes, cell.summary.created_bytes
     return sum(found.get(kind, 0.0) for kind in ("probes", "messages", HEADERS)) / made if made else math.nan
-
-
-def size(value: float) -> str:
-    """A number of bytes."""
-    return units.size(value)
 
 
 def differing(comparison: Comparison, fact: Fact, load: float | None, best: str, other: str) -> Reason | None:

@@ -41,7 +41,7 @@ def heading(story: Story) -> str:
     flow = story.flow
     lines = [f"Flow {flow['flow']} under {story.scheme}{': ' if story.about else ''}{story.about}"]
     if "size_bytes" in flow:
-        whole = size(flow["size_bytes"]) if flow["size_bytes"] else "no given size"
+        whole = units.size(flow["size_bytes"]) if flow["size_bytes"] else "no given size"
         of = f" (traffic {flow['traffic']})" if flow.get("traffic") else ""
         lines.append(f"  {whole} from host {flow['src']} to host {flow['dst']}, by {flow['transport']}{of}")
         ended = (
@@ -216,7 +216,7 @@ def different(move: Move) -> list[Candidate]:
 def truth(way: Candidate, *, is_best: bool) -> str:
     """What was so on a way."""
     found = [
-        f"{size(queued)} at {link}" + (f" ({state})" if state != "up" else "")
+        f"{units.size(queued)} at {link}" + (f" ({state})" if state != "up" else "")
         for link, queued, state in zip(way.links, way.queue_bytes, way.state, strict=True)
         if queued or state != "up"
     ]
@@ -350,11 +350,6 @@ def quantities(saw: dict[str, float], told: Quantities) -> str:
         return f"{name.partition('.')[2]} {shown}"
 
     return ", ".join(one(name, value) for name, value in saw.items())
-
-
-def size(count: int) -> str:
-    """A number of bytes."""
-    return f"{count} B" if count < KILO else units.count(count) + "B"
 
 
 def us(value: float) -> str:

@@ -11,7 +11,7 @@ from spinewise.errors import SpecError
 from spinewise.explanation.explain import traced_again
 from spinewise.explanation.facts import leaves_of
 from spinewise.explanation.losses import Losses
-from spinewise.explanation.story import size, us
+from spinewise.explanation.story import us
 from spinewise.magnitudes import PS_PER_US
 from spinewise.measures import units
 from spinewise.measures.entries import names
@@ -172,7 +172,7 @@ def line(one: Asked) -> str:
     waited = f", {units.counted(one.timeouts, 'timeout')}" if one.timeouts else ""
     return (
         f"  {one.flow:>6}  {took}{waited};"
-        f" {size(one.size_bytes)} from host {one.src} to host {one.dst}, {one.traffic}, at {us(one.start_us)}"
+        f" {units.size(one.size_bytes)} from host {one.src} to host {one.dst}, {one.traffic}, at {us(one.start_us)}"
     )
 
 
