@@ -172,6 +172,8 @@ def test_what_is_ahead_of_what_is_kept_is_told_with_the_answer(advice: Advice) -
         kept, aims=(advice.aims[0], replace(advice.aims[0], text="mean FCT of swap")), guess_than=(*than, sure)
     )
     assert show.ahead(several) == [f"{told['Run'][1]}; mean FCT of swap -20.0% [-30.0%, -10.0%]"]
+    worse = replace(several, guess_than=(*than, Share("ecmp", 0.2, 0.1, 0.3, 0.2, 9)))
+    assert show.ahead(worse) == [f"{told['Run'][1]}; mean FCT of swap +20.0% [+10.0%, +30.0%]: worse"]
     settled = dict(show.sections(replace(kept, ended="settled")))
     assert not [one for one in settled["Run"] if "not settled" in one]
 

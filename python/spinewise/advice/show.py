@@ -127,7 +127,8 @@ def ahead(advice: Advice) -> list[str]:
         return []
     found = advice.entrant(advice.guess)
     numbers = [
-        f"{aim.text} {against(than)}{'' if is_surely_better(aim, than) else ', which may be chance'}"
+        f"{aim.text} {against(than)}"
+        + (verdict(aim, than) or ("" if is_surely_better(aim, than) else ", which may be chance"))
         for aim, than in zip(advice.aims, advice.guess_than, strict=True)
     ]
     return [f"not settled: ahead by its mean is {found.label} ({say_level(found.level)}), {'; '.join(numbers)}"]
