@@ -115,6 +115,13 @@ def test_counts(value: float, text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("value", "text"), [(0, "0 B"), (999, "999 B"), (12_345, "12.3 kB"), (2.5e6, "2.50 MB"), (math.nan, "–")]
+)
+def test_sizes(value: float, text: str) -> None:
+    assert units.size(value) == text
+
+
+@pytest.mark.parametrize(
     ("seconds", "text"),
     [(0.25, "0.25s"), (8.2, "8s"), (60, "60s"), (125, "2min5s"), (300, "5min"), (3723, "1h2min3s"), (90_000, "1d1h")],
 )

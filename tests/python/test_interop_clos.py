@@ -88,7 +88,7 @@ def test_what_is_none_of_the_two_is_said(tmp_path: Path) -> None:
     reasons = {
         "leaf 14 is not linked to switch 16": links[:-1],
         "link 0-12 (10 Gbps, 1000 ns) and link 5-13 (11 Gbps, 1000 ns) are of one tier and differ"
-        " (where few do, a spec may have its tiers, and a [[topology.override]] for these)": [
+        " (if only a few links differ, write these tiers, and a [[topology.override]] for each of the few)": [
             (a, b, x.replace("10G", "11G") if a == 5 else x) for a, b, x in links
         ],
         "switch 12 has 3 hosts, switch 13 has 5": [(a, 13 if a == 3 else b, x) for a, b, x in links],

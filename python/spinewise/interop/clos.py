@@ -208,7 +208,7 @@ class Fabric:
             if (first.rate_bps, first.delay_ps) != (link.rate_bps, link.delay_ps):
                 raise UnlikeError(
                     f"{self.told(first)} and {self.told(link)} are of one tier and differ"
-                    " (where few do, a spec may have its tiers, and a [[topology.override]] for these)"
+                    " (if only a few links differ, write these tiers, and a [[topology.override]] for each of the few)"
                 )
         tiers = [found[tier] for tier in sorted(found)]
         return tuple(link.rate_bps for link in tiers), tuple(link.delay_ps for link in tiers)
