@@ -116,6 +116,19 @@ class Wayless(sw.HostScheme):
         return 0
 
 
+class Lonely(sw.HostScheme):
+    class Peer:
+        pass
+
+    def layout(self, shape: Any) -> sw.Layout:
+        return sw.Layout(peers="leaves")
+
+    def pick(self, cx: Any, flow: Any, packet: Any, header: Any) -> int:
+        assert cx.peers.at(0) is cx.peer
+        assert cx.peers.at(7) is not None
+        return 0
+
+
 class Unpaid(sw.SwitchScheme):
     def pick(self, cx: Any, flow: Any, packet: Any, header: Any) -> int:
         assert header.data == b""
@@ -151,6 +164,7 @@ class Mislaid(sw.HostScheme):
         (Rowless, "Flow", "no such row"),
         (Peerless, "pick", 'rows of peers want Layout(peers="hosts") or Layout(peers="leaves")'),
         (Wayless, "pick", "route 7: there are 2, counted from 0"),
+        (Lonely, "pick", "peer 7: there is 1, counted from 0"),
         (Unpaid, "pick", "give the class the attribute header = True"),
         (Unbuilt, "__init__", "no such table"),
         (Mislaid, "layout", 'allowed is None, "hosts" or "leaves"'),

@@ -26,5 +26,10 @@ pub(super) fn within(what: &str, number: u32, end: u32) -> PyResult<u32> {
     if number < end {
         return Ok(number);
     }
-    Err(PyIndexError::new_err(format!("{what} {number}: there are {end}, counted from 0")))
+    Err(PyIndexError::new_err(beyond(what, number as usize, end as usize)))
+}
+
+/// That a number is not below `end`.
+pub(super) fn beyond(what: &str, number: usize, end: usize) -> String {
+    format!("{what} {number}: there {} {end}, counted from 0", if end == 1 { "is" } else { "are" })
 }

@@ -1,5 +1,6 @@
 //! Rows of a scheme in Python: one object each, made when first looked at, gone when the row is.
 
+use super::extent::beyond;
 use super::lent::{Lease, Place, Which, lent};
 use pyo3::exceptions::{PyAttributeError, PyIndexError};
 use pyo3::prelude::*;
@@ -88,11 +89,12 @@ pub(super) fn of(py: Python<'_>, lease: &Lease, which: Which, maker: Option<&Py<
 fn none(which: Which, place: &dyn Place) -> PyErr {
     let met = place.peers().0.len();
     PyIndexError::new_err(match which {
-        Which::Peer(peer) | Which::Route(peer, _) if peer >= met => "there is no peer here: rows of peers want \
+        Which::Peer(peer) | Which::Route(peer, _) if peer >= met && met > 0 => beyond("peer", peer, met),
+        Which::Peer(_) | Which::Route(..) if met == 0 => "there is no peer here: rows of peers want \
              Layout(peers=\"hosts\") or Layout(peers=\"leaves\"), and a call about a peer; cx.peers has those of all"
             .to_owned(),
-        Which::Route(_, way) => format!("route {way}: there are {}, counted from 0", place.routes()),
-        Which::Port(port) => format!("port {port}: there are {}, counted from 0", place.ports()),
+        Which::Route(_, way) => beyond("route", way, place.routes()),
+        Which::Port(port) => beyond("port", port, place.ports()),
         Which::Peer(_) | Which::Node => format!("there is no {which:?} here"),
     })
 }

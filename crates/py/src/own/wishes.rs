@@ -179,9 +179,9 @@ impl Wishes {
             if ways == 0 || way < ways {
                 return Ok(());
             }
+            let numbers = if ways == 1 { "0 alone".to_owned() } else { format!("from 0 to {}", ways - 1) };
             Err(PyValueError::new_err(format!(
-                "{call}: way {way}: allowed is the number of a path, from 0 to {}, or sw.ANY to leave it to the fabric",
-                ways - 1
+                "{call}: way {way}: allowed is the number of a path, {numbers}, or sw.ANY to leave it to the fabric"
             )))
         })
     }
