@@ -271,6 +271,10 @@ def test_the_command_prints_a_table_and_a_verdict(
     for said in ("ali50-lossless-letflow", "400/400 flows", "vs ecmp", "p99", "FAIL: ", "0 of 2 cases agree"):
         assert said in captured.out
     assert "dctcp-ecmp-odd.csv.gz: skipped" in captured.err
+    few = "salts tell little of that deviation: z, and so pass or FAIL, may be chance (--salts 30)"
+    assert f"3 {few}" in captured.out
+    assert main(["validate-against", str(folder), "--salts", "10"]) == 1
+    assert few not in capsys.readouterr().out
     records = json.loads(out.read_text())
     assert [record["case"] for record in records] == ["ali50-lossless-ecmp", "ali50-lossless-letflow"]
     for record in records:

@@ -14,6 +14,9 @@ from spinewise.agreement.scores import Score
 from spinewise.measures import units
 from spinewise.show.terminal import Grid, new_table
 
+FEW_SALTS = 10
+"""With fewer salts the standard deviation of a run is itself a guess."""
+
 
 def show(found: Sequence[Agreement], salts: int) -> RenderableType:
     """A table per case, and a verdict on each."""
@@ -25,6 +28,8 @@ def show(found: Sequence[Agreement], salts: int) -> RenderableType:
         f"{', '.join(units_compared(found))}; ours is the mean of {salts} salts ± the standard deviation of one run;"
         " z = (theirs − ours) / (sd · √(1 + 1/salts))"
     )
+    if salts < FEW_SALTS:
+        lines.append(f"{salts} salts tell little of that deviation: z, and so pass or FAIL, may be chance (--salts 30)")
     return Group(*parts, Text("\n".join(lines)))
 
 
