@@ -29,8 +29,8 @@ impl Host {
             flags,
             ..Packet::default()
         });
-        let header = self.choose(w, &mut hand.packet);
-        w.log.handshakes.add(hand.packet.wire - header);
+        w.log.handshakes.add(wire);
+        self.choose(w, &mut hand.packet);
         self.commit(w, &mut hand);
         self.perform(w, None);
     }

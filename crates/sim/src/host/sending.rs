@@ -91,20 +91,19 @@ impl Host {
         }
     }
 
-    /// Lets the host's scheme tag a packet that leaves the rack. Returns the bytes of the header that it adds, which have an
-    /// account of their own.
-    pub(super) fn choose(&mut self, w: &mut World<'_>, packet: &mut Packet) -> u16 {
-        let Some(edge) = w.edge.as_mut() else { return 0 };
-        let Some(dst) = packet.dst.as_host().filter(|&dst| !w.net.same_rack(self.id, dst)) else { return 0 };
+    /// Lets the host's scheme tag a packet that leaves the rack. The header that it may add has an account of its own.
+    pub(super) fn choose(&mut self, w: &mut World<'_>, packet: &mut Packet) {
+        let Some(edge) = w.edge.as_mut() else { return };
+        let Some(dst) = packet.dst.as_host().filter(|&dst| !w.net.same_rack(self.id, dst)) else { return };
         if packet.kind == Kind::Ack && !edge.picks_acks(self.id.number()) {
-            return 0;
+            return;
         }
         let hooks = edge.hooks();
         if packet.is(RETRANSMIT) && packet.kind == Kind::Data && hooks.has(Hooks::LOSS) {
             let way = w.flows.lane(packet.subflow()).map_or(Way::ANY, |lane| lane.way_of(packet.seq));
             self.tell(w, packet.dst, (way, Some(packet.key())), Event::Retransmit);
         }
-        let Some(edge) = w.edge.as_mut() else { return 0 };
+        let Some(edge) = w.edge.as_mut() else { return };
         let call = call(w.net, self.id, w.now, packet.dst, edge);
         let (way, header) = match &mut w.log.recorder {
             None if edge.is_guest() => edge.pick_any(call, packet, (&w.net.hashing, 0)),
@@ -116,13 +115,13 @@ impl Host {
             }
         };
         packet.way = way;
-        let header = if w.net.charge_headers { header as u16 } else { 0 };
-        packet.wire += header;
-        w.log.header_bytes += u64::from(header);
+        if header > 0 && w.net.charge_headers {
+            packet.wire += header as u16;
+            w.log.header_bytes += u64::from(header);
+        }
         if packet.kind == Kind::Data {
             w.flows.note_way(packet, hooks);
         }
-        header
     }
 
     /// Sends a packet without a body: the host's scheme, if there is one, tags it. `make` is called once, where it goes
@@ -133,6 +132,7 @@ impl Host {
         match &mut self.nic {
             Nic::Pulls(pull) if pull.is_plain => {
                 let packet = make();
+                count_answer(w, &packet);
                 count_created(w, &packet);
                 pull.put_on_line(w, packet);
             }
@@ -143,12 +143,9 @@ impl Host {
     /// Sends a packet, tagged by the host's scheme, if there is one, and does what that asks for.
     #[inline(never)]
     pub(super) fn send_tagged(&mut self, w: &mut World<'_>, hand: &mut InHand) {
-        let header = self.choose(w, &mut hand.packet);
-        let is_ack = hand.packet.kind == Kind::Ack;
+        count_answer(w, &hand.packet);
+        self.choose(w, &mut hand.packet);
         self.commit(w, hand);
-        if is_ack {
-            w.log.acks.bytes -= u64::from(header);
-        }
         self.perform(w, None);
     }
 
@@ -206,16 +203,20 @@ fn hand_over(queue: &mut Fifo, w: &mut World<'_>, hand: &mut InHand) {
     }
 }
 
+/// Notes an acknowledgement that a host sends, before a scheme adds a header.
+#[inline(always)]
+fn count_answer(w: &mut World<'_>, packet: &Packet) {
+    if packet.kind == Kind::Ack {
+        w.log.acks.add(packet.wire);
+    }
+}
+
 /// Notes a packet that a host has made.
 #[inline(always)]
 fn count_created(w: &mut World<'_>, packet: &Packet) {
     w.log.created.add(packet.wire);
     match packet.kind {
-        Kind::Data => w.flows.entered(packet.subflow()),
-        Kind::Ack => {
-            w.flows.entered(packet.subflow());
-            w.log.acks.add(packet.wire);
-        }
+        Kind::Data | Kind::Ack => w.flows.entered(packet.subflow()),
         Kind::Probe | Kind::ProbeReply => w.log.probes.add(packet.wire),
         Kind::Message => w.log.messages.add(packet.wire),
         Kind::Pause => {}
