@@ -54,8 +54,8 @@ pub fn run(sim: &mut Sim<'_>, window: Span, watch: Watch<'_>) -> Result<Time, In
     // Where many nodes have something to do, so they have in the next window: nobody asks for the first instant of all.
     let mut goes_on = None;
     loop {
-        let first = |sim: &Sim<'_>| sim.world.wires.agenda.due.iter().copied().min().unwrap_or(Time::NEVER);
-        let start = goes_on.take().unwrap_or_else(|| first(sim));
+        let first = || sim.world.wires.agenda.due.iter().copied().min().unwrap_or(Time::NEVER);
+        let start = goes_on.take().unwrap_or_else(first);
         if grid.is_due(start) {
             sim.publish();
         }

@@ -5,9 +5,11 @@ use crate::address::Address;
 use crate::bank::Bank;
 use crate::faults::Step;
 use crate::ids::SwitchId;
+use crate::link::Wires;
 use crate::log;
 use crate::net::Net;
-use crate::port::Freed;
+use crate::port::{Freed, Port, Rules};
+use crate::series::Counted;
 use crate::shell::{Shell, take_asked};
 use crate::timers::What;
 use crate::world::World;
@@ -80,27 +82,33 @@ impl Switch {
 
     fn sample(&mut self, w: &mut World<'_>) {
         let Some(interval) = w.net.series_interval else { return };
-        self.settle(w.now + Span(1), &w.net.rules, &mut w.wires);
-        for (port, before) in self.ports.iter_mut().zip(&mut self.before) {
-            if w.net.series_links.has(&w.net.topology, port.line().link) {
-                let counted = port.counted(w.now, w.net.rules.of(port.class()), &mut w.wires);
-                let queue = port.queue(w.now, Freed::Already, w.net.rules.of(port.class()), &w.wires).0;
-                log::write_link(&mut w.log, (w.net, w.now, interval), port.line().link, before, (counted, Some(queue)));
-            }
-        }
-        self.timers.plan(w.now + interval, What::Sample);
+        let now = w.now;
+        self.write_points(w, (now, interval), now, |port, rules, wires| port.counted(now, rules, wires));
+        self.timers.plan(now + interval, What::Sample);
     }
 
     /// Writes its points of the interval that ends as the run does at `stop`, before anything else of that instant.
     pub(crate) fn end_series(&mut self, w: &mut World<'_>, (stop, interval): (Time, Span)) {
-        self.settle(stop, &w.net.rules, &mut w.wires);
+        let counted = |port: &mut Port, rules: &Rules, wires: &mut Wires| port.finish(stop, rules, wires).counted();
+        self.write_points(w, (stop, interval), stop - Span(1), counted);
+    }
+
+    /// Writes the points of an interval that ends at `end`, with the queues as they are at `seen`.
+    fn write_points(
+        &mut self,
+        w: &mut World<'_>,
+        (end, interval): (Time, Span),
+        seen: Time,
+        counted: impl Fn(&mut Port, &Rules, &mut Wires) -> Counted,
+    ) {
+        self.settle(seen + Span(1), &w.net.rules, &mut w.wires);
         for (port, before) in self.ports.iter_mut().zip(&mut self.before) {
             let link = port.line().link;
             if w.net.series_links.has(&w.net.topology, link) {
                 let rules = w.net.rules.of(port.class());
-                let counted = port.finish(stop, rules, &mut w.wires).counted();
-                let queue = port.queue(stop - Span(1), Freed::Already, rules, &w.wires).0;
-                log::write_link(&mut w.log, (w.net, stop, interval), link, before, (counted, Some(queue)));
+                let counted = counted(port, rules, &mut w.wires);
+                let queue = port.queue(seen, Freed::Already, rules, &w.wires).0;
+                log::write_link(&mut w.log, (w.net, end, interval), link, before, (counted, Some(queue)));
             }
         }
     }
