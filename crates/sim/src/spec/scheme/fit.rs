@@ -177,10 +177,10 @@ pub(super) fn check_at_switches(reader: &Reader<'_>, scheme: &str) -> Result<(),
 
 /// A scheme that acts on ECN echoes needs a transport that has them.
 pub(in crate::spec) fn check_ecn(scheme: &SchemeSpec, transport: &TransportSpec) -> Result<(), SpecError> {
-    let chosen = scheme.chosen();
+    let (chosen, sheet) = (scheme.chosen(), transport.sheet());
     match chosen.wants_ecn() {
-        Some((name, range)) if !transport.sheet().hears_marks => {
-            let kind = Json::from(transport.sheet().kind);
+        Some((name, range)) if !sheet.hears_marks => {
+            let kind = Json::from(sheet.kind);
             let path = format!("scheme.params.{name}");
             let allowed = format!("{} with transport.kind = {kind}", allowed(range));
             let hint = format!("{} would wait for ECN echoes that never come", chosen.name());

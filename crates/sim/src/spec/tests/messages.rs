@@ -2,6 +2,7 @@
 
 mod buffers;
 mod entropy;
+mod overrides;
 mod steps;
 
 use serde_json::{Value, json};
@@ -168,31 +169,6 @@ fn topology() {
         (
             change(json!({"link": 0, "up": false})),
             "topology.override[1].up = false: expected every host and leaf to stay reachable; the overrides leave leaf 0 no link up",
-        ),
-    ]);
-}
-
-#[test]
-fn an_override_is_named_as_it_was_given() {
-    // Each entry with a list stands for several changes: what follows has its own number all the same.
-    let slow = json!({"leaf": [0, 1], "spine": 0, "rate_gbps": 5});
-    let spine = |more: Value| json!({"topology": {"override": [slow.clone(), more]}});
-    let tree = |more: Value| {
-        let first = json!({"aggregation": [0, 1, 2], "rate_gbps": 5});
-        json!({"topology": {"kind": "fat_tree", "k": 4, "override": [first, more]}})
-    };
-    check(vec![
-        (
-            spine(json!({"leaf": 0, "spine": [0, 1], "up": false})),
-            "topology.override[1].up = false: expected every host and leaf to stay reachable; the overrides leave leaf 0 no link up",
-        ),
-        (
-            tree(json!({"leaf": 0, "core": 1, "rate_gbps": 5})),
-            "topology.override[1] = selects no link: expected leaf or core: no link leads from a leaf to a core",
-        ),
-        (
-            tree(json!({"host": 3, "up": false})),
-            "topology.override[1].up = false: expected every host and leaf to stay reachable; the overrides cut off host 3",
         ),
     ]);
 }
