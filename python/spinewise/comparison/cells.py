@@ -6,7 +6,7 @@ Intervals are 95 % Student-t over seeds; differences are taken seed by seed agai
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, fields
 from functools import cached_property, partial
 
@@ -291,18 +291,19 @@ class Comparison:
     @property
     def paired(self) -> bool:
         """Whether all schemes saw the same traffic at every load and seed."""
-        seen: dict[tuple[float | None, int], set[str]] = {}
-        for cell in self.cells:
-            seen.setdefault((cell.load, cell.seed), set()).add(cell.traffic_hash)
-        return all(len(hashes) == 1 for hashes in seen.values())
+        return self.alike(lambda cell: (cell.load, cell.seed))
 
     @property
     def repeated(self) -> bool:
         """Whether every seed had the same traffic, as a list of flows is."""
-        seen: dict[float | None, set[str]] = {}
+        return len(self.seeds) > 1 and self.alike(lambda cell: cell.load)
+
+    def alike(self, place: Callable[[Cell], Hashable]) -> bool:
+        """Whether cells of one place have the same traffic."""
+        seen: dict[Hashable, set[str]] = {}
         for cell in self.cells:
-            seen.setdefault(cell.load, set()).add(cell.traffic_hash)
-        return len(self.seeds) > 1 and all(len(hashes) == 1 for hashes in seen.values())
+            seen.setdefault(place(cell), set()).add(cell.traffic_hash)
+        return all(len(hashes) == 1 for hashes in seen.values())
 
     def rows(self) -> list[dict[str, object]]:
         """The comparison as one record per load, scheme, traffic entry, size class and metric.

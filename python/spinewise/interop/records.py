@@ -89,7 +89,7 @@ def read(path: str | Path, columns: Columns, placing: Placing | None = None) -> 
     places, unit = columns.locate(header, file)
     found: list[tuple[str, str, int, int]] = []
     empty: list[str] = []
-    first, differ = "", False
+    told: set[Fraction | None] = set()
     for where, row in rows:
         if len(row) != len(header):
             raise SpecError(f"{where}, all", f"{len(row)} fields", f"{len(header)}, as the header has", file=file)
@@ -99,8 +99,8 @@ def read(path: str | Path, columns: Columns, placing: Placing | None = None) -> 
         bytes_ = whole(size, "size", where, file) * columns.unit_bytes
         if bytes_ == 0:
             empty.append(where)
-        first = first or start
-        differ = differ or exact(start) != exact(first)
+        if len(told) < 2:
+            told.add(exact(start))
         found.append((src, dst, max(bytes_, 1), time_ps(start, unit, where, file)))
     if not found:
         raise SpecError("(whole file)", "a header alone", "one flow or more", file=file)
@@ -110,7 +110,7 @@ def read(path: str | Path, columns: Columns, placing: Placing | None = None) -> 
             f"{file}: {empty[0]}" + (f" and {len(empty) - 1} more" if len(empty) > 1 else "") + ": size 0 taken as 1"
         )
     starts = [start for *_, start in found]
-    if differ and max(starts) - min(starts) < PS_PER_NS:
+    if len(told) > 1 and max(starts) - min(starts) < PS_PER_NS:
         notes.append(f"{file}: all {len(found):,} flows start within a nanosecond: is the unit of starts another one?")
     flows = [Flow(hosts[src], hosts[dst], 0, None, size, start) for src, dst, size, start in found]
     return FlowList(file, flows, notes, hosts if named else {})
