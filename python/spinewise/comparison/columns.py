@@ -12,7 +12,7 @@ WHOLES: Type = "list of int64"
 
 OF_RUN = (
     text("scheme", "label of its scheme or variant"),
-    real("load", "the load that it was given; null: as the spec has it"),
+    real("load", "its load; null: the load of the spec"),
     Column("seed", "uint64", "", "its seed"),
 )
 """Which run a row is of."""
@@ -28,15 +28,15 @@ CELLS = (
 CURVES = (
     *OF_RUN,
     text("entry", "traffic entry by name; `all`: all traffic"),
-    whole("flows", "flows that finished; those of UDP are none"),
-    Column("level", NUMBERS, "", "shares of these flows, at each of which the next two are given; always the same"),
-    Column("fct_s", NUMBERS, "s", "completion time that this share of the flows did not exceed; NaN at levels that"
-           " fewer than one flow lies beyond"),
+    whole("flows", "flows that finished; UDP sources do not count"),
+    Column("level", NUMBERS, "", "shares of these flows at which the next two columns are given; always the same"),
+    Column("fct_s", NUMBERS, "s", "completion time that this share of the flows did not exceed; NaN at levels with"
+           " fewer than one flow beyond"),
     Column("slowdown", NUMBERS, "", "likewise the slowdown: completion time over that of the flow alone"),
     Column("size_size_bytes", NUMBERS, "bytes", f"bins of flow sizes that have flows, {BINS_PER_DECADE} a decade: the"
            " geometric middle of each"),
     Column("size_flows", WHOLES, "", "how many of the flows are in each bin"),
-    Column("size_p50", NUMBERS, "", f"median of their slowdowns; NaN of fewer than {FEWEST['p50']} flows"),
-    Column("size_p99", NUMBERS, "", f"99th percentile of their slowdowns; NaN of fewer than {FEWEST['p99']} flows"),
+    Column("size_p50", NUMBERS, "", f"median of their slowdowns; NaN for fewer than {FEWEST['p50']} flows"),
+    Column("size_p99", NUMBERS, "", f"99th percentile of their slowdowns; NaN for fewer than {FEWEST['p99']} flows"),
 )  # fmt: skip
 """Of `curves.parquet`."""

@@ -153,7 +153,7 @@ def papers_page(root: Path) -> str:
         "# Which function implements what",
         "",
         "Lines that act on an equation, algorithm or section cite it in a comment. This is the index.",
-        "What a scheme leaves out or does otherwise stands at the head of its file, under *Departures*.",
+        "*Departures* at the head of a scheme's file lists what it leaves out or does differently.",
     ]
     for key, paper in papers(root).items():
         mine = [one for one in found if one.work.lower() == key]

@@ -31,23 +31,23 @@ UNBUILT = (
     (
         "AAC",
         "PDLB, related work: a leaf measures the delays between leaves and sets the number of paths that a flow's "
-        "packets use by how unequal they are",
+        "packets use by how much they differ",
         "how delays are measured, the number of paths as a function of them, which paths those are, when they change, "
         "every constant",
     ),
     (
         "Expeditus",
-        "MEET, list of references: the title; by general knowledge a choice in two stages, for the first packets of a "
-        "flow, from congestion that switches collect of their own links",
-        "the measure of congestion, what the packets of the two stages carry and when, how stages are put together, "
+        "MEET, list of references: the title only; by general knowledge a choice in two stages, for the first packets "
+        "of a flow, from congestion that switches measure on their own links",
+        "the measure of congestion, what the packets of the two stages carry and when, how stages are combined, "
         "every constant",
     ),
     (
         "STrack",
         "its abstract (Le et al., arXiv 2407.15266): hosts spray packets adaptively by ECN marks, and set windows by "
         "round-trip times; by general knowledge `bitmap` descends from it",
-        "what a mark does to a path and for how long, how paths are numbered and ordered, what losses and timeouts do, "
-        "every constant",
+        "what a mark does to a path and for how long, how paths are numbered and ordered, the effect of losses and "
+        "timeouts, every constant",
     ),
 )
 
@@ -152,30 +152,30 @@ def page() -> str:
     lines = [
         "# Schemes compared",
         "",
-        "What each scheme says of itself (`SHEET` in its file), in the shape of the tables by which",
-        "papers compare schemes. Schemes that are not here are in no table.",
+        "The properties that each scheme declares (`SHEET` in its file), in the form of the tables by which papers",
+        "compare schemes. The tables contain only schemes that are implemented here.",
         "",
         "## All schemes (MEET, Table 1)",
         "",
         *table([*entries, *transports()], MEET_COLUMNS),
         "",
         "- *Congestion-aware*: `no`; of the queues and links of the device that decides; of the paths that one host",
-        "  has met itself; or of paths, gathered by a rack, a switch or a controller. MEET has ticks, crosses and",
-        "  tildes.",
+        "  has measured itself; or of paths, measured for a rack, a switch or a controller. MEET uses ticks, crosses",
+        "  and tildes.",
         "- *Advanced hardware*: what must be replaced or reprogrammed.",
-        "- MEET places Presto at the edge switch, meaning the virtual one of the host, and gives the packet as the",
+        "- MEET places Presto at the edge switch, meaning the virtual switch of the host, and gives the packet as the",
         "  unit of Hermes.",
         *(f"- `{entry['name']}` is a transport: `{entry['use']}`." for entry in transports()),
         "",
         "## Against PDLB (PDLB, Table 1)",
         "",
-        "The published text has the caption of this table and not the table; the columns are our own.",
+        "Only the caption of this table is published, not the table; the columns are our own.",
         "",
         *table(of_table_1, PDLB_COLUMNS),
         "",
         "## Flowlets and flowcells (PDLB, Table 2)",
         "",
-        "Again the caption alone is published. These are all schemes here that move flowlets or flowcells.",
+        "Again only the caption is published. The table has all schemes here that move flowlets or flowcells.",
         "",
         *table(of_table_2, FLOWLET_COLUMNS),
         "",
@@ -187,8 +187,8 @@ def page() -> str:
         "",
         "## Fabrics",
         "",
-        "What each scheme serves as it comes: elsewhere `spinewise compare` leaves it out, and says so. And what it",
-        "does in three tiers, which most of the papers do not have.",
+        "The fabrics that each scheme supports with its defaults; on others `spinewise compare` leaves it out and",
+        "reports it. The last column is its behaviour in three tiers, which most of the papers do not describe.",
         "",
         *table(entries, FABRIC_COLUMNS),
         "",
@@ -202,14 +202,14 @@ def not_here() -> list[str]:
     return [
         "## Not here, and why",
         "",
-        "Schemes that papers name beside those above. What is published of them in the texts at hand does not say what",
-        "they do in enough detail: a scheme of that name here would be our own, and no evidence on theirs.",
+        "Papers compare with these schemes, too, but the texts available do not describe them in enough detail: a",
+        "scheme of that name here would be our own, and would say nothing about theirs.",
         "",
-        line(("scheme", "what is published at hand", "what would have to be invented")),
+        line(("scheme", "what the available texts say", "what would have to be invented")),
         line(("---", "---", "---")),
         *map(line, UNBUILT),
         "",
-        "`luopan`, `ttc` and `sred` are near that line: their rules are published, constants and places of",
-        "measurement are not. Their files say which choices are our own; their results are not their papers'.",
+        "`luopan`, `ttc` and `sred` are borderline: their rules are published, their constants and points of",
+        "measurement are not. Their files list our own choices; their results are not those of their papers.",
         "",
     ]

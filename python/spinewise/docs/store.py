@@ -8,10 +8,10 @@ from spinewise.show.markdown import cell, line
 from spinewise.sweeps.columns import Column, View, views
 
 INTRODUCTION = """\
-# Asking a store
+# Querying a store
 
-`advise`, `compare`, `reproduce`, `resilience` and `sweep` keep every run in a store as it ends (`--store DIR`;
-[sweeps.md](sweeps.md)). `spinewise query` asks it by SQL:
+`advise`, `compare`, `reproduce`, `resilience` and `sweep` save every finished run in a store (`--store DIR`;
+[sweeps.md](sweeps.md)). `spinewise query` queries it in SQL:
 
 ```console
 $ spinewise query "select variant, load, entry, size_class, cell, engine, avg(fct_p99_s) from cells group by all"
@@ -19,13 +19,13 @@ $ spinewise query "select * from runs where status = 'failed'" --store results/m
 $ spinewise query "select links.*, run_s from links join runs using (key) where links.drops > 0" --parquet drops.parquet
 ```
 
-A mean over seeds is one over rows of equal `cell` and `engine`. These tell apart what `variant` and `load` do not:
-another fabric, transport or fault, other code of an own scheme, an older engine. `name`, and `specs` by its key, say
-what differs.
+To average over seeds, group by `cell` and `engine`. They distinguish what `variant` and `load` do not: another
+fabric, transport or fault, other code of your own scheme, an older engine. `name`, and the row of `specs` with the same
+key, show what differs.
 
 The store is `results/store` unless `--store` names another. The answer is a table of the first 60 rows, with 12
-digits of each key; `--csv` and `--json` print all rows and whole keys, `--parquet FILE` writes them. Of two
-columns `name` the second is called `name_1`, as in files of DuckDB: say which is wanted (`select links.*`). In
+digits of each key; `--csv` and `--json` print all rows and whole keys, `--parquet FILE` writes them. If two columns
+are called `name`, the second becomes `name_1`, as in files of DuckDB; select the one you need (`select links.*`). In
 Python the answer is an Arrow table:
 
 ```python
@@ -35,23 +35,23 @@ cells = pl.from_arrow(sw.query("results/store", "from cells"))
 cells = sw.query("results/store", "from cells").to_pandas()
 ```
 
-The SQL is [DuckDB's](https://duckdb.org/docs/stable/sql/introduction): one statement that asks (`SELECT`, `FROM`,
-`WITH`, `PIVOT`, `SHOW`, `DESCRIBE`, `SUMMARIZE`, `EXPLAIN`). A wrong name is refused with the columns there are.
-Queries change no run and fetch nothing from a network. Anyone may ask while a sweep writes, and may ask a store that
-only others may write.
+The SQL is [DuckDB's](https://duckdb.org/docs/stable/sql/introduction): one read-only statement (`SELECT`,
+`FROM`, `WITH`, `PIVOT`, `SHOW`, `DESCRIBE`, `SUMMARIZE`, `EXPLAIN`). An unknown name is refused with a list of the
+columns. Queries change no run and fetch nothing from a network. They work while a sweep writes, and on a store without
+write permission.
 
-## What lies in the folder
+## Files in the folder
 
-| file | what it is |
+| file | content |
 |---|---|
-| `ledger.sqlite` | every run, what was measured or could not be, and its places in studies; one transaction a run |
-| `flows/<key>.parquet` | the flows of a run, where a study keeps them |
+| `ledger.sqlite` | every run, its measurements or their errors, and its places in studies; one transaction per run |
+| `flows/<key>.parquet` | the flows of a run, if a study keeps them |
 | `views/*.parquet` | what queries have read from the ledger, a thousand rows at a time; may be removed at any time |
-| `writer.lock` | names the sweep that writes; one does at a time |
+| `writer.lock` | names the sweep that writes; only one writes at a time |
 
-A damaged file in `views` is made anew from the ledger. One in `flows` is named and left out of the answer, and the rest
-is answered. A run whose measurements in the ledger are damaged stays in `runs`, and its rows are left out elsewhere.
-One whose spec is damaged has no load and may have no variant, and has null in `specs`. A line says how many there are.
+A damaged file in `views` is rebuilt from the ledger. A damaged file in `flows` is named and left out of the answer. A
+run whose measurements in the ledger are damaged stays in `runs`, and its rows are left out elsewhere. A run whose spec
+is damaged has no load and may have no variant, and has null in `specs`. A line reports how many there are.
 """
 
 

@@ -107,8 +107,8 @@ OF_RUN = (
     RUN,
     NAME,
     text("scheme", "name of its scheme"),
-    text("variant", "its scheme with the parameters that are no defaults there, as `--schemes` takes them"),
-    real("load", "the load that the first traffic entry with one was given; null where none has"),
+    text("variant", "its scheme with its non-default parameters, in the syntax of `--schemes`"),
+    real("load", "the load of the first traffic entry that has one; null if none has"),
     Column("seed", "uint64", "", "its seed"),
     text("cell", "equal for runs whose specs differ in nothing but name and seed"),
     text("engine", "SHA-256 over the sources of the engine that made it"),
@@ -120,35 +120,35 @@ OF_LINK = tuple(one for one in OF_RUN if one is not NAME)
 HEADLINE = (
     text("status", "done or failed"),
     text("error", "why it failed; null if it did not"),
-    text("unmeasured", "what could not be read off it, each with its error; null if nothing failed so"),
+    text("unmeasured", "measurements that failed, each with its error; null if none did"),
     text("version", "version of Spinewise that made it"),
     text("spec_hash", "SHA-256 of its resolved spec"),
-    text("outcome_hash", "equal hashes mean that everything happened alike"),
+    text("outcome_hash", "equal hashes mean identical outcomes"),
     text("traffic_hash", "hash of the offered traffic: equal for all schemes on the same spec and seed"),
     real("wall_s", "how long it took, without measuring"),
     whole("packet_hops", "packets times links crossed"),
-    Column("flows_kept", "bool", "", "whether the view flows has its flows"),
+    Column("flows_kept", "bool", "", "whether its flows are in the view flows"),
     Column("finished_at", "timestamp", "UTC", "when it was stored"),
 )
 
 OFFERED = (
-    real("payload_of_nominal", "offered payload over the capacity of the fabric with all links in order"),
-    real("wire_of_nominal", "offered bytes on the wire over the capacity of the fabric with all links in order"),
+    real("payload_of_nominal", "offered payload over the capacity of the fabric with all links working"),
+    real("wire_of_nominal", "offered bytes on the wire over the capacity of the fabric with all links working"),
     real("wire_of_available", "offered bytes on the wire over what the worst cut can carry"),
     Column("overloaded", "bool", "", "whether the worst cut was offered more than it can carry for long"),
 )
 
 MEANINGS_OF_FACTS = {
-    "drops": "packets dropped at full queues and where no way was left, control and UDP included",
-    "trims": "packets trimmed at full queues; no number where switches do not trim",
+    "drops": "packets dropped at full queues or without a route, control and UDP included",
+    "trims": "packets trimmed at full queues; no value if switches do not trim",
     "marks": "data packets that arrived marked CE",
     "timeouts": "retransmission timeouts",
-    "retransmits": "data packets sent again",
-    "spurious": "of these, what had arrived, as far as duplicate SACK told",
+    "retransmits": "data packets retransmitted",
+    "spurious": "retransmissions of data that had arrived, as far as DSACK reports them",
     "out_of_order_share": "arrivals behind a later byte of their flow, over packets sent",
-    "reroutes": "packets that left their first leaf by another uplink than the one before of their flow",
-    "overhead_share": "bytes that carry no data, over all bytes that hosts and switches made",
-    "paused_s": "time for which queues stood still by flow control, all added up",
+    "reroutes": "packets that left their first leaf by another uplink than the previous packet of their flow",
+    "overhead_share": "bytes that carry no data, over all bytes that hosts and switches created",
+    "paused_s": "total time for which flow control paused queues",
     "dropped_there": "packets dropped at the link `dropped_at`",
     "imbalance": "(most - least) / mean use of the equal-cost links of a switch, both summed over samples and switches",
     "run_s": "simulated time",
@@ -156,13 +156,13 @@ MEANINGS_OF_FACTS = {
 }
 MEANINGS_OF_LINKS = {
     "mean_use": "share of the whole run for which it was sending",
-    "max_use": "its greatest share of any interval between two samples",
+    "max_use": "its highest utilisation of any interval between two samples",
     "queue_p50": "median over the samples of the bytes that waited for it",
     "queue_p99": "99th percentile over the samples of the bytes that waited for it",
 }
 HOTTEST = {
-    "hottest": "of the links between switches the one in use longest",
-    "hottest_edge": "of the links to and from hosts the one in use longest",
+    "hottest": "the busiest link between switches",
+    "hottest_edge": "the busiest link to or from a host",
 }
 
 FACTS = (
@@ -177,8 +177,8 @@ FACTS = (
               for one in LINK_NUMBERS),
         )
     ),
-    text("dropped_at", "the link at which most was dropped; null if nothing was"),
-    text("host_port", "of the ports to hosts, the one at which most was dropped; null if nothing was"),
+    text("dropped_at", "the link with the most drops; null if there were none"),
+    text("host_port", "the port to a host with the most drops; null if there were none"),
 )  # fmt: skip
 
 PERCENTILES = {"mean": "mean", "p50": "median", "p95": "95th percentile", "p99": "99th percentile",
@@ -187,7 +187,7 @@ PERCENTILES = {"mean": "mean", "p50": "median", "p95": "95th percentile", "p99":
 TIMES = (
     text("entry", "traffic entry by name; `all`: all traffic"),
     text("size_class", "size class of its flows; `all`: flows of any size"),
-    whole("flows", "flows of the class; UDP sources are none"),
+    whole("flows", "flows of the class; UDP sources do not count"),
     whole("unfinished", "those that had not finished when the run stopped; they are in no mean or percentile"),
     *(real(f"fct_{name}_s", f"{what} of the completion times") for name, what in PERCENTILES.items()),
     *(real(f"slowdown_{name}", f"{what} of the slowdowns: completion time over that of the flow alone")
@@ -197,19 +197,19 @@ TIMES = (
 LINKS = (
     text("name", "name of the link, such as leaf0->spine1"),
     real("use", "share of the whole run for which it was sending"),
-    real("use_max", "the greatest share of any interval between two samples; null without `metrics.facts`"),
+    real("use_max", "its highest utilisation of any interval between two samples; null without `metrics.facts`"),
     whole("bytes", "bytes sent", "bytes"),
     whole("drops", "packets dropped at its port"),
     whole("marks", "packets marked CE at its port"),
     whole("lost", "packets lost on it: down, by chance, or in a black hole"),
     whole("longest_queue_bytes", "the longest queue that a packet found at its port"),
     whole("queue_p99_bytes", "99th percentile over the samples of the bytes that waited; null without `metrics.facts`"),
-    real("paused_s", "time for which its data queues stood still by flow control, all added up"),
+    real("paused_s", "total time for which flow control paused its data queues"),
 )
 
 JOB_MEANINGS = {
-    "groups": "groups of hosts, each with rounds of its own",
-    "ranks": "hosts of a group, of the largest if they differ",
+    "groups": "groups of hosts, each with its own rounds",
+    "ranks": "hosts of a group; of the largest if they differ",
     "fewest_ranks": "hosts of the smallest group",
     "message_bytes": "message of a host; of the largest group if they differ",
     "rounds": "rounds of all groups",
@@ -221,7 +221,7 @@ JOB_MEANINGS = {
     "total_s": "from the start of the first round to the end of the last; null if one is unfinished",
     "algbw_gbyte_per_s": "algorithm bandwidth as in nccl-tests; mean over groups",
     "busbw_gbyte_per_s": "bus bandwidth as in nccl-tests; mean over groups",
-    "ideal_s": "a time that no scheme can beat of the slowest round; null where none is known that comes near",
+    "ideal_s": "a time that no scheme can beat for the slowest round; null if no close bound is known",
 }
 
 JOBS = (
@@ -234,16 +234,16 @@ JOBS = (
 )
 
 PLACES = (
-    text("study", "what wanted the run, such as `compare demo` or an experiment and its effort"),
+    text("study", "what requested the run, such as `compare demo` or an experiment and its effort"),
     RUN,
     text("scheme", "label of its scheme or variant there; null if it has none"),
     real("load", "its load there"),
     Column("seed", "uint64", "", "its seed there"),
     text("curve", "the curve of a figure that it belongs to"),
-    real("x", "where on that curve"),
+    real("x", "its position on that curve"),
     text("variant", "the version of the experiment"),
     text("label", "its whole place there, as JSON"),
-    Column("outdated", "bool", "", "whether the study, as `sweep` ran it last, has no such place: see above"),
+    Column("outdated", "bool", "", "whether the study, as `sweep` last ran it, no longer has this place: see above"),
 )
 
 VERDICTS = (
@@ -253,8 +253,8 @@ VERDICTS = (
     text("reading", "the form, transport or variant that was judged; empty if there is only one"),
     text("figure", "the figure or section that it is about"),
     text("statement", "what the paper states"),
-    text("verdict", "what came of it"),
-    text("evidence", "the numbers behind the verdict, a line each"),
+    text("verdict", "the outcome"),
+    text("evidence", "the numbers behind the verdict, one per line"),
     text("version", "version of Spinewise that judged it"),
     Column("judged_at", "timestamp", "UTC", "when it was judged"),
 )
@@ -285,19 +285,19 @@ def views() -> dict[str, View]:
     """Every view, by its name."""
     found = (
         View("runs", "each run", (*OF_RUN, *HEADLINE, *OFFERED, *FACTS),
-             "What is measured is null where a run failed; what needs `metrics.facts` is null without it. A run is done"
-             " though code of a study could not read it: `unmeasured` says so, and what other code read is there."),
+             "Measurements are null if the run failed; those that need `metrics.facts` are null without it. A run"
+             " counts as done even if a measurement of a study failed: `unmeasured` names it, and the others are there."),
         View("cells", "each traffic entry and size class of each run", (*OF_RUN, *TIMES),
-             "A mean over seeds is one over rows of equal `cell`, `engine`, `entry` and `size_class`."),
+             "To average over seeds, group by `cell`, `engine`, `entry` and `size_class`."),
         View("links", "each link between switches of each run", (*OF_LINK, *LINKS)),
         View("collectives", "each traffic entry with rounds (collective operations, requests, incasts) of each run",
              (*OF_RUN, *JOBS)),
         View("flows", "each flow of the runs that keep their flows", flow_columns(),
-             "`runs.flows_kept` says which runs do. Columns are those of flows.parquet in results.md."),
+             "`runs.flows_kept` says which runs do. The columns are those of flows.parquet in results.md."),
         View("studies", "each place of a run in a study: a run that two studies share has two", PLACES,
-             "A study is known by its name: a later one of the same name and place takes the row. Places that a study"
-             " no longer has, for its spec, its grid or the engine was another then, stay: `where not outdated` leaves"
-             " them out. Only `sweep` tells; of other commands every place counts as one that is there."),
+             "A study is identified by its name: a later one with the same name and place replaces the row. Places that"
+             " a study no longer has, because its spec, its grid or the engine has changed, stay: `where not outdated`"
+             " leaves them out. Only `sweep` sets `outdated`; places of other commands always count as current."),
         View("specs", "each run", (RUN, text("spec", "its resolved spec as JSON: `spec->>'$.transport.kind'`"))),
         View("claims", "each claim judged by a reproduction with this store", VERDICTS),
     )  # fmt: skip
