@@ -55,6 +55,19 @@ def known(folder: Path, fabric: tuple[int, int, Links]) -> Clos:
     return found
 
 
+def test_parallel_links_are_those_of_a_leaf_spine_if_all_pairs_have_as_many(tmp_path: Path) -> None:
+    hosts, switches, links = leaf_spine(4, 2, 3)
+    inner = links[hosts:]
+    found = known(tmp_path, (hosts, switches, links + inner))
+    assert found.counts == {"leaves": 4, "spines": 2, "hosts_per_leaf": 3, "parallel_links": 2}
+    assert "2 links between them" in found.about()
+    why = clos.recognise(read(tmp_path, (hosts, switches, links + inner[:1])))
+    assert why == "the pair 12-16 has 2 links, the pair 12-17 has 1"
+    tree = fat_tree(2, 2, 2, 2, 2)
+    why = clos.recognise(read(tmp_path, (*tree[:2], tree[2] + tree[2][-1:])))
+    assert why == "switches 15 and 19 have several links"
+
+
 def test_a_k_ary_fat_tree_and_general_pods(tmp_path: Path) -> None:
     for shape in ((4, 2, 2, 2, 2), (3, 2, 3, 1, 4), (2, 4, 2, 3, 1)):
         found = known(tmp_path, fat_tree(*shape))

@@ -77,7 +77,6 @@ BAD_TOPOLOGIES = {
     "word missing": ((LINE4, "1 0 10Gbps 1000ns"), "line 4, all", "error_rate"),
     "to itself": ((LINE4, "1 1 10Gbps 1000ns 0"), "line 4, node", "another node"),
     "two links of a host": (("2 0 10000Mbps", "1 3 10000Mbps"), "line 5, node", "line 4"),
-    "a link twice": (("5 3 2.5Gbps 1.5us", "3 0 100Gbps 1us"), "line 8, all", "line 7"),
     "host to host": (("2 0 10000Mbps", "2 1 10000Mbps"), "line 5, all", "a switch"),
     "host without link": (("6 2 5", "7 2 5"), "line 1, links", "one link of every host"),
     "more switches than nodes": (("6 2 5", "6 7 5"), "line 1, number of switches", "6"),

@@ -47,11 +47,14 @@ pub enum Fate {
     NoWay = 4,
     /// It waited at a port of a switch that died.
     Died = 5,
+    /// It had passed as many switches as its hop limit allows: routes led it round in a circle.
+    Circled = 6,
 }
 
 impl Fate {
     /// Names, by number.
-    pub const NAMES: [&'static str; 6] = ["no room", "trimmed", "discarded", "lost on the link", "no way on", "died"];
+    pub const NAMES: [&'static str; 7] =
+        ["no room", "trimmed", "discarded", "lost on the link", "no way on", "died", "hop limit reached"];
 }
 
 /// A packet that never arrived, or not whole.
@@ -61,7 +64,7 @@ pub struct Loss {
     pub at: Time,
     /// Where.
     pub node: NodeId,
-    /// The link that it should have left by; lost on a link or without a way on, the one that it came by.
+    /// The link that it should have left by; lost on a link, without a way on or at its hop limit, the one that it came by.
     pub link: Option<LinkId>,
     /// The packet.
     pub packet: Packet,

@@ -29,6 +29,7 @@ use crate::topology::{LinkSpec, Reach, Topology};
 use crate::warden::{ALWAYS, GoOn};
 pub use inlet::Frail;
 pub use outlet::Outlet;
+use repair::HOP_LIMIT;
 use schedule::Schedule;
 use serde_json::json;
 use spinewise_policy::{Span, Time};
@@ -63,6 +64,8 @@ pub struct Faults {
     steps: Table<SwitchId, Vec<(Time, Step)>>,
     /// What switches take for down, by number: sets of links, the first of which is empty.
     maps: Vec<BTreeSet<LinkId>>,
+    /// How many switches a packet may pass; 0: any number, as none can go round in a circle.
+    pub hop_limit: u8,
 }
 
 impl Faults {
@@ -92,7 +95,8 @@ impl Faults {
             steps.extend(deaths.iter().map(|&at| (at, Step::Dies)));
             steps.sort_by_key(|&(at, step)| (at, step != Step::Dies));
         }
-        Ok(Faults { schedule, steps, maps })
+        let hop_limit = if maps.len() > 1 { hop_limit(topology)? } else { 0 };
+        Ok(Faults { schedule, steps, maps, hop_limit })
     }
 
     /// Does nothing break?
@@ -175,6 +179,22 @@ impl Faults {
         let hint = "give until_us, or may_cut_off = true if that is meant";
         Err(SpecError::new(format!("fault[{n}]"), &json!("down for good"), allowed).hint(hint))
     }
+}
+
+/// How many switches a packet may pass, where some use routes computed anew.
+///
+/// # Errors
+/// A path of the whole fabric passes more.
+fn hop_limit(topology: &Topology) -> Result<u8, SpecError> {
+    if !topology.is_graph() {
+        return Ok(0);
+    }
+    let longest = topology.nominal_path.len().saturating_sub(1);
+    if longest > usize::from(HOP_LIMIT) {
+        let allowed = format!("paths of at most {HOP_LIMIT} switches, the hop limit, where links go down");
+        return Err(SpecError::said("topology.links", format!("a path of {longest} switches"), allowed));
+    }
+    Ok(HOP_LIMIT)
 }
 
 /// Which pairs of these hosts no packet can cross, there or back, if these links are down.

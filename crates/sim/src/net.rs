@@ -27,6 +27,8 @@ pub struct Net {
     pub topology: Topology,
     /// What breaks.
     pub faults: Faults,
+    /// How many switches a packet may pass; 0: any number.
+    pub hop_limit: u8,
     /// Where packets are captured.
     pub taps: Taps,
     /// Which paths are alike, if the switches' scheme asks to be told.
@@ -124,6 +126,7 @@ impl Net {
             base_one_way: Span(there(frame.mtu())),
             topology,
             faults: Faults::default(),
+            hop_limit: 0,
             taps: Taps::default(),
             components: Components::default(),
             rules,

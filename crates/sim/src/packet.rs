@@ -27,6 +27,8 @@ pub(crate) const CWR: u8 = CNP;
 pub(crate) const SYN: u8 = NACK;
 /// On an acknowledgement in hand: the host's scheme hides the echo of marks from the transport.
 pub(crate) const MASKED: u8 = 128;
+/// On a probe: what it has in `ttl` is the hop limit of all packets.
+const LIMITED: u8 = MASKED;
 
 /// On data of Ultra Ethernet: its receiver is to answer at once. On a question: it is a request, and without this a
 /// probe.
@@ -72,7 +74,8 @@ pub struct Packet {
     pub kind: Kind,
     /// `CE`, `ECT`, …
     pub flags: u8,
-    /// Switches yet to pass before the one that answers, 0: end to end; never 0 on a pause frame, which goes no further.
+    /// Switches yet to pass: on a probe before the one that answers, on others, and on a probe that is `LIMITED`, before it is
+    /// lost; 0: end to end. Never 0 on a pause frame, which goes no further.
     pub ttl: u8,
     /// Bytes of `wire` that are the fabric scheme's header, added by the first switch.
     pub fabric_header: u8,
@@ -91,6 +94,28 @@ impl Packet {
     #[inline]
     pub fn of_flow(&self) -> bool {
         matches!(self.kind, Kind::Data | Kind::Ack)
+    }
+
+    /// Gives it the hop limit of its network (0: none), unless it counts switches already.
+    #[inline(always)]
+    pub fn limit_hops(&mut self, limit: u8) {
+        if limit > 0 && self.ttl == 0 {
+            self.ttl = limit;
+            if self.kind == Kind::Probe {
+                self.flags |= LIMITED;
+            }
+        }
+    }
+
+    /// Counts a switch. Returns whether its `ttl` ends there.
+    pub fn count_hop(&mut self) -> bool {
+        self.ttl -= 1;
+        self.ttl == 0
+    }
+
+    /// Does a switch answer it at which its `ttl` ends?
+    pub fn asks_for_answer(&self) -> bool {
+        self.kind == Kind::Probe && !self.is(LIMITED)
     }
 
     /// Does it go before data where a fabric separates them?

@@ -122,6 +122,7 @@ impl Setup {
         let fields = paths::fields(spec, &flows, pairs);
         let net = Net::new(spec, topology, fields);
         let mut net = if tuning.commit_at_start { net.keeping() } else { net };
+        net.hop_limit = faults.hop_limit;
         (net.faults, net.taps) = (faults, taps);
         net.series_links = Recorded::new(&spec.metrics.series_links, &net.topology)?;
         let called = if tuning.all_hooks { Called::Always } else { Called::AsItSays };

@@ -167,18 +167,19 @@ impl Switch {
         lost
     }
 
-    /// A packet that counts switches: is it for this one?
+    /// A packet that counts switches: does its way end at this one?
     #[cold]
     fn ends_here(&mut self, w: &mut World<'_>, in_port: u16, packet: &mut Packet) -> bool {
         if packet.kind == Kind::Pause {
             self.obey(w, in_port, packet);
             return true;
         }
-        packet.ttl -= 1;
-        let ends = packet.ttl == 0 && packet.kind == Kind::Probe;
-        if ends {
+        let ends = packet.count_hop();
+        if ends && packet.asks_for_answer() {
             w.delivered(packet);
             self.answer(w, in_port, packet);
+        } else if ends {
+            self.lose(w, in_port, packet, Fate::Circled);
         }
         ends
     }
@@ -211,7 +212,7 @@ impl Switch {
             // What it sends to itself is lost, as it has no way: it would come before the hook that sends it has ended.
             Some(switch) if switch == self.id && in_port != MADE_HERE => self.deliver(w, in_port, hand),
             Some(leaf) if leaf.number() < w.net.topology.leaves => self.inner_hop(w, in_port, leaf, hand),
-            _ => self.lose(w, in_port, &hand.packet),
+            _ => self.lose(w, in_port, &hand.packet, Fate::NoWay),
         }
     }
 
@@ -238,7 +239,7 @@ impl Switch {
         let tagged = hand.packet.way != Way::ANY && (w.net.hashing.tags == Tags::Explicit || in_port == MADE_HERE);
         let choice = match candidates {
             [] => {
-                self.lose(w, in_port, &hand.packet);
+                self.lose(w, in_port, &hand.packet, Fate::NoWay);
                 return;
             }
             [_] if in_port >= self.host_ports => 0,
@@ -344,7 +345,7 @@ impl Switch {
             w.flows.leaves_rack(hand.packet.subflow(), out);
         }
         if w.net.topology.as_wired && self.down.contains(&out) {
-            self.lose(w, in_port, &hand.packet);
+            self.lose(w, in_port, &hand.packet, Fate::NoWay);
         } else if self.hooks.has(Hooks::EGRESS) && !is_unseen(w.net, &hand.packet) {
             self.show_and_queue(w, in_port, out, hand);
         } else {
@@ -430,11 +431,11 @@ impl Switch {
         }
     }
 
-    /// Drops a packet that has no way on from here.
+    /// Drops a packet that goes no further by the routes of this switch.
     #[cold]
-    fn lose(&mut self, w: &mut World<'_>, in_port: u16, packet: &Packet) {
+    fn lose(&mut self, w: &mut World<'_>, in_port: u16, packet: &Packet, fate: Fate) {
         w.log.unroutable += 1;
-        w.dropped(packet, self.came(w.net, in_port), Fate::NoWay);
+        w.dropped(packet, self.came(w.net, in_port), fate);
     }
 
     /// Here, and the link that a packet came by.

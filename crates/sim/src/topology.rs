@@ -103,6 +103,8 @@ pub struct Topology {
     /// Are routes those of the whole fabric, whatever links are down? For a scheme that goes round these by itself; what is
     /// sent to a dead link is lost then.
     pub as_wired: bool,
+    /// Static routes: the ports of a switch towards a leaf.
+    fixed: BTreeMap<(SwitchId, SwitchId), Vec<u16>>,
     homes: Table<HostId, Home>,
     /// Hosts by leaf, in the order of its ports.
     hosts_by_leaf: Vec<HostId>,
@@ -168,8 +170,18 @@ impl Topology {
         self.as_wired = true;
         if self.links.iter().any(|link| !link.up) {
             self.candidates.clear();
-            self.fill_routes(u32::MAX, &BTreeMap::new(), go_on);
+            self.fill_routes(u32::MAX, go_on);
         }
+    }
+
+    /// Is it any graph, which has no tiers that routes could go by?
+    pub fn is_graph(&self) -> bool {
+        self.naming == Naming::Numbers
+    }
+
+    /// The ports that static routes name, from a switch to a leaf.
+    pub fn fixed_ports(&self, from: SwitchId, to: SwitchId) -> &[u16] {
+        self.fixed.get(&(from, to)).map_or(&[], Vec::as_slice)
     }
 
     /// The node that a leaf is.

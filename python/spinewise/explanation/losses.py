@@ -15,10 +15,10 @@ from spinewise.measures.tables import numbers
 from spinewise.runs.result import Result
 
 # What became of packets, as the engine calls it.
-NO_ROOM, TRIMMED, DISCARDED, ON_LINK, NO_WAY, DIED = (
-    "no room", "trimmed", "discarded", "lost on the link", "no way on", "died",
+NO_ROOM, TRIMMED, DISCARDED, ON_LINK, NO_WAY, DIED, CIRCLED = (
+    "no room", "trimmed", "discarded", "lost on the link", "no way on", "died", "hop limit reached",
 )  # fmt: skip
-BY_FAULTS = {ON_LINK, NO_WAY, DIED}
+BY_FAULTS = {ON_LINK, NO_WAY, DIED, CIRCLED}
 
 Place = tuple[str, str, str, str | None]
 """The kind of packets that met one fate, the fate, the device and the link."""
@@ -72,6 +72,8 @@ class Lost:
                     else ""
                 )
                 return f"had no way on at {self.device}{came}"
+            case "hop limit reached":
+                return f"went round in a circle, and reached {'their' if several else 'its'} hop limit at {self.device}"
         return f"waited at {self.device} when it died"
 
     def when(self) -> str:

@@ -9,7 +9,7 @@ and the numbering of a fat-tree, as LBSP does, can run on it.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -105,19 +105,20 @@ class Fabric:
     Attributes:
         leaf_hosts: hosts of each leaf.
         near: switches that each switch is linked to.
+        cables: links between each two switches, lower number first.
     """
 
     def __init__(self, topology: Topology) -> None:
         self.topology = topology
         self.leaf_hosts: defaultdict[int, list[int]] = defaultdict(list)
         self.near: defaultdict[int, set[int]] = defaultdict(set)
+        self.cables: Counter[tuple[int, int]] = Counter()
         for link in topology.links:
             low, high = sorted((link.a, link.b))
             if low < topology.hosts:
                 self.leaf_hosts[high].append(low)
-            elif high in self.near[low]:
-                raise UnlikeError(f"switches {self.id(low)} and {self.id(high)} have several links")
             else:
+                self.cables[low, high] += 1
                 self.near[low].add(high)
                 self.near[high].add(low)
 
@@ -151,11 +152,16 @@ class Fabric:
         for leaf in leaves:
             self.full(leaf, spines)
         counts = {"leaves": len(leaves), "spines": len(spines), "hosts_per_leaf": len(self.leaf_hosts[leaves[0]])}
+        alike("links", {f"the pair {self.id(low)}-{self.id(high)}": n for (low, high), n in self.cables.items()})
+        if (parallel := next(iter(self.cables.values()))) > 1:
+            counts["parallel_links"] = parallel
         tiers = self.tiers(dict.fromkeys(leaves, 1) | dict.fromkeys(spines, 2))
         return Clos("leaf_spine", counts, tiers[0], tiers[1], [*self.hosts_of(leaves), *leaves, *spines])
 
     def fat_tree(self, leaves: list[int], cores: list[int]) -> Clos:
         """Three tiers: pods under cores."""
+        if several := next((pair for pair, n in self.cables.items() if n > 1), None):
+            raise UnlikeError(f"switches {self.id(several[0])} and {self.id(several[1])} have several links")
         pods: dict[frozenset[int], list[int]] = {}
         for leaf in leaves:
             pods.setdefault(frozenset(self.near[leaf]), []).append(leaf)

@@ -109,8 +109,8 @@ def read(path: str | Path) -> Topology:
     """Read a topology file.
 
     Raises:
-        SpecError: with file and line: counts that do not fit, an unknown node or unit, a link to itself or
-            twice, a host with no or several links, packet errors on a link.
+        SpecError: with file and line: counts that do not fit, an unknown node or unit, a link to itself,
+            a host with no or several links, packet errors on a link.
     """
     lines = read_lines(path)
     header = lines[0]
@@ -208,14 +208,10 @@ def quantity(line: Line, index: int, what: str, units: dict[str, Fraction]) -> F
 
 
 def check_links(topology: Topology, header: Line, body: list[Line]) -> None:
-    """Refuse a host without a link or with several, since a host has one network card here, and a link there twice."""
+    """Refuse a host without a link or with several, since a host has one network card here."""
     of_host: dict[int, int] = {}
-    between: dict[tuple[int, int], int] = {}
     for link, line in zip(topology.links, body, strict=False):
         pair = (min(link.a, link.b), max(link.a, link.b))
-        if pair in between:
-            raise line.error("all", " ".join(line.tokens), f"one link between two nodes; line {between[pair]} has it")
-        between[pair] = line.number
         if pair[1] < topology.hosts:
             raise line.error("all", " ".join(line.tokens), "a switch at one end at least")
         if pair[0] < topology.hosts:

@@ -1,8 +1,10 @@
 //! Which routes a switch uses by what it has learnt.
 //!
 //! At once it stops using its own ports that are down. When it has heard of a change it computes for some time, and then
-//! uses, by all that it has heard meanwhile too, the shortest paths that never go up again once they have gone down: so packets cannot go round in a circle, even
-//! while some switches know more than others.
+//! uses the shortest paths by all that it has heard meanwhile, too. In a fabric of tiers these never go up again once they
+//! have gone down, so packets cannot go round in a circle even while some switches know more than others. In a graph they
+//! can, as with any link-state protocol, until all switches know the same: a hop limit ends that ([`HOP_LIMIT`]). Static
+//! routes stay as long as one of their links works.
 
 use super::Step;
 use super::detect::Seen;
@@ -59,18 +61,23 @@ impl Shared<'_> {
         let routes: Vec<Vec<u16>> = topology
             .leaf_ids()
             .map(|leaf| {
-                let mut ports = match reach {
-                    Some(reach) => reach.ports(topology, switch, leaf, &down),
-                    None => topology.uplinks(switch, leaf).to_vec(),
-                };
-                ports.retain(|port| !known.ports.contains(port));
-                ports
+                let works = |port: &u16| !known.ports.contains(port);
+                let given = topology.fixed_ports(switch, leaf);
+                match reach {
+                    _ if given.iter().any(works) => given.iter().copied().filter(works).collect(),
+                    Some(reach) => reach.ports(topology, switch, leaf, &down).into_iter().filter(works).collect(),
+                    None => topology.uplinks(switch, leaf).iter().copied().filter(works).collect(),
+                }
             })
             .collect();
         let same = topology.leaf_ids().zip(&routes).all(|(leaf, ports)| topology.uplinks(switch, leaf) == ports);
         if same { base } else { topology.add_row(&routes) }
     }
 }
+
+/// How many switches a packet may pass where routes computed anew can lead round in a circle, as hosts write into IPv4's
+/// time to live by default.
+pub(super) const HOP_LIMIT: u8 = 64;
 
 /// What changes at each switch, and when.
 type Steps = Table<SwitchId, Vec<(Time, Step)>>;

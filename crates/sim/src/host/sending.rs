@@ -176,7 +176,8 @@ impl Pull {
 
     /// Puts a packet on the line behind what is committed; its body goes [beside it](crate::link::Wires::push_body).
     #[inline(always)]
-    pub(super) fn put_on_line(&mut self, w: &mut World<'_>, packet: Packet) {
+    pub(super) fn put_on_line(&mut self, w: &mut World<'_>, mut packet: Packet) {
+        packet.limit_hops(w.net.hop_limit);
         let line = &mut self.line;
         let start = line.free_at().max(w.now);
         // A timestamp is written when a packet starts; a reply carries the one it echoes.
@@ -190,6 +191,7 @@ impl Pull {
 #[cold]
 fn hand_over(queue: &mut Fifo, w: &mut World<'_>, hand: &mut InHand) {
     let packet = &mut hand.packet;
+    packet.limit_hops(w.net.hop_limit);
     if matches!(packet.kind, Kind::Data | Kind::Probe) {
         packet.stamp = w.now;
     }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use super::detection::Detection;
 use super::switch::SwitchSpec;
 use crate::keys::{Default, Kind, Reader, SpecError, Unit, Zero, keys, words};
-use crate::topology::{Names, Topology, TopologySpec, Wiring};
+use crate::topology::{Names, Topology, TopologySpec};
 
 const MICROSECONDS: Kind = Kind::Time(Unit::Microseconds, Zero::Refused);
 const INSTANT: Kind = Kind::Time(Unit::Microseconds, Zero::Allowed);
@@ -171,7 +171,6 @@ pub(crate) fn read(
             _ => error,
         })?;
         let fault = fault(&keys, &reader)?;
-        check_fits(&reader, topology, &fault)?;
         faults.push(fault);
         told.push(reader.finish());
     }
@@ -289,14 +288,4 @@ fn check_pauses(faults: &[Fault], topology: &TopologySpec, switch: &SwitchSpec) 
     let hint = "set switch.pause_us = 5, as preset conweave-ns3 has it: such a pause is renewed while it is needed. A fault \
                 may lose the frame that ends one, and a pause of 0 has no other end";
     Err(SpecError::new("switch.pause_us", &json!(0), "above 0 with faults and switch.pfc = true").hint(hint))
-}
-
-/// Is it something this fabric can lose?
-fn check_fits(reader: &Reader<'_>, topology: &TopologySpec, fault: &Fault) -> Result<(), SpecError> {
-    if matches!(topology.wiring, Wiring::Links(_)) && fault.effect.takes_down() {
-        let hint = "routes of a graph that are computed anew switch by switch can lead round in a circle";
-        let allowed = "\"loss\", \"black_hole\", \"rate\" or \"delay\" with topology.kind = \"links\"";
-        return Err(reader.refuse("kind", allowed).hint(hint));
-    }
-    Ok(())
 }

@@ -44,6 +44,7 @@ impl Shell for Switch {
 
     fn set_out(&mut self, w: &mut World<'_>, mut hand: InHand) {
         self.note_made(w, &hand.packet);
+        hand.packet.limit_hops(w.net.hop_limit);
         self.forward(w, MADE_HERE, &mut hand);
     }
 

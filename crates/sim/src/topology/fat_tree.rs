@@ -7,7 +7,7 @@ use crate::ids::NodeId;
 use crate::keys::SpecError;
 use crate::warden::GoOn;
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// A cable, for overrides.
 #[derive(Clone, Copy)]
@@ -93,7 +93,7 @@ impl Topology {
         laid.add_latency();
         let mut topology = laid.topology;
         topology.tree = Some(spec.numbering());
-        topology.fill_routes(u32::MAX, &BTreeMap::new(), go_on);
+        topology.fill_routes(u32::MAX, go_on);
         topology.refuse_cuts(spec, go_on)?;
         // Up by one of the leaf's ports and one of the aggregation switch's; down there is no choice.
         topology.fill_ways(true, go_on)?;

@@ -1,22 +1,22 @@
-//! How far every switch is from every leaf over the links that work, on paths that never go up again once they have gone
-//! down.
+//! How far every switch is from every leaf over the links that work. In a fabric of tiers paths never go up again once they
+//! have gone down; a graph has no up and down, and any path counts.
 
-use super::Topology;
+use super::{LinkSpec, Topology};
 use crate::ids::{LinkId, NodeId, SwitchId};
 use crate::warden::GoOn;
 use spinewise_policy::Tier;
 use std::collections::BTreeSet;
 
 /// Hops to where no path leads.
-const UNREACHED: u8 = u8::MAX;
+const UNREACHED: u32 = u32::MAX;
 
 /// How far every switch is from every leaf.
 #[derive(Debug)]
 pub struct Reach {
     leaves: u32,
     /// Hops, by `switch * leaves + leaf`.
-    hops: Vec<u8>,
-    /// Only downwards? If there is such a path no other is taken.
+    hops: Vec<u32>,
+    /// Only downwards? If there is such a path no other is taken. Empty in a graph.
     falls: Vec<bool>,
 }
 
@@ -32,6 +32,25 @@ fn rank(topology: &Topology, node: NodeId) -> u8 {
 impl Reach {
     /// Over all links but those that are `down`; left off when it may not go on.
     pub fn over(topology: &Topology, down: &BTreeSet<LinkId>, go_on: GoOn<'_>) -> Reach {
+        if topology.is_graph() { Reach::by_any(topology, down, go_on) } else { Reach::by_tiers(topology, down, go_on) }
+    }
+
+    /// By shortest paths, whatever they lead over.
+    fn by_any(topology: &Topology, down: &BTreeSet<LinkId>, go_on: GoOn<'_>) -> Reach {
+        let (switches, leaves) = (topology.switches(), topology.leaves);
+        let mut reach = Reach { leaves, hops: vec![UNREACHED; (switches * leaves) as usize], falls: Vec::new() };
+        let works = |link: &LinkSpec| link.up && !down.contains(&topology.out_number(link.from.0, link.from.1));
+        for leaf in topology.leaf_ids().take_while(|_| go_on()) {
+            for (switch, &hops) in topology.distances(leaf, UNREACHED, works).numbered() {
+                let at = reach.row(switch) + leaf.index();
+                reach.hops[at] = hops;
+            }
+        }
+        reach
+    }
+
+    /// By shortest paths that never go up again.
+    fn by_tiers(topology: &Topology, down: &BTreeSet<LinkId>, go_on: GoOn<'_>) -> Reach {
         let (switches, leaves) = (topology.switches(), topology.leaves);
         let size = (switches * leaves) as usize;
         let mut reach = Reach { leaves, hops: vec![UNREACHED; size], falls: vec![false; size] };
@@ -76,29 +95,42 @@ impl Reach {
         (switch.number() * self.leaves) as usize
     }
 
-    fn at(&self, switch: SwitchId, leaf: SwitchId) -> (u8, bool) {
-        let at = self.row(switch) + leaf.index();
-        (self.hops[at], self.falls[at])
+    fn hops(&self, switch: SwitchId, leaf: SwitchId) -> u32 {
+        self.hops[self.row(switch) + leaf.index()]
+    }
+
+    fn falls(&self, switch: SwitchId, leaf: SwitchId) -> bool {
+        self.falls[self.row(switch) + leaf.index()]
+    }
+
+    /// May a packet to `leaf` go from one switch to another, which is a hop nearer?
+    fn leads(&self, topology: &Topology, (from, to): (SwitchId, SwitchId), leaf: SwitchId) -> bool {
+        if self.falls.is_empty() {
+            return true;
+        }
+        let [above, below] = [from, to].map(|switch| rank(topology, topology.switch_node(switch)));
+        let falls = self.falls(from, leaf);
+        (below < above) == falls && (self.falls(to, leaf) || !falls)
     }
 
     /// Is there a path from one leaf to another?
     pub fn reaches(&self, from: SwitchId, to: SwitchId) -> bool {
-        self.at(from, to).0 < UNREACHED
+        self.hops(from, to) < UNREACHED
     }
 
     /// The ports of a switch on shortest paths to a leaf.
     pub fn ports(&self, topology: &Topology, switch: SwitchId, leaf: SwitchId, down: &BTreeSet<LinkId>) -> Vec<u16> {
         let node = topology.switch_node(switch);
-        let (hops, falls) = self.at(switch, leaf);
+        let hops = self.hops(switch, leaf);
         if hops == 0 || hops == UNREACHED {
             return Vec::new();
         }
         let nearer = |port: &u16| {
             let number = topology.out_number(node, *port);
             let link = &topology.links[number];
-            let goes_down = rank(topology, link.to.0) < rank(topology, node);
-            let (beyond, on) = self.at(topology.switch_number(link.to.0), leaf);
-            link.up && !down.contains(&number) && goes_down == falls && beyond == hops - 1 && (on || !falls)
+            let next = topology.switch_number(link.to.0);
+            let works = link.up && !down.contains(&number);
+            works && self.hops(next, leaf) == hops - 1 && self.leads(topology, (switch, next), leaf)
         };
         (topology.host_ports(switch)..topology.ports(node)).filter(nearer).collect()
     }

@@ -5,7 +5,7 @@ use super::{LinkSpec, Topology};
 use crate::ids::{NodeId, SwitchId, Table};
 use crate::keys::SpecError;
 use crate::warden::GoOn;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Hops from each switch to a leaf.
 pub(super) type Distances = Table<SwitchId, u32>;
@@ -15,13 +15,8 @@ const UNREACHED: u32 = u32::MAX;
 
 impl Topology {
     /// Finds the equal-cost ports of every switch towards every leaf: all that lead one hop nearer, in the order of
-    /// ports, over links that work, where the leaf is no farther than `most_hops`; or those that are `fixed`.
-    pub(super) fn fill_routes(
-        &mut self,
-        most_hops: u32,
-        fixed: &BTreeMap<(SwitchId, SwitchId), Vec<u16>>,
-        go_on: GoOn<'_>,
-    ) {
+    /// ports, over links that work, where the leaf is no farther than `most_hops`; or those of static routes.
+    pub(super) fn fill_routes(&mut self, most_hops: u32, go_on: GoOn<'_>) {
         let (switches, leaves) = (self.switches(), self.leaves);
         self.routes = vec![(0, 0); (switches * leaves) as usize];
         let mut last = Table::filled((0u32, 0u16), switches as usize);
@@ -29,7 +24,7 @@ impl Topology {
         for leaf in SwitchId::first(leaves).take_while(|_| go_on()) {
             let distance = self.distances(leaf, most_hops, |link| link.up || self.as_wired);
             for switch in SwitchId::first(switches) {
-                match fixed.get(&(switch, leaf)) {
+                match self.fixed.get(&(switch, leaf)) {
                     Some(given) => ports.clone_from(given),
                     None => self.nearer(switch, &distance, &mut ports),
                 }
@@ -132,9 +127,9 @@ impl Topology {
         }));
     }
 
-    /// Refuses routes that lead back to where they came from; only `fixed` ones can.
-    pub(super) fn refuse_loops(&self, fixed: &BTreeMap<(SwitchId, SwitchId), Vec<u16>>) -> Result<(), SpecError> {
-        let leaves: BTreeSet<SwitchId> = fixed.keys().map(|&(_, leaf)| leaf).collect();
+    /// Refuses routes that lead back to where they came from; only static ones can.
+    pub(super) fn refuse_loops(&self) -> Result<(), SpecError> {
+        let leaves: BTreeSet<SwitchId> = self.fixed.keys().map(|&(_, leaf)| leaf).collect();
         for leaf in leaves {
             if let Some(circle) = self.circle(leaf) {
                 let names: Vec<String> =

@@ -119,6 +119,7 @@ impl Plan {
             nominal_path: Vec::new(),
             tree: None,
             as_wired: false,
+            fixed: BTreeMap::new(),
             homes,
             hosts_by_leaf,
             first_host,
@@ -223,7 +224,7 @@ impl Topology {
         laid.add_latency();
         let mut topology = laid.topology;
         topology.nominal_path = spec.nominal_path();
-        topology.fill_routes(LEAF_SPINE_HOPS, &BTreeMap::new(), go_on);
+        topology.fill_routes(LEAF_SPINE_HOPS, go_on);
         topology.fill_ways(true, go_on)?;
         Ok(topology)
     }
@@ -260,9 +261,9 @@ impl Topology {
         let mut laid = plan.lay();
         laid.add_latency();
         let mut topology = laid.topology;
-        let fixed = topology.static_ports(graph, node);
-        topology.fill_routes(u32::MAX, &fixed, go_on);
-        topology.refuse_loops(&fixed)?;
+        topology.fixed = topology.static_ports(graph, node);
+        topology.fill_routes(u32::MAX, go_on);
+        topology.refuse_loops()?;
         topology.fill_ways(topology.has_two_choices(), go_on)?;
         topology.nominal_path = topology.longest_path();
         Ok(topology)

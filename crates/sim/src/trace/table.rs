@@ -106,13 +106,13 @@ columns! {
             => row.loss.packet.is(RETRANSMIT);
         wire_bytes: u32, "bytes", "the packet on the wire" => u32::from(row.loss.packet.wire);
         fate: Word8, "",
-            "no room (at a port), trimmed (its header went on), discarded (by the scheme), lost on the link, no way on (the switch knew none), or died (with the switch)"
+            "no room (at a port), trimmed (its header went on), discarded (by the scheme), lost on the link, no way on (the switch knew none), died (with the switch), or hop limit reached (routes led it round in a circle)"
             => Word8(row.loss.fate as u8);
         device: Word32, "", "where" => Word32(row.loss.node.number());
-        link: Word32, "", "the link it should have left by; lost on the link or without a way on, the one it came by"
+        link: Word32, "", "the link it should have left by; lost on the link, without a way on or at its hop limit, the one it came by"
             => row.loss.link.map_or(Word32::NONE, |link| Word32(link.number()));
         rerouted_ps: u64, "ps",
-            "lost on the link or without a way on: when the switch that had sent it there used other routes next; 0: never, or not known"
+            "lost on the link, without a way on or at its hop limit: when the switch that had sent it there used other routes next; 0: never, or not known"
             => row.rerouted;
     }
 }
@@ -143,7 +143,7 @@ fn losses(sim: &Sim<'_>, choices: &Choices) -> (Vec<Values>, Value) {
 /// When the switch that had sent a packet where it was lost used other routes next; 0 for never.
 fn rerouted(sim: &Sim<'_>, loss: &Loss) -> u64 {
     let topology = &sim.net.topology;
-    let (Fate::OnLink | Fate::NoWay, Some(number)) = (loss.fate, loss.link) else { return 0 };
+    let (Fate::OnLink | Fate::NoWay | Fate::Circled, Some(number)) = (loss.fate, loss.link) else { return 0 };
     let link = &topology.links[number];
     let sender = link.from.0;
     if topology.is_host(sender) {

@@ -49,10 +49,17 @@ fn links(topology: &Value) -> Vec<(String, String)> {
     wired.links.iter().map(|link| (name(link.from.0), name(link.to.0))).collect()
 }
 
+/// Five switches, four of which have hosts, in a ring with a chord and a link that is doubled.
+fn mesh() -> Value {
+    let hosts = [(0, 8), (1, 8), (2, 9), (3, 9), (4, 10), (5, 10), (6, 11), (7, 11)];
+    let inner = [(8, 9), (9, 10), (10, 11), (11, 12), (12, 8), (8, 10), (10, 9)];
+    crate::common::graph(8, 5, hosts.iter().chain(&inner).map(|&(a, b)| json!([a, b, 10, 1000 + 100 * b])).collect())
+}
+
 fn broken() -> impl Strategy<Value = Value> {
     let small = json!({"leaves": 3, "spines": 3, "hosts_per_leaf": 2, "host_rate_gbps": 10, "fabric_rate_gbps": 10});
     let doubled = merged(&small, &json!({"parallel_links": 2, "spines": 2, "fabric_delay_ns": 3000}));
-    let fabric = prop::sample::select(vec![small, doubled, fat_tree()]);
+    let fabric = prop::sample::select(vec![small, doubled, fat_tree(), mesh()]);
     let scheme = |fabric: &Value| {
         let all = REGISTRY.iter().map(|entry| entry.name());
         let in_trees = if fabric["kind"] == "fat_tree" { "lbsp" } else { "ecmp" };
@@ -149,8 +156,12 @@ fn check(spec: &Value, tuning: Tuning) -> Outcome {
     assert_eq!(of_links("lost") + in_switches, lost, "every loss has its place\n{spec}");
     let unroutable = outcome.report["counters"]["unroutable"].as_u64().unwrap_or_default();
     assert_eq!(of_links("drops") + unroutable, counter(&outcome, "dropped", "packets"), "{spec}");
-    // No way is longer than this, so nothing goes round in a circle.
-    let longest = if spec["topology"]["kind"] == "fat_tree" { 6 } else { 4 };
+    // No way is longer than this, so nothing goes round in a circle; in a graph no longer than its hop limit.
+    let longest = match spec["topology"]["kind"].as_str() {
+        Some("fat_tree") => 6,
+        Some("links") => 65,
+        _ => 4,
+    };
     let hops = outcome.report["packet_hops"].as_u64().unwrap_or_default();
     assert!(hops <= longest * counter(&outcome, "created", "packets"), "{hops} hops\n{spec}");
     let report = &outcome.report;

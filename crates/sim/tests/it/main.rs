@@ -27,6 +27,7 @@ mod faults;
 mod flow_control;
 mod follow;
 mod forgotten_rows;
+mod graph_faults;
 mod graphs;
 mod guests;
 mod hedera;

@@ -34,7 +34,7 @@ keys! {
         hosts: u32, Kind::Integer { min: 1, max: MOST_HOSTS }, Default::Required;
         /// Switches: the nodes that follow the hosts.
         switches: u32, Kind::Integer { min: 1, max: MOST_SWITCHES }, Default::Required;
-        /// All links, [node, node, rate_gbps, delay_ns] each: alike in both directions, one between two nodes.
+        /// All links, [node, node, rate_gbps, delay_ns] each: alike in both directions. Two switches may have parallel ones.
         links: Vec<Value>, Kind::List("a list of links"), Default::Required;
         /// Static routes, [switch, host, next node] each: instead of the shortest paths from that switch to that host's
         /// switch. Several for one switch and host are equal choices. Hosts of one switch must be routed alike.
@@ -114,7 +114,7 @@ pub struct StaticRoute {
     pub switch: u32,
     /// The host packets go to.
     pub dst: u32,
-    /// The neighbour that gets them.
+    /// The neighbour that gets them, over any of the links to it.
     pub next: u32,
 }
 
@@ -161,7 +161,6 @@ fn table(path: &str, value: &Value, names: &[&str], allowed: &str) -> Result<Map
 fn read_links(list: &[Value], graph: &mut Graph) -> Result<Value, SpecError> {
     let (hosts, nodes) = (graph.hosts, graph.hosts + graph.switches);
     let mut resolved = Vec::with_capacity(list.len());
-    let mut seen = BTreeMap::new();
     let mut link_of = vec![None; hosts as usize];
     for (index, value) in list.iter().enumerate() {
         let path = format!("topology.links[{index}]");
@@ -176,10 +175,6 @@ fn read_links(list: &[Value], graph: &mut Graph) -> Result<Value, SpecError> {
         }
         if a < hosts && b < hosts {
             return Err(reader.refuse("b", format!("a switch, {hosts} to {}: hosts are linked to switches", nodes - 1)));
-        }
-        if let Some(other) = seen.insert((a.min(b), a.max(b)), index) {
-            let allowed = format!("one link between two nodes; links[{other}] is between {a} and {b} too");
-            return Err(SpecError::new(path, value, allowed));
         }
         if let Some(other) = link_of.get_mut(a.min(b) as usize).and_then(|link| link.replace(index)) {
             let allowed = format!("one link for each host; host {} has links[{other}] already", a.min(b));
