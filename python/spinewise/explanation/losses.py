@@ -55,26 +55,17 @@ class Lost:
     def did(self) -> str:
         """What became of them, and where."""
         several = self.packets != 1
-        were = "were" if several else "was"
-        match self.fate:
-            case "no room":
-                return f"found no room at {self.link}"
-            case "trimmed":
-                return f"lost {'their' if several else 'its'} payload at {self.link}"
-            case "discarded":
-                return f"{were} dropped by the scheme at {self.link}"
-            case "lost on the link":
-                return f"{were} lost on {self.link}"
-            case "no way on":
-                came = (
-                    f", where {self.link.partition('->')[0]} had sent {'them' if several else 'it'}"
-                    if self.link
-                    else ""
-                )
-                return f"had no way on at {self.device}{came}"
-            case "hop limit reached":
-                return f"went round in a circle, and reached {'their' if several else 'its'} hop limit at {self.device}"
-        return f"waited at {self.device} when it died"
+        its, it, were = ("their", "them", "were") if several else ("its", "it", "was")
+        sender = f", where {self.link.partition('->')[0]} had sent {it}" if self.link else ""
+        return {
+            NO_ROOM: f"found no room at {self.link}",
+            TRIMMED: f"lost {its} payload at {self.link}",
+            DISCARDED: f"{were} dropped by the scheme at {self.link}",
+            ON_LINK: f"{were} lost on {self.link}",
+            NO_WAY: f"had no way on at {self.device}{sender}",
+            DIED: f"waited at {self.device} when it died",
+            CIRCLED: f"looped until {its} hop limit ended at {self.device}{sender}",
+        }[self.fate]
 
     def when(self) -> str:
         """When it happened."""
