@@ -42,30 +42,29 @@ COMMAND = "python -m spinewise.edge --store results/edge-2026 --jobs 1"
 
 ABOUT = """\
 Since the five papers that Spinewise reproduces, the field has moved from "which switch picks the uplink" to "which
-entropy value does the sender put on each packet, and what does feedback teach it". This study puts both generations
-beside each other: the schemes of today and the five systems, over TCP, RoCE and Ultra Ethernet, on a whole fabric and
+entropy value does the sender put on each packet, and what does it learn from feedback". This study compares both
+generations: the schemes of today and the five systems, over TCP, RoCE and Ultra Ethernet, on a healthy fabric and
 on a broken one.
 
-Every number and every sentence with a number below is computed from the kept runs; the reasons are quantities of the
-same runs. In the lists, `a` < `b`, `c` says that `a` is less than `b` and less than `c` by paired t tests over seeds
-at 5 %, and a test of the checkout fails if one of these is not so. That a quantity is the cause is not tested.
+Every number below is computed from the recorded runs; the reasons given are quantities of the same runs. In the
+lists, `a` < `b`, `c` means that `a` is less than `b` and less than `c` by paired t tests over seeds at 5 %, and a
+test of the checkout fails if one of these does not hold. Whether a quantity is the cause is not tested.
 """
 
 NOTES = """\
 - A value is the mean over seeds ± half its 95 % Student-t interval. All schemes see the same flows on the same seed.
-- **Bold** are the best mean and those that may be the best as well: no other is surely better, by a one-sided paired t
-  test of logarithms over seeds, at 5 % over the number of the others. With {small} seeds at 128 hosts and {large} at
-  1,024, a scheme whose seeds differ widely is often not told apart.
-- A percentile is taken in each run, of all its flows. {unfinished}
+- **Bold**: the best mean and those that may be the best as well, because no other is significantly better, by a
+  one-sided paired t test of logarithms over seeds, at 5 % divided by the number of the others. With {small} seeds at
+  128 hosts and {large} at 1,024, a scheme whose seeds differ widely is often bold.
+- A percentile is taken in each run, over all its flows. {unfinished}
 - Switches hash the values of *entropy* schemes, and ELAB's ports. PDLB and MEET name whole paths by tags that switches
-  obey; over hashed values a host would first have to learn which of them lead over different paths.
-- Schemes have their own defaults, with the changes named above. None was tuned for this fabric.
-- Each step of a collective operation is a connection of its own, which knows nothing of the step before, unless the
-  workload says that connections are kept. Those keep the sender's window and base round trip, and the scheme's row of
-  the flow.
-- The entropy schemes are as their fact sheets say: most rules were read second-hand. What agrees with recorded runs of
-  their reference simulator is in [agreement](agreement.md).
-- Only one size of link, one kind of fabric without oversubscription, and one place of the fault were tried.
+  obey; with hashed values a host would first have to learn which of them lead over different paths.
+- Schemes have their own defaults, with the changes listed above. None was tuned for this fabric.
+- Each step of a collective operation is a connection of its own, which knows nothing of the previous step, unless the
+  workload keeps its connections. These keep the sender's window and base round trip, and the scheme's row of the flow.
+- The entropy schemes follow their fact sheets: most rules were read second-hand. How far they agree with recorded runs
+  of their reference simulator is in [agreement](agreement.md).
+- Only one link rate, one kind of fabric without oversubscription, and one fault location were tried.
 """
 
 
@@ -99,8 +98,8 @@ def page(kept: Evidence) -> Iterator[str]:
     """All of it."""
     numbers = numbers_of(kept.rows)
     yield from (HEAD, "# Which load balancer where, in 2026", "", ABOUT)
-    yield from ("```console", f"$ {COMMAND}    # {units.clock(kept.seconds)} of one core; goes on where it stopped")
-    yield from ("$ python -m spinewise.docs    # this page and its figures, of docs/evidence/edge-2026", "```", "")
+    yield from ("```console", f"$ {COMMAND}    # {units.clock(kept.seconds)} of one core; resumes where it stopped")
+    yield from ("$ python -m spinewise.docs    # this page and its figures, from docs/evidence/edge-2026", "```", "")
     yield from (provenance(kept), "", "## In short", "")
     for hosts in sizes(numbers):
         yield from (f"![Judged number over the best of its column, {hosts:,} hosts](edge/{picture(hosts).name})", "")
@@ -109,7 +108,7 @@ def page(kept: Evidence) -> Iterator[str]:
         yield from (f"- {support.text}" for support in finding.supports)
         yield ""
     yield from ("## Today against the papers", "", *versus(numbers), "")
-    yield from ("## What is built, sent and broken", "", *setting(), "", "## Who takes part where", "", *matrix(kept))
+    yield from ("## Fabrics, traffic and faults", "", *setting(), "", "## Which scheme runs where", "", *matrix(kept))
     yield from ("", "## Results", "", *notes(kept), "")
     for workload in WORKLOADS.values():
         for hosts in FABRICS:
@@ -131,9 +130,9 @@ def notes(kept: Evidence) -> list[str]:
 
 
 VERSUS = """\
-The best scheme of each kind, and what it is against the best of today: a paired difference ± half its 95 % interval.
-**Bold**: surely better than the best of today, by a paired t test at 5 % of this pair alone. Each column names the best
-of several, so a small difference between columns may be the choice and not the scheme.
+The best scheme of each kind, compared with the best of today: a paired difference ± half its 95 % interval.
+**Bold**: significantly better than the best of today, by a paired t test at 5 % for this pair alone. Each column names
+the best of several schemes, so a small difference between columns may be due to this selection and not to the scheme.
 """
 
 
@@ -168,13 +167,13 @@ def setting() -> Iterator[str]:
     """Fabrics, transports, workloads and conditions."""
     sides = " and ".join(f"{one.k}-ary ({hosts:,} hosts)" for hosts, one in FABRICS.items())
     yield from (f"Fat-trees, {sides}: 100 Gbps and 1 µs on every link, not oversubscribed.", "")
-    yield from (line(("transport", "what it is")), "|---|---|")
+    yield from (line(("transport", "description")), "|---|---|")
     yield from (line((one.name, cell(one.about))) for one in TRANSPORTS)
-    yield from ("", line(("workload", "over", "what is sent", "what is judged", "with")), "|---|---|---|---|---|")
+    yield from ("", line(("workload", "over", "traffic", "judged by", "conditions")), "|---|---|---|---|---|")
     for one in WORKLOADS.values():
         where = "; ".join(f"{hosts:,} hosts: {', '.join(found)}" for hosts, found in one.conditions.items())
         yield line((one.name, one.transport.name, cell(one.about), one.asked, where))
-    yield from ("", line(("condition", "what is wrong")), "|---|---|")
+    yield from ("", line(("condition", "fault")), "|---|---|")
     yield from (line((one.name, cell(one.about))) for one in CONDITIONS.values())
 
 
@@ -188,8 +187,8 @@ def matrix(kept: Evidence) -> Iterator[str]:
         yield line((f"`{scheme.label}`", scheme.kind, *words, "yes" if scheme.large else "no"))
     yield ""
     yield from (f"{number}. {reason}." for reason, number in reasons.items())
-    yield from ("", "What the kinds are:", "", *(f"- *{name}*: {about}." for name, about in KINDS.items()))
-    yield from ("", "What was changed of a scheme, and why:", "")
+    yield from ("", "Who decides:", "", *(f"- *{name}*: {about}." for name, about in KINDS.items()))
+    yield from ("", "Changes to schemes, and why:", "")
     yield from (
         f"- `{scheme.label}` (`{scheme.untrimmed or scheme.variant}`): {scheme.adapted}."
         for scheme in SCHEMES.values()
@@ -197,11 +196,11 @@ def matrix(kept: Evidence) -> Iterator[str]:
     )
     others = sorted({(one.scheme, one.workload, one.reason) for one in kept.refusals})
     if others:
-        yield from ("", "Refused by the reader of specs:", "")
+        yield from ("", "Refused when the spec is read:", "")
         yield from (f"- `{scheme}`, {workload}: {cell(reason)}" for scheme, workload, reason in others)
 
 
-ORDERED = "reordering has a price there, and the form for any order is not run"
+ORDERED = "reordering is costly there, and the form for any order is not run"
 
 
 def place(scheme: Scheme, transport: Transport, reasons: dict[str, int]) -> str:
@@ -212,7 +211,7 @@ def place(scheme: Scheme, transport: Transport, reasons: dict[str, int]) -> str:
     reason = refused(scheme.variant, workload)
     if reason is None:
         return "yes"
-    number = reasons.setdefault(f"as it comes it is refused: {reason}", len(reasons) + 1)
+    number = reasons.setdefault(f"its default form is refused: {reason}", len(reasons) + 1)
     changed = scheme.untrimmed and not transport.any_order and refused(scheme.untrimmed, workload) is None
     return f"changed ({number})" if changed else f"no ({number})"
 
@@ -231,7 +230,7 @@ def table(workload: Workload, hosts: int, cells: Sequence[Cell]) -> Iterator[str
     if not cells:
         return
     yield from (f"### {workload.name}, {hosts:,} hosts", "", f"{workload.transport.name}: {workload.about}.", "")
-    yield from (f"The {workload.asked}; in brackets over the best of the column.", "")
+    yield from (f"The {workload.asked}; in brackets relative to the best of the column.", "")
     yield from (line(("scheme", *(one.condition for one in cells))), "|---" * (len(cells) + 1) + "|")
     for scheme in SCHEMES:
         if scheme in cells[0].rows:

@@ -48,11 +48,11 @@ def healthy_fabric(numbers: Numbers) -> Finding:
     permutation, reduce = numbers.at("permutation", HEALTHY), numbers.at("all-reduce", HEALTHY)
     shuffle = numbers.at("all-to-all", HEALTHY)
     return Finding(
-        "Where packets may come in any order and nothing is broken, spread them; how matters much less.",
-        "Turns, queues and entropy values for each packet all leave hashed flows far behind, for hashed flows meet on "
-        "uplinks and are trimmed there. Switches that look at their queues are a little better than entropy values, "
-        "which still meet by chance. So do turns as uet-htsim's switches take them in three tiers: the lists of "
-        "uplinks differ by destination, and one counter goes through them all.",
+        "Where packets may arrive in any order and nothing is broken, spray them; how matters much less.",
+        "Round robin, adaptive switches and entropy values per packet all leave hashed flows far behind, because "
+        "hashed flows collide on uplinks and are trimmed there. Switches that look at their queues are slightly better "
+        "than entropy values, which still collide by chance. So do the round-robin switches of uet-htsim in three "
+        "tiers: their lists of uplinks differ by destination, and one counter runs through them all.",
         [
             within(shuffle, 1.05, *SPRAYED),
             less(permutation, VALUE, "adaptive", "bitmap", "reps", "oblivious", "ecmp"),
@@ -69,9 +69,9 @@ def one_path(numbers: Numbers) -> Finding:
     """What moves flows or flowlets only."""
     permutation, reduce = numbers.at("permutation", HEALTHY), numbers.at("all-reduce", HEALTHY)
     return Finding(
-        "Flowlets find no gap here.",
-        "A flow of Ultra Ethernet is paced by its window and does not pause, so MEET as published and ARS in its "
-        "flowlet mode move next to nothing, and stay far behind what spreads packets.",
+        "Flowlets find no gaps here.",
+        "A flow of Ultra Ethernet is paced by its window and does not pause. So MEET as published and ARS in its "
+        "flowlet mode move hardly any packets, and stay far behind per-packet spraying.",
         [
             at_most(permutation, "moved", 0.001, "meet", "ars"),
             more(permutation, "imbalance", "meet", "round_robin", "bitmap"),
@@ -87,12 +87,12 @@ def slow_link(numbers: Numbers) -> Finding:
     reduce, shuffle = numbers.at("all-reduce", SLOW), numbers.at("all-to-all", SLOW)
     return Finding(
         "In a permutation with a slow link, penalties for values beat both switches and reuse.",
-        "`bitmap` and `uet_mixed` skip values that met marks or trims, and so leave the slow link, down to near the "
-        "part that it can carry. Taking turns and drawing go on loading it. Switches that look at their queues see a "
-        "slow uplink of their own, but not the slow way down behind another switch. REPS reuses what came through "
-        "unmarked and tries drawn values for the rest, which lead over the slow link again. It takes long connections: "
-        "in collective operations, and for the victims of an incast, switches that look at their queues are ahead of "
-        "the bitmap.",
+        "`bitmap` and `uet_mixed` skip values that met marks or trims, and so reduce the load of the slow link to "
+        "nearly what it can carry. Round robin and random values keep loading it. Switches that look at their queues "
+        "see their own slow uplink, but not the slow downlink behind another switch. REPS reuses values that came "
+        "through unmarked and draws random ones for the rest, which lead over the slow link again. Penalties need long "
+        "connections: in collective operations, and for the victims of an incast, switches that look at their queues "
+        "are ahead of the bitmap.",
         [
             less(reduce, VALUE, "adaptive", "bitmap"),
             less(shuffle, VALUE, "adaptive", "bitmap"),
@@ -111,10 +111,10 @@ def dead_link(numbers: Numbers) -> Finding:
     """A dying link: freezing."""
     permutation, reduce = numbers.at("permutation", DEAD), numbers.at("all-reduce", DEAD)
     return Finding(
-        "When a link dies, hosts are on other paths long before routes are.",
-        "Until routes are computed anew, switches above the dead link have no way down and drop. Schemes at switches "
-        "keep sending there; so do drawn values. REPS freezes at the first timeout, and reuses values that came "
-        "through: next to nothing is dropped after that.",
+        "When a link dies, hosts use other paths long before routes change.",
+        "Until routes are recomputed, switches above the dead link have no way down and drop packets. Schemes at "
+        "switches keep sending there, and so do random values. REPS freezes at the first timeout and reuses values "
+        "that came through: hardly anything is dropped after that.",
         [
             less(permutation, VALUE, "uet_mixed", "adaptive", "round_robin", "oblivious", "ecmp", share=0.5),
             less(permutation, VALUE, "reps", "adaptive", "round_robin", "oblivious", "reps_fifo", "ecmp"),
@@ -128,10 +128,10 @@ def freezing(numbers: Numbers) -> Finding:
     """What freezing costs under loss by chance."""
     permutation = numbers.at("permutation", LOSSY)
     return Finding(
-        "The price of freezing is paid where packets are lost by chance.",
-        "A lost packet is a timeout, and so REPS freezes for nothing: it goes round a few values, which meet. Others "
-        "lose as many packets and only send them again. In a collective operation this does not show: a step with a "
-        "loss waits for a timeout under every scheme.",
+        "Freezing has a price where packets are lost at random.",
+        "A lost packet causes a timeout, and so REPS freezes needlessly: it cycles through a few values, which "
+        "collide. Other schemes lose as many packets and only retransmit them. In a collective operation this does not "
+        "show: a step with a loss waits for a timeout under every scheme.",
         [
             more(permutation, VALUE, "reps", "bitmap", "uet_mixed", "reps_fifo", "round_robin"),
             more(permutation, TRIMS, "reps", "bitmap", "uet_mixed", "reps_fifo"),
@@ -146,11 +146,11 @@ def lbsp(numbers: Numbers) -> Finding:
     slow, dead = numbers.at("all-to-all", SLOW), numbers.at("all-to-all", DEAD)
     healthy = numbers.at("permutation", HEALTHY)
     return Finding(
-        "LBSP beats all of today's schemes in the broken all-to-all: switches that tell each other.",
-        "The switch that sees a link fail or slow down tells those before it, which leave the link out for the hosts "
-        "behind it (LBSP §3.4). Nobody else tells anybody before routes are computed anew, and connections are too "
-        "short to learn it. Its price is paid where nothing is wrong and flows are long: a destination's packets may "
-        "use half of the uplinks only.",
+        "LBSP beats all of today's schemes in the broken all-to-all, because its switches inform each other.",
+        "The switch that sees a link fail or slow down informs the switches before it, which avoid the link for the "
+        "hosts behind it (LBSP §3.4). Under other schemes no switch informs another before routes are recomputed, and "
+        "connections are too short to learn of the fault. The price of LBSP shows where nothing is broken and flows "
+        "are long: packets to a destination may use only half of the uplinks.",
         [
             leads(slow, "lbsp"),
             leads(dead, "lbsp"),
@@ -168,11 +168,11 @@ def mrc(numbers: Numbers) -> Finding:
     """Skipping once."""
     healthy, slow, dead, lossy = (numbers.at("permutation", one) for one in (HEALTHY, SLOW, DEAD, LOSSY))
     return Finding(
-        "MRC stands between the bitmap and REPS.",
-        "It skips a value once for a mark or a trim, so a slow link comes round again sooner than under the bitmap, "
-        "where a trim counts for several; it still leaves it sooner than REPS. A value whose packet was lost is out "
-        "of rotation until a probe returns, which neither freezes a flow under loss by chance nor frees it of the "
-        "other values that lead over a dead link.",
+        "MRC lies between the bitmap and REPS.",
+        "It skips a value once for a mark or a trim, so a slow link is used again sooner than under the bitmap, where "
+        "a trim counts several times; MRC still leaves it sooner than REPS. A value whose packet was lost is out of "
+        "rotation until a probe returns. That does not freeze a flow under random loss, but neither does it keep the "
+        "flow off the other values that lead over a dead link.",
         [
             within(healthy, 1.05, "mrc"),
             less(slow, VALUE, "mrc", "reps", "adaptive", "oblivious"),
@@ -191,12 +191,12 @@ def messages(numbers: Numbers) -> Finding:
     long, short = numbers.at("permutation", SLOW), numbers.at("all-to-all", SLOW)
     steps, kept = (numbers.at(name, SLOW) for name in ("all-reduce", "all-reduce, kept"))
     return Finding(
-        "What hosts learn is worth what is left of the connection.",
-        "A step of a collective operation is some dozens of packets. Where it is a connection of its own it learns its "
-        "values anew: there the bitmap, REPS and MRC load the slow link as drawing does and are no better. Where the "
-        "connection goes on from step to step, those that remember what each value met leave drawing behind: "
-        "`uet_mixed`, ELAB's values and the bitmap. REPS remembers eight values, fewer than a window has packets, and "
-        "the last to come back are those of the slow link; it stays nearer to drawing.",
+        "The value of what hosts learn depends on how long the connection lasts.",
+        "A step of a collective operation is a few dozen packets. If each step has its own connection, values are "
+        "learnt anew: the bitmap, REPS and MRC then load the slow link as random values do and are no better. If the "
+        "connection persists from step to step, schemes that remember what each value met leave random values behind: "
+        "`uet_mixed`, ELAB's values and the bitmap. REPS remembers eight values, fewer than a window has packets, "
+        "and the last to come back are those of the slow link; it stays closer to random values.",
         [
             less(long, VALUE, "bitmap", "oblivious", share=0.75),
             less(long, VALUE, "reps", "oblivious"),
@@ -217,12 +217,12 @@ def connections(numbers: Numbers) -> Finding:
     before, kept = (numbers.at(name, HEALTHY) for name in ("all-reduce", "all-reduce, kept"))
     slow_before, slow_kept = (numbers.at(name, SLOW) for name in ("all-reduce", "all-reduce, kept"))
     return Finding(
-        "A connection that is kept keeps what is bad as well.",
-        "Flows that meet by their hashes meet in every step: under ECMP the operation takes longer, though nothing is "
+        "A persistent connection also keeps what is bad.",
+        "Flows whose hashes collide collide in every step: under ECMP the operation takes longer, though nothing is "
         "broken. MP-RDMA's reuse ends a step on few values and begins the next with them. A window that a slow link "
-        "has shrunk stays so, and values that are drawn from a fixed set load that link alike in every step; fresh "
-        "connections begin each step with a whole window and another draw. So drawing, taking turns, REPS and MRC are "
-        "slower there over kept connections. On a whole fabric what spreads well does not mind them.",
+        "has reduced stays small, and values drawn from a fixed set load that link equally in every step; new "
+        "connections begin each step with a full window and another draw. So random values, round robin, REPS and MRC "
+        "are slower there over persistent connections. On a healthy fabric schemes that spray well are not affected.",
         [
             *raised(before, kept, "ecmp", "mprdma_reuse"),
             *barely_slower(before, kept, 1.02, "adaptive", "bitmap", "oblivious", "reps", "uet_mixed", "mrc"),
@@ -235,10 +235,10 @@ def incast(numbers: Numbers) -> Finding:
     """Victims of an incast."""
     cell = numbers.at("incast, victims", HEALTHY)
     return Finding(
-        "An incast is none of the load balancer's business, its victims are.",
-        "The receiver's port decides when the incast is done, under every scheme. Flows beside it wait where hashed "
-        "flows meet inside the fabric, and hardly where packets are spread: there next to nothing is trimmed on the "
-        "way up.",
+        "Load balancing does not decide an incast, but it protects the victims.",
+        "The receiver's port decides when the incast is done, under every scheme. Flows beside it are delayed where "
+        "hashed flows collide inside the fabric, and hardly where packets are sprayed: there hardly anything is "
+        "trimmed on the way up.",
         [
             alike(cell, "other_s", 1.12, *cell.rows),
             less(cell, VALUE, "bitmap", "ecmp", "lbsp", "selb", share=0.75),
@@ -252,9 +252,9 @@ def tcp(numbers: Numbers) -> Finding:
     healthy, slow, dead = (numbers.at("web search", one) for one in (HEALTHY, SLOW, DEAD))
     return Finding(
         "TCP with RACK-TLP can be sprayed, too.",
-        "Its hosts send next to nothing again though packets overtake each other, and flows are done sooner than on "
+        "Its hosts retransmit hardly anything although packets overtake each other, and flows finish sooner than on "
         "hashed paths. PLB waits for many marked round trips, and flows are over by then. Where a link is slow or "
-        "dead, reuse of values that came through keeps off it.",
+        "dead, reuse of values that came through avoids it.",
         [
             less(healthy, VALUE, "round_robin", "ecmp", "plb", "meet", "selb"),
             less(healthy, VALUE, "oblivious", "ecmp", "plb", "meet", "selb"),
@@ -273,11 +273,11 @@ def roce(numbers: Numbers) -> Finding:
     """Storage over RoCE on a whole fabric: order is everything."""
     lossless, irn = numbers.at("storage", HEALTHY), numbers.at("storage, IRN", HEALTHY)
     return Finding(
-        "Over RoCE on a whole fabric keep the order: SELB of the papers, ARS of today.",
-        "A queue pair that goes back by what it missed takes a packet that overtakes another for a loss, and sprayed "
-        "it sends much of what it sends again. SELB moves flows off uplinks whose queues grow, and its last leaf "
-        "restores the order; ARS places new flows and flowlets by load. MEET finds too few gaps to differ from ECMP. "
-        "With selective repeat, too, spraying stays behind hashed flows.",
+        "Over RoCE on a healthy fabric keep the order: SELB of the papers, ARS of today.",
+        "Under go-back-N a packet that overtakes another looks like a loss, so sprayed queue pairs retransmit much of "
+        "what they send. SELB moves flows off uplinks whose queues grow, and its last leaf restores the order; ARS "
+        "places new flows and flowlets by load. MEET finds too few gaps to differ from ECMP. With selective repeat, "
+        "too, spraying stays behind hashed flows.",
         [
             leads(lossless, "selb", "ars"),
             leads(irn, "selb", "ars"),
@@ -298,9 +298,9 @@ def roce_dead(numbers: Numbers) -> Finding:
     lossless, irn = numbers.at("storage", DEAD), numbers.at("storage, IRN", DEAD)
     return Finding(
         "Over RoCE with a dead link SELB's lead is gone.",
-        "SELB reads the queues of its own uplinks, and a way down that is dead behind another switch has none there. "
-        "MEET and resilient hashing are surely ahead of it without losses, and five others with selective repeat, "
-        "among them `mprdma_reuse`, which sprays.",
+        "SELB reads the queues of its own uplinks, and these do not show a dead downlink behind another switch. With "
+        "go-back-N, MEET and resilient hashing are significantly ahead of it, and with selective repeat five others "
+        "are, among them `mprdma_reuse`, which sprays.",
         [
             more(lossless, VALUE, "selb", "meet", "resilient"),
             more(irn, VALUE, "selb", "mprdma_reuse", "ars", "plb", "lbsp", "pdlb"),
@@ -313,10 +313,10 @@ def meet(numbers: Numbers) -> Finding:
     """MEET's rack knows more than a flow."""
     slow, healthy = numbers.at("permutation", SLOW), numbers.at("permutation", HEALTHY)
     return Finding(
-        "What a rack knows together is worth something: MEET, packet by packet.",
-        "With each packet on one of the paths that the rack's pooled delays and probes call best, MEET leaves the "
-        "slow link further behind than REPS, whose flows each learn for themselves, and loses next to nothing to it. "
-        "It stays behind `uet_mixed`: all hosts of a rack take the same best paths, and meet there.",
+        "What a rack learns together helps: MEET, packet by packet.",
+        "With each packet on one of the paths that the rack's pooled delays and probes rate best, MEET avoids the slow "
+        "link more than REPS, whose flows each learn separately, and loses hardly any time to it. It stays behind "
+        "`uet_mixed`, because all hosts of a rack take the same best paths, and collide there.",
         [
             less(slow, VALUE, "meet, packets", "reps", "adaptive", "oblivious"),
             *barely_slower(healthy, slow, 1.05, "meet, packets"),
@@ -332,9 +332,9 @@ def pdlb(numbers: Numbers) -> Finding:
     """PDLB without its cells."""
     healthy, slow = numbers.at("permutation", HEALTHY), numbers.at("permutation", SLOW)
     return Finding(
-        "PDLB's cells cost what they save where order is free.",
-        "Cells of many packets collide as flows do. Cut to one packet, PDLB is a good sprayer, but what is left of it "
-        "draws among all paths that are not dead, and a slow one is not dead.",
+        "PDLB's cells cost as much as they save where reordering is free.",
+        "Cells of many packets collide as flows do. With cells of one packet, PDLB is a good sprayer, but the rest of "
+        "it draws among all paths that are not dead, and a slow path is not dead.",
         [
             less(healthy, VALUE, "pdlb, packets", "pdlb", share=0.5),
             less(healthy, TRIMS, "pdlb, packets", "pdlb", share=0.1),
@@ -349,11 +349,11 @@ def elab(numbers: Numbers) -> Finding:
     """ELAB's shares."""
     healthy, slow, dead = (numbers.at("permutation", one) for one in (HEALTHY, SLOW, DEAD))
     return Finding(
-        "ELAB's shares follow a slow link and not a dead one.",
+        "ELAB's shares follow a slow link but not a dead one.",
         "ELAB gives each path a share by what it can still carry, so the slow link gets less than under REPS; known "
-        "values in place of its search help it on a whole fabric. But a path counts as dead only after 30 ms without "
-        "an arrival, when all is over. While it learns what paths carry, it loads them unevenly, and much is trimmed "
-        "on the way up.",
+        "values in place of its search help it on a healthy fabric. But a path counts as dead only after 30 ms without "
+        "an arrival, when the run is over. While ELAB learns what paths carry, it loads them unevenly, and much is "
+        "trimmed on the way up.",
         [
             less(slow, VALUE, "elab, values", "reps", "adaptive", "oblivious"),
             less(slow, "faulty", "elab, values", "reps", "adaptive"),
@@ -372,9 +372,9 @@ def large(numbers: Numbers) -> Finding:
         *(numbers.at("permutation", one, LARGE) for one in (HEALTHY, SLOW, DEAD)),
     )
     return Finding(
-        "On the larger fabric today's schemes lose next to nothing, and those that measure every path fall back.",
-        "A pair of hosts has more paths to choose from there. MEET and ELAB measure each of them, load them less "
-        "evenly than on the smaller fabric, and much is trimmed.",
+        "On the larger fabric today's schemes lose hardly anything, and those that measure every path fall behind.",
+        "A pair of hosts has more paths there. MEET and ELAB measure each of them, load them less evenly than on the "
+        "smaller fabric, and much is trimmed.",
         [
             *barely_slower(small, healthy, 1.05, "round_robin", "adaptive", "bitmap", "uet_mixed", "mrc", "lbsp"),
             *grown(small, healthy, 1.3, "meet, packets", "elab, values"),

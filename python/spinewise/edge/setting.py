@@ -96,20 +96,20 @@ CONDITIONS = {
         Condition(
             SLOW,
             f"one uplink of a leaf runs at {SLOW_GBPS} of {RATE_GBPS} Gbps, both ways, from the start; its two "
-            f"switches know after {DETECTION['carrier_us']} µs, routes stay",
+            f"switches know after {DETECTION['carrier_us']} µs, routes do not change",
             slow,
         ),
         Condition(
             DEAD,
             f"the same uplink dies {DEAD_AT_US} µs after the start; its two switches know after "
             f"{DETECTION['carrier_us']} µs, all others route around it {DETECTION['control_plane_us']} µs after they "
-            "have heard",
+            "have heard of it",
             dead,
         ),
         Condition(
             LOSSY,
-            f"every link between a leaf and an aggregation switch loses {100 * LOSS:g} % of its packets by chance, and "
-            "nobody is told",
+            f"every link between a leaf and an aggregation switch loses {100 * LOSS:g} % of its packets at random, and "
+            "nothing reports it",
             lossy,
         ),
     )
@@ -135,13 +135,13 @@ class Transport:
 
 UET = Transport(
     "UET",
-    "Ultra Ethernet with NSCC over switches that trim; the numbers of its reference simulator (preset `uet-htsim`)",
+    "Ultra Ethernet with NSCC over switches that trim, as in its reference simulator (preset `uet-htsim`)",
     {"preset": "uet-htsim"},
     any_order=True,
 )
 TCP = Transport(
     "TCP",
-    "DCTCP with RACK-TLP and SACK over switches that mark and drop, as Linux has it (preset `linux`)",
+    "DCTCP with RACK-TLP and SACK, as in Linux, over switches that mark and drop (preset `linux`)",
     {"preset": "linux", "transport": {"kind": "dctcp", "recovery": "rack"}},
 )
 ROCE = Transport(
@@ -259,21 +259,21 @@ WORKLOADS = {
             LAST, "permutation", "last", permutation, LARGE,
         ),
         Workload(
-            "incast, victims", UET, "32 hosts send 250 kB each to one; beside them each host sends 2 MB to one other",
+            "incast, victims", UET, "32 hosts send 250 kB each to one; each host also sends 2 MB to one other",
             "95th percentile of the victims' completion times", "victims", "p95", incast, EVERYTHING,
         ),
         Workload(
-            "all-to-all", UET, "groups of one host a leaf: 128 KiB for each pair, step by step, in a random order",
+            "all-to-all", UET, "groups of one host per leaf: 128 KiB for each pair, step by step, in a random order",
             "time until it is done", "all-to-all", "last", all_to_all, EVERYTHING,
         ),
         Workload(
             "all-reduce", UET,
-            "rings of one host a pod: 2 MB of each host, 250 kB or 125 kB a step",
+            "rings of one host per pod: 2 MB from each host, 250 kB or 125 kB per step",
             "time until it is done", "all-reduce", "last", all_reduce, LARGE_DEAD,
         ),
         Workload(
             "all-reduce, kept", UET,
-            "the same rings over one connection from a host to another, which keeps what it learns from step to step "
+            "the same rings with one connection per pair of hosts, which keeps what it learns from step to step "
             "(`transport.connections = 1`)",
             "time until it is done", "all-reduce", "last", all_reduce, EVERYTHING, {"connections": 1},
         ),
@@ -312,14 +312,14 @@ class Scheme:
 HASH, SWITCH, ENTROPY, PAPER, ADAPTED = "one path a flow", "switches", "entropy", "papers", "papers, adapted"
 KINDS = {
     HASH: "a hash gives each flow one path (PLB: until it has seen marks or a timeout)",
-    SWITCH: "switches choose, by their own queues or in turn",
+    SWITCH: "switches choose, by their own queues or round robin",
     ENTROPY: "hosts put an entropy value on each packet, switches hash it",
     PAPER: "the five systems, as published",
-    ADAPTED: "the same ideas where packets may come in any order",
+    ADAPTED: "the same ideas where packets may arrive in any order",
 }
 _BLAMES = "timeout_blames=value"
 _OF_BLAMES = (
-    "a timeout blames the value of the packet that was waited for, as anywhere but in the preset `uet-htsim`, whose "
+    "a timeout blames the value of the packet that timed out, as everywhere except in the preset `uet-htsim`, whose "
     "senders do not keep it and blame the first value"
 )
 _ANY_ORDER = "flowlet_gap_us=0:tie=random:t_update_us=100:t_probe_us=100"
@@ -339,7 +339,7 @@ SCHEMES = {
         Scheme(
             "reps", "reps", ENTROPY, large=True, untrimmed="reps:freezing=idle_timeout",
             adapted="where nothing is trimmed a timeout may mean congestion. There REPS freezes by its artifact's "
-            "rule, only if no round trip was long since the last timeout",
+            "rule, only if no round trip has been long since the last timeout",
         ),
         Scheme("reps_fifo", "reps_fifo", ENTROPY),
         Scheme("uet_mixed", f"uet_mixed:{_BLAMES}", ENTROPY, large=True, adapted=_OF_BLAMES),
@@ -354,18 +354,18 @@ SCHEMES = {
         Scheme(
             "pdlb, packets", "pdlb:initial_packets=1:max_packets=1", ADAPTED, any_order=True, large=True,
             adapted="PDLB cuts flows into cells to bound reordering, which is free here: a cell is one packet. Its "
-            "probes, its choice by chance and its rule for dead paths stay",
+            "probes, its random choice and its rule for dead paths are kept",
         ),
         Scheme(
             "meet, packets", f"meet:{_ANY_ORDER}", ADAPTED, any_order=True, large=True,
             adapted="MEET moves flowlets so that nothing is reordered: here each packet is a flowlet, and takes any of "
-            "the best paths in place of the one it was on. Reports and probes go every 100 µs, about eight base round "
-            "trips, in place of 500 µs",
+            "the best paths and not the previous one. Reports and probes are sent every 100 µs, about eight base round "
+            "trips, instead of 500 µs",
         ),
         Scheme(
             "elab, values", "elab:discovery=blind", ADAPTED, any_order=True, large=True,
             adapted="ELAB finds tunnel ports that lead over different paths by tracing them: here the values are the "
-            "paths, and nothing is searched",
+            "paths, and there is no search",
         ),
     )
 }  # fmt: skip

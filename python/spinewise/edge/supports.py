@@ -33,8 +33,8 @@ def times(value: float) -> str:
 
 
 QUANTITIES: dict[str, tuple[str, Callable[[float], str]]] = {
-    "again": ("packets sent again", whole),
-    "again/sent": ("share of packets that were sent again", units.percent),
+    "again": ("packets retransmitted", whole),
+    "again/sent": ("share of packets that were retransmitted", units.percent),
     "timeouts": ("timeouts", whole),
     "marked": ("packets marked", whole),
     "trimmed_up+trimmed_down": ("packets trimmed inside the fabric", whole),
@@ -42,16 +42,16 @@ QUANTITIES: dict[str, tuple[str, Callable[[float], str]]] = {
     "trimmed_last": ("packets trimmed at hosts' ports", whole),
     "dropped": ("packets dropped at switches", whole),
     "lost": ("packets lost on links", whole),
-    "out_of_order": ("out of order", units.percent),
-    "moved": ("packets that left by another uplink than the one before", units.percent),
+    "out_of_order": ("packets out of order", units.percent),
+    "moved": ("packets that left by another uplink than the previous one", units.percent),
     "imbalance": ("imbalance of equal links", times),
     "faulty": ("bytes on the faulty uplink over those on another one of its leaf", times),
-    "paused_s": ("pauses, all queues added up", units.duration),
+    "paused_s": ("total pauses of all queues", units.duration),
     "messages": ("bytes that carry no data", units.percent),
     "other_s": ("time until the other traffic is done", lambda value: units.duration(value, 3)),
     "mean_fct_s": ("mean completion time", lambda value: units.duration(value, 3)),
 }
-"""What is told of a run besides what is judged: its words, and how a value is shown."""
+"""Further quantities of a run: their words, and how a value is shown."""
 
 
 def told(cell: Cell, name: str) -> tuple[str, Callable[[float], str]]:
@@ -89,7 +89,7 @@ def alike(cell: Cell, name: str, bound: float, *schemes: str) -> Support:
     words, shown = told(cell, name)
     means = sorted(cell.mean(one, name).mean for one in schemes)
     which = f"{len(schemes)} schemes" if len(schemes) == len(cell.rows) else ", ".join(f"`{one}`" for one in schemes)
-    text = f"{cell.title}: {words}, under all of {which}: {shown(means[0])} to {shown(means[-1])}"
+    text = f"{cell.title}: {words}, under each of {which}: {shown(means[0])} to {shown(means[-1])}"
     return Support(text, means[-1] <= bound * means[0])
 
 
@@ -129,4 +129,4 @@ def within(cell: Cell, bound: float, *schemes: str) -> Support:
 def leads(cell: Cell, *schemes: str) -> Support:
     """Each scheme is the best of the cell, or not told apart from it."""
     names = ", ".join(f"`{one}` {cell.shown(cell.mean(one).mean)}" for one in schemes)
-    return Support(f"{cell.title}: the best, or not told apart from it: {names}", set(schemes) <= set(cell.ties))
+    return Support(f"{cell.title}: the best, or not significantly worse: {names}", set(schemes) <= set(cell.ties))

@@ -286,7 +286,7 @@ def views() -> dict[str, View]:
     found = (
         View("runs", "each run", (*OF_RUN, *HEADLINE, *OFFERED, *FACTS),
              "Measurements are null if the run failed; those that need `metrics.facts` are null without it. A run"
-             " counts as done even if a measurement of a study failed: `unmeasured` names it, and others are there."),
+             " counts as done even if a measurement of a study failed: `unmeasured` names it, and the others exist."),
         View("cells", "each traffic entry and size class of each run", (*OF_RUN, *TIMES),
              "To average over seeds, group by `cell`, `engine`, `entry` and `size_class`."),
         View("links", "each link between switches of each run", (*OF_LINK, *LINKS)),
