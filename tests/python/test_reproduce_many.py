@@ -172,7 +172,7 @@ def test_a_failed_run_is_told_and_the_rest_is_judged(tmp_path: Path, capsys: pyt
     assert "**direction: for; " in rows["C9-01"]
     # Its headline form is complete, and its other one is not.
     assert "**direction: for; " in rows["C9-02"]
-    assert "beside it tiny-2, longer: awaiting runs" in rows["C9-02"]
+    assert "also tiny-2, longer: awaiting runs" in rows["C9-02"]
     assert "**awaiting runs**" in rows["C9-03b"]
     assert "Failed: broken at x=0.3" in (tmp_path / "out" / "tiny-2" / "report.md").read_text()
 

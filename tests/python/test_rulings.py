@@ -46,7 +46,7 @@ def test_the_headline_decides_and_other_readings_are_named() -> None:
         PLAIN, [check(Status.FAILS, "Reno"), check(Status.HOLDS, "RACK", headline=False)], Effort.FULL
     )
     assert found.word == "not reproduced"
-    assert found.text == "**not reproduced**; e, Reno: not reproduced; beside it e, RACK: reproduced"
+    assert found.text == "**not reproduced**; e, Reno: not reproduced; also e, RACK: reproduced"
 
 
 def test_a_statement_that_nobody_judges_is_not_testable() -> None:
@@ -214,13 +214,13 @@ def test_luck_is_counted_from_the_comparisons_made() -> None:
     # One difference in each of the two checks of "v"; those of "w" compare nothing.
     assert found.comparisons == 2
     assert found.expected == pytest.approx(0.1)
-    assert found.text.startswith("2 differences are told from zero, each by an interval of 95 %.")
+    assert found.text.startswith("2 differences are tested against zero, each by an interval of 95 %.")
     assert "about 0.1 of them" in found.text
     assert "about 320 of them" in verdicts.Chance(6400).text
-    assert verdicts.Chance(1).text.startswith("1 difference is told")
+    assert verdicts.Chance(1).text.startswith("1 difference is tested")
     nothing = verdicts.chance([claims.zero(measured({"a": [0.0, 0.0]}), "a", "y")])
     assert nothing.comparisons == 0
-    assert "nothing here is left to chance" in nothing.text
+    assert "none to come out by chance" in nothing.text
 
 
 def test_what_is_held_against_a_bound_is_not_certain_by_chance() -> None:
@@ -335,12 +335,12 @@ def test_every_reading_of_a_judging_experiment_is_named_and_variations_are_count
     failed = "; ".join(f"e, form {n}" for n in range(1, 7))
     assert found.readings == [
         "e, form 0: reproduced",
-        f"beside it not reproduced: {failed}",
-        "beside it not distinguishable: e, form 7",
+        f"also not reproduced: {failed}",
+        "also not distinguishable: e, form 7",
         "variations, varied: 6 not reproduced, 1 not distinguishable, 1 reproduced",
     ]
     few = row(PLAIN, checks("e", many[:2], heads=1), Effort.FULL)
-    assert few.readings == ["e, form 0: reproduced", "beside it e, form 1: not reproduced"]
+    assert few.readings == ["e, form 0: reproduced", "also e, form 1: not reproduced"]
 
 
 def test_runs_are_paired_by_seed_and_what_failed_is_left_out() -> None:

@@ -131,28 +131,33 @@ def left_over(root: Path, made: Collection[Path]) -> list[Path]:
 # ---- the page of all ----
 
 ABOUT = """\
-Each statement of five papers is a check that is computed from paired runs: same seed, same traffic, same faults. `±`
-is half a 95 % Student-t interval over seeds. An effect is *reproduced* when it is certain and at least half of what the
-paper gives (of a range: of its lower end), *in part* when it is certain but less, or at some points only, *not
-reproduced* when its sign is the other one or the claimed size is excluded, *not distinguishable* when the runs cannot
-tell, *not testable* when it could not have failed, or could not have held; *depends on our X* names a model that the
-paper does not describe, and says that the verdict is another one without it, or that the statement is about it.
+Each statement of five papers is checked against paired runs: same seed, same traffic, same faults. `±` is half a 95 %
+Student-t interval over seeds. The verdicts on an effect are:
 
-Many statements are about several schemes, loads or metrics; how their comparisons came out stands beside the verdict.
+- *reproduced*: it is significant and at least half of what the paper gives (for a range, half of its lower end);
+- *in part*: it is significant but smaller, or present at some points only;
+- *not reproduced*: it has the opposite sign, or the claimed size is excluded;
+- *not distinguishable*: the runs cannot decide;
+- *not testable*: it could not have failed, or could not have held;
+- *depends on our X*: X is a model that the paper does not describe, and the verdict differs without it, or the
+  statement is about X.
 
-- **One that must hold at all of them** ("always", "highest", "best", an order) is as good as the worst. Among many
-  comparisons one fails by chance. So each is taken to fail only by an interval that is widened for their number
-  (Bonferroni: p times their number below 5 %), and is open where it fails by itself alone. That all hold needs no such
-  care.
-- **One of which a single cell is enough** ("up to") is as good as its best cell, by an interval that is widened for the
-  number of all cells, those of other figures included.
-- **One that gives a number or a direction for each** is *in part* where some hold and some do not, even if many of the
-  latter go the other way. Comparisons that cannot be told do not count there, if any can: one that holds among such
-  makes it *in part*, and one that fails among such, where none holds, *not reproduced*. Each is judged by itself, so
-  one among many may be chance.
+Many statements are about several schemes, loads or metrics; the outcomes of their comparisons are listed with the
+verdict.
 
-Where a paper leaves open how it was run, a claim has several readings: one heads the verdict, for the reason that the
-paper's page gives, and all others stand beside it.
+- **A statement that must hold for all of them** ("always", "highest", "best", an order) is judged by the worst. Among
+  many comparisons one fails by chance. So a comparison counts as failed only by an interval widened for their number
+  (Bonferroni: p times their number below 5 %), and as open if it fails only by its own interval. When all hold, no such
+  correction is needed.
+- **A statement for which a single cell is enough** ("up to") is judged by its best cell, with an interval widened for
+  the number of all cells, including those of other figures.
+- **A statement that gives a number or a direction for each** is *in part* where some hold and some do not, even if many
+  of the latter have the opposite sign. Undecided comparisons do not count if any are decided: one that holds among
+  undecided ones makes the verdict *in part*, and one that fails, where none holds, *not reproduced*. Each comparison is
+  judged separately, so one among many may be chance.
+
+Where a paper does not fully specify its set-up, a claim has several readings: one determines the verdict, for the
+reason given on the paper's page, and all others are listed with "also".
 """
 
 HEADS = ("claim", "the paper states", "its number", "measured", "verdict", "readings", "command", "figure")
@@ -160,11 +165,11 @@ HEADS = ("claim", "the paper states", "its number", "measured", "verdict", "read
 
 def whole_page(found: Book) -> Iterator[str]:
     """docs/reproduction.md."""
-    yield from (HEAD, "# What five papers claim, and what came of it", "", ABOUT)
+    yield from (HEAD, "# What five papers claim, and what was reproduced", "", ABOUT)
     yield from (
         "```console",
         "$ spinewise reproduce all --quick    # a direction for each, in less than an hour",
-        "$ spinewise reproduce C2-21 --dry-run    # how many runs a claim takes, how many are stored, and how long",
+        "$ spinewise reproduce C2-21 --dry-run    # the runs a claim takes, those already stored, and the time needed",
         "```",
         "",
     )
@@ -275,7 +280,7 @@ def claim_section(found: Book, row: Row) -> Iterator[str]:
         yield ""
     tested = reasons.lines(reasons.load(OWN_PAPERS), row)
     if tested:
-        yield from ("What was tested, should it not come out:", "")
+        yield from ("Tested as reasons why it might not be reproduced:", "")
         yield from (f"- {line}" for line in tested)
         yield ""
 
@@ -305,11 +310,11 @@ def experiment_section(one: Done) -> Iterator[str]:
     yield from ("", f"## {one.entry.id}", "", f"{experiment.title}. Set-up: {experiment.setup}.", "")
     yield from (f"`spinewise reproduce {one.entry.id}` · {provenance_of(one)}", "")
     if experiment.headline:
-        yield from (f"Which reading heads a verdict: {experiment.headline}.", "")
+        yield from (f"The reading that determines a verdict: {experiment.headline}.", "")
     for name, picture in one.pictures.items():
         yield from (f"![{name or experiment.title}](figures/{picture})", "")
     if experiment.assumptions:
-        yield from ("| left open | assumed | why |", "|---|---|---|")
+        yield from ("| not specified | assumed | why |", "|---|---|---|")
         yield from (f"| {cell(a.name)} | {cell(a.value)} | {cell(a.why)} |" for a in experiment.assumptions)
         yield ""
     yield from (f"- {note}" for note in experiment.notes)

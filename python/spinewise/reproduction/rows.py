@@ -119,11 +119,11 @@ class Row:
         judging = {one.experiment for one, _ in found if one.headline}
         beside = [(one, word) for one, word in found if not one.headline and one.experiment in judging]
         if len(beside) <= MOST_READINGS:
-            lines = [f"beside it {self.place(one)}: {word}" for one, word in beside]
+            lines = [f"also {self.place(one)}: {word}" for one, word in beside]
         else:
             words = dict.fromkeys(word for _, word in beside)
             named = {word: "; ".join(self.place(one) for one, its in beside if its == word) for word in words}
-            lines = [f"beside it {word}: {places}" for word, places in named.items()]
+            lines = [f"also {word}: {places}" for word, places in named.items()]
         varied: dict[str, Counter[str]] = {}
         for one, word in found:
             if one.experiment not in judging:

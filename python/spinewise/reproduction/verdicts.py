@@ -114,7 +114,7 @@ class Ruling:
         words += [f"{one.statement.id[-1]}: {one.word}" + with_it(one) for one in self.parts]
         if len(self.headline) > 1 or self.others:
             words += [self.said_of(one, "") for one in self.headline]
-        words += [self.said_of(one, "beside it ") for one in self.others]
+        words += [self.said_of(one, "also ") for one in self.others]
         if self.effort is Effort.QUICK and self.statement.needs_length:
             words.append(f"a quick run says nothing: {self.statement.needs_length}")
         return "; ".join(words)
@@ -195,7 +195,7 @@ class Chance:
     """How much luck there may be among many comparisons.
 
     Attributes:
-        comparisons: differences that were told from zero by an interval of 95 %.
+        comparisons: differences that were tested against zero by an interval of 95 %.
     """
 
     comparisons: int
@@ -209,21 +209,22 @@ class Chance:
     def text(self) -> str:
         """A sentence or two for a page."""
         if not self.comparisons:
-            return "No difference is told from zero by an interval: nothing here is left to chance in that way."
+            return "No difference is significant by an interval, so there is none to come out by chance."
         if self.comparisons == 1:
             return (
-                "1 difference is told from zero by an interval of 95 %. If nothing differed at all, it would still come"
-                " out certain one time in twenty."
+                "1 difference is tested against zero by an interval of 95 %. If nothing differed at all, it would still"
+                " come out significant one time in twenty."
             )
         about = f"{self.expected:.{0 if self.expected >= 10.0 else 1}f}"
         return (
-            f"{self.comparisons:,} differences are told from zero, each by an interval of 95 %. If nothing differed at"
-            f" all, about {about} of them would still come out certain, half of those in the direction that is stated."
-            " These are differences, not statements: a statement rests on one or many of them. What is held against a"
-            " bound (alike, below a limit) is not among them."
+            f"{self.comparisons:,} differences are tested against zero, each by an interval of 95 %. If nothing"
+            f" differed at all, about {about} of them would still come out significant, half of those in the stated"
+            " direction."
+            " These are differences, not statements: a statement rests on one or many of them. Comparisons with a bound"
+            " (alike, below a limit) are not among them."
         )
 
 
 def chance(verdicts: Iterable[Verdict]) -> Chance:
-    """How many differences these checks told from zero."""
+    """How many differences these checks tested against zero."""
     return Chance(sum(verdict.comparisons for verdict in verdicts))
