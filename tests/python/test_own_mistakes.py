@@ -129,6 +129,22 @@ class Lonely(sw.HostScheme):
         return 0
 
 
+class Ticking(sw.HostScheme):
+    class Peer:
+        pass
+
+    def layout(self, shape: Any) -> sw.Layout:
+        return sw.Layout(peers="leaves", all_peers=True, tick=sw.us(10))
+
+    def pick(self, cx: Any, flow: Any, packet: Any, header: Any) -> int:
+        assert cx.peer is not None
+        return 0
+
+    def tick(self, cx: Any) -> None:
+        assert cx.peers.at(0) is not None
+        assert cx.peer is not None
+
+
 class Unpaid(sw.SwitchScheme):
     def pick(self, cx: Any, flow: Any, packet: Any, header: Any) -> int:
         assert header.data == b""
@@ -162,7 +178,8 @@ class Mislaid(sw.HostScheme):
         (Armed, "pick", "give the class a method timer"),
         (Untimed, "layout", "no layout has a period for the method tick"),
         (Rowless, "Flow", "no such row"),
-        (Peerless, "pick", 'rows of peers want Layout(peers="hosts") or Layout(peers="leaves")'),
+        (Peerless, "pick", 'cx.peer and cx.route want Layout(peers="hosts") or Layout(peers="leaves")'),
+        (Ticking, "tick", "this call is about no peer"),
         (Wayless, "pick", "route 7: there are 2, counted from 0"),
         (Lonely, "pick", "peer 7: there is 1, counted from 0"),
         (Unpaid, "pick", "give the class the attribute header = True"),

@@ -31,9 +31,12 @@ pub struct Table<'a, P, R> {
     pub routes: &'a mut [R],
     /// Ways per peer in `routes`.
     pub stride: usize,
-    /// Index of the peer this call is about; of no meaning in `tick`, `link` and timers of the device.
+    /// Index of the peer this call is about, or [`NOBODY`] in a call about none: `tick`, `link`, a timer of the device.
     pub current: usize,
 }
+
+/// The index of no peer.
+pub const NOBODY: usize = usize::MAX;
 
 impl<P, R> Table<'_, P, R> {
     /// How many peers this seat has met.
@@ -55,6 +58,9 @@ impl<P, R> Table<'_, P, R> {
 
     /// The rows of the peer this call is about: where the packet goes (`pick`) or comes from (`ingress`, `message`),
     /// or the far end of the flow or probe (`feedback`).
+    ///
+    /// # Panics
+    /// In a call about no peer.
     #[inline]
     pub fn current(&mut self) -> (&mut P, &mut [R]) {
         self.at(self.current)

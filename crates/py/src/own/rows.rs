@@ -4,6 +4,7 @@ use super::extent::beyond;
 use super::lent::{Lease, Place, Which, lent};
 use pyo3::exceptions::{PyAttributeError, PyIndexError};
 use pyo3::prelude::*;
+use spinewise_policy::rows::NOBODY;
 use spinewise_sim::bank::Row;
 use std::sync::Arc;
 
@@ -89,10 +90,11 @@ pub(super) fn of(py: Python<'_>, lease: &Lease, which: Which, maker: Option<&Py<
 fn none(which: Which, place: &dyn Place) -> PyErr {
     let met = place.peers().0.len();
     PyIndexError::new_err(match which {
-        Which::Peer(peer) | Which::Route(peer, _) if peer >= met && met > 0 => beyond("peer", peer, met),
-        Which::Peer(_) | Which::Route(..) if met == 0 => "there is no peer here: rows of peers want \
-             Layout(peers=\"hosts\") or Layout(peers=\"leaves\"), and a call about a peer; cx.peers has those of all"
+        Which::Peer(NOBODY) | Which::Route(NOBODY, _) => "this call is about no peer: cx.peer and cx.route want \
+             Layout(peers=\"hosts\") or Layout(peers=\"leaves\"), and a call about a peer, unlike tick, link and timers \
+             of the device; cx.peers has the rows of all peers met"
             .to_owned(),
+        Which::Peer(peer) | Which::Route(peer, _) if peer >= met => beyond("peer", peer, met),
         Which::Route(_, way) => beyond("route", way, place.routes()),
         Which::Port(port) => beyond("port", port, place.ports()),
         Which::Peer(_) | Which::Node => format!("there is no {which:?} here"),

@@ -2,6 +2,7 @@
 
 use super::{Asked, Call, Fired, Lend, NO_PEER, Seats};
 use spinewise_policy::out::Action;
+use spinewise_policy::rows::NOBODY;
 use spinewise_policy::{
     Change, Cx, Feedback, FlowKey, Hashes, Hooks, Key, Kind, Layout, Message, Out, Packet, Peers, Policy, Port, Queue,
     Rng, Sheet, Sight, Table, Time, Verdict, Way, Wire,
@@ -298,7 +299,7 @@ where
         }
         let Some(seat) = self.seats[call.seat as usize].as_deref_mut() else { unreachable!("seat taken above") };
         let stride = seat.stride;
-        let current = if seat.meets && call.peer != NO_PEER { seat.meet(call.peer) } else { 0 };
+        let current = if seat.meets && call.peer != NO_PEER { seat.meet(call.peer) } else { NOBODY };
         let flow = match key.map(P::row_of) {
             Some(key) if listed => Some(seat.flows.row(key.0, call.now)),
             Some(key) => seat.flows.known(key.0),
