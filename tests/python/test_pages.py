@@ -235,6 +235,21 @@ def test_what_is_shown_of_a_fault_is_what_the_command_shows(
     assert " ".join(shown.partition("…")[2].split()) in " ".join(capsys.readouterr().out.split())
 
 
+def test_placement_decides_on_the_rails_as_their_page_says() -> None:
+    page = ROOT / "docs" / "how-to" / "training.md"
+    (text,) = (block.text for block in blocks(page) if block.language == "toml")
+
+    def seconds(scheme: str, order: str) -> float:
+        spec = tomllib.loads(text)
+        spec["traffic"][0]["order"] = order
+        (gradients,) = (job for job in spinewise.run(spec, scheme=scheme).rounds.jobs if job.name == "gradients")
+        return gradients.total_s
+
+    in_order, anywhere = ({name: seconds(name, order) for name in ("ecmp", "reps")} for order in ("given", "random"))
+    assert in_order["ecmp"] < 1.01 * in_order["reps"]
+    assert anywhere["ecmp"] > 1.5 * anywhere["reps"]
+
+
 def test_the_site_is_built_without_a_warning(tmp_path: Path, environment: dict[str, str]) -> None:
     command = [
         sys.executable,
