@@ -13,7 +13,7 @@ def add_advise(commands: Commands) -> None:
         commands,
         "advise",
         "advise",
-        "Say which load balancer a fabric should run: race all that fit, try to break the answer, and tell why, how"
+        "Say which load balancer a fabric should run: race all that fit, try to break the answer, and say why, how"
         " surely, and when it would be wrong.",
     )
     add_spec(parser)
@@ -23,13 +23,13 @@ def add_advise(commands: Commands) -> None:
         default=[],
         metavar="AIM",
         help='what to optimise, such as "p99 slowdown of web", "mean FCT of short flows of web" or "bus bandwidth of'
-        ' reduce"; may be repeated: the first decides, several give a Pareto front [by workload]',
+        ' reduce"; may be repeated: the first decides, several give a Pareto front [depends on the workload]',
     )
     parser.add_argument(
         "--may",
         action="append",
         metavar="A,B",
-        help="what may be changed: configuration, hosts, leaves, switches [all, and the best at each]",
+        help="what may be changed: configuration, hosts, leaves, switches [all, with the best at each]",
     )
     parser.add_argument(
         "--schemes", metavar="A,B,…", help="schemes or variants to choose from, as in compare [all that fit]"
@@ -40,9 +40,9 @@ def add_advise(commands: Commands) -> None:
         "--band",
         type=share,
         metavar="PERCENT",
-        help="differences below this count as none, such as 2%% [what the budget can tell, by a pilot]",
+        help="differences below this count as none, such as 2%% [what a pilot shows the budget can resolve]",
     )
-    parser.add_argument("--seed", type=whole(0, 2**63), metavar="N", help="the first seed [that of the spec]")
+    parser.add_argument("--seed", type=whole(0, 2**63), metavar="N", help="the first seed [the spec's]")
     add_engine(parser)
     add_store(parser)
     add_output(parser, "advice.json and advice.md")

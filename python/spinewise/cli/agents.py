@@ -5,16 +5,16 @@ from __future__ import annotations
 from spinewise.cli.arguments import Parser
 from spinewise.cli.pieces import Commands, lazily, new_command
 
-ABOUT = "Run a scheme at this Linux host, or ask the agent that does; `spinewise-agent` has the same commands."
+ABOUT = "Run a scheme on this Linux host, or query the agent that does; `spinewise-agent` has the same commands."
 DEEDS = {
-    "run": ("Run a scheme at this host until SIGTERM; needs root.", "config"),
+    "run": ("Run a scheme on this host until SIGTERM; needs root.", "config"),
     "check": ("Read a config and say what would run; changes nothing.", "config"),
-    "status": ("Print what a running agent tells of itself, as JSON.", "socket"),
-    "metrics": ("Print its counters as text for Prometheus.", "socket"),
+    "status": ("Print the state of a running agent as JSON.", "socket"),
+    "metrics": ("Print the counters of a running agent as text for Prometheus.", "socket"),
 }
 HELP = {
-    "config": ("FILE.json", "what the agent is told: see docs/real-hosts.md"),
-    "socket": ("PATH", "where the agent answers: `socket` of its config"),
+    "config": ("FILE.json", "the agent's configuration: see docs/real-hosts.md"),
+    "socket": ("PATH", "the agent's socket: `socket` in its config"),
 }
 
 

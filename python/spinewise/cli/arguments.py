@@ -60,7 +60,7 @@ class Parser(argparse.ArgumentParser):
             return SpecError(name, given, ", ".join(map(str, words)), nearest(given, map(str, words)))
         if message.startswith("ignored explicit argument "):
             value = message.removeprefix("ignored explicit argument ").strip("'\"")
-            return SpecError(name, value, "no value: the option stands alone", self.way_out())
+            return SpecError(name, value, "no value: the option takes none", self.way_out())
         if message.startswith("not allowed with argument "):
             other = message.removeprefix("not allowed with argument ")
             return SpecError(name, f"together with {other}", f"one of the two: {name} or {other}", self.way_out())
@@ -72,7 +72,7 @@ class Parser(argparse.ArgumentParser):
         """The error about arguments that must be there."""
         start = "the following arguments are required: "
         if not message.startswith(start):
-            return SpecError("(arguments)", message, "what --help tells", self.way_out())
+            return SpecError("(arguments)", message, "what --help lists", self.way_out())
         names = message.removeprefix(start).split(", ")
         action = self.action_of(names[0])
         if action is not None and action.choices is not None:
@@ -84,12 +84,12 @@ class Parser(argparse.ArgumentParser):
         word = words[0]
         if not word.startswith("-"):
             known = [self.shown(action) for action in self._actions if not action.option_strings]
-            allowed = f"{', '.join(known)} and no word more" if known else "options alone"
+            allowed = f"{', '.join(known)} and nothing more" if known else "options only"
             shows = "`spinewise report FOLDER… --out FILE.html` shows results side by side"
             return SpecError("(arguments)", word, allowed, shows if Path(word).is_dir() else self.way_out())
         options = [name for action in self._actions for name in action.option_strings if name.startswith("--")]
         option = word.partition("=")[0]
-        return SpecError(option, "no option of this command", ", ".join(options), nearest(option, options))
+        return SpecError(option, "not an option of this command", ", ".join(options), nearest(option, options))
 
     def action_of(self, name: str) -> argparse.Action | None:
         """The argument that errors call `name`."""
@@ -105,13 +105,13 @@ class Parser(argparse.ArgumentParser):
     def meant(self, action: argparse.Action | None) -> str:
         """What an argument is for, in the words of --help."""
         if action is None:
-            return "what --help tells"
+            return "what --help lists"
         value = str(action.metavar or action.dest)
         return f"{value}: {action.help}" if action.help else value
 
     def way_out(self) -> str:
         """Where more is told."""
-        return f"`{self.prog} --help` tells more"
+        return f"see `{self.prog} --help`"
 
 
 class Once(argparse.Action):
@@ -160,7 +160,7 @@ def refuse_again(
     before = vars(namespace).setdefault("given", {}).setdefault(what, [])
     before.append(value)
     if len(before) > 1:
-        raise SpecError(option, " and then ".join(before), "one value; this is given once", hint)
+        raise SpecError(option, " and then ".join(before), "one value: give this once", hint)
 
 
 def normal(path: str) -> str:
@@ -246,7 +246,7 @@ def names(text: str) -> list[str]:
     """Names, separated by commas."""
     found = [part.strip() for part in text.split(",")]
     if not all(found):
-        raise UnfitError(text, "names with commas between them")
+        raise UnfitError(text, "names separated by commas")
     return found
 
 

@@ -26,12 +26,12 @@ def add_compare(commands: Commands) -> None:
     parser.add_argument(
         "--schemes",
         metavar="A,B,…",
-        help='schemes or variants, the first is the baseline: "ecmp,pdlb:path_tag=outer@PDLB outer"'
+        help='schemes or variants; the first is the baseline: "ecmp,pdlb:path_tag=outer@PDLB outer"'
         " [compare.schemes of the spec]",
     )
     add_scheme_file(parser, "--schemes")
     parser.add_argument(
-        "--loads", type=numbers, metavar="X,Y,…", help="loads; a variant that sets one wins [compare.loads]"
+        "--loads", type=numbers, metavar="X,Y,…", help="loads; a variant that sets its own keeps it [compare.loads]"
     )
     parser.add_argument(
         "--seeds",
@@ -43,7 +43,7 @@ def add_compare(commands: Commands) -> None:
     add_engine(parser)
     add_store(parser)
     parser.add_argument(
-        "--keep-runs", action="store_true", help="keep the results of every run too, in DIR/runs (needs --out)"
+        "--keep-runs", action="store_true", help="also keep the results of every run, in DIR/runs (needs --out)"
     )
     add_output(parser, "tables and figures")
 
@@ -55,7 +55,7 @@ def add_sweep(commands: Commands) -> None:
         "sweep",
         "sweep",
         "Run a study of your own: a grid of schemes, parameters, loads and faults, repeated over seeds. Every run is"
-        " kept as it ends; called again, the study goes on where it stopped.",
+        " kept as it ends; the same command continues where the study stopped.",
     )
     parser.add_argument("study", metavar="STUDY.toml", help="the study, see docs/sweeps.md")
     parser.add_argument(
@@ -69,11 +69,11 @@ def add_sweep(commands: Commands) -> None:
         "--until-ci",
         type=share,
         metavar="PERCENT",
-        help="add seeds until the first metric is known to this, such as 2%% [stop.until_ci]",
+        help="add seeds until the first metric is known to within this, such as 2%% [stop.until_ci]",
     )
     parser.add_argument("--retry-failed", action="store_true", help="retry runs that failed before")
     parser.add_argument(
-        "--dry-run", action="store_true", help="only say how many runs there are, and how long they take"
+        "--dry-run", action="store_true", help="only say how many runs there are and how long they take"
     )
 
 
@@ -83,7 +83,7 @@ def add_resilience(commands: Commands) -> None:
         commands,
         "resilience",
         "resilience",
-        "Break links and switches under every scheme, and measure what it costs and when goodput is back.",
+        "Break links and switches under every scheme; measure what that costs and when goodput recovers.",
     )
     parser.add_argument(
         "spec",
@@ -98,7 +98,7 @@ def add_resilience(commands: Commands) -> None:
     parser.add_argument(
         "--schemes",
         metavar="A,B,…",
-        help="schemes or variants, as in compare [all, and MPTCP; for a spec, its compare.schemes or its own]",
+        help="schemes or variants, as in compare [all, and MPTCP; for a spec, its compare.schemes or its scheme]",
     )
     add_scheme_file(parser, "--schemes")
     parser.add_argument("--faults", metavar="A,B,…", help="kinds of fault, such as link,switch,loss [all]")
@@ -118,25 +118,32 @@ def add_reproduce(commands: Commands) -> None:
         commands,
         "reproduce",
         "reproduce",
-        "Run the figures of papers and check what the papers claim.",
+        "Reproduce figures of papers and check what the papers claim.",
     )
     parser.add_argument(
         "what", metavar="WHAT", help='"all", a paper ("meet"), a figure ("pdlb-7"), a claim ("C2-21"), or "list"'
     )
     efforts = parser.add_mutually_exclusive_group()
     efforts.add_argument("--quick", action="store_true", help="fewer seeds and points")
-    efforts.add_argument("--whole", action="store_true", help="every point of the paper's figure, however long")
-    parser.add_argument("--papers", metavar="DIR", help="your own folder with a papers.toml [the papers of Spinewise]")
+    efforts.add_argument(
+        "--whole", action="store_true", help="every point of the paper's figure, however long it takes"
+    )
+    parser.add_argument(
+        "--papers", metavar="DIR", help="your own folder with a papers.toml [the papers that come with Spinewise]"
+    )
     add_engine(parser)
     add_store(parser, "results/store")
     add_budget(parser)
     without = parser.add_mutually_exclusive_group()
     without.add_argument("--stored", action="store_true", help="run nothing: report what the store has")
     without.add_argument(
-        "--dry-run", action="store_true", help="only say how many runs there are, and how long they take"
+        "--dry-run", action="store_true", help="only say how many runs there are and how long they take"
     )
     parser.add_argument(
-        "--keep", type=place, metavar="DIR", help="keep the evidence of what is complete in DIR, beside that of others"
+        "--keep",
+        type=place,
+        metavar="DIR",
+        help="keep the evidence of complete experiments in DIR, with that of others",
     )
     add_output(parser, "figures, verdicts and measurements")
 
@@ -144,7 +151,7 @@ def add_reproduce(commands: Commands) -> None:
 def add_validate_against(commands: Commands) -> None:
     """``validate-against``."""
     about = (
-        "Run again what the ns-3 codes of ConWeave and Hermes, or uet-htsim, have run, and compare; exit code 1 when a"
+        "Repeat recorded runs of the ns-3 code of ConWeave or Hermes, or of uet-htsim, and compare; exit code 1 when a"
         " case disagrees."
     )
     parser = commands.add_parser("validate-against", help=about, description=about, allow_abbrev=False)
@@ -153,8 +160,9 @@ def add_validate_against(commands: Commands) -> None:
         "folder",
         metavar="DIR",
         nargs="?",
-        help="holds <traffic><load>-<lossless|irn>-<scheme>.csv.gz or dctcp-<scheme>-<sym|asym>.csv.gz, or is one; or"
-        " holds cases.jsonl of uet-htsim",
+        help="a folder of <traffic><load>-<lossless|irn>-<scheme>.csv.gz or dctcp-<scheme>-<sym|asym>.csv.gz, one of"
+        " these"
+        " files, or a folder with cases.jsonl of uet-htsim",
     )
     parser.add_argument(
         "--json", nargs="?", const="-", metavar="FILE", help="write the comparison as JSON [standard output]"
@@ -162,7 +170,7 @@ def add_validate_against(commands: Commands) -> None:
     parser.add_argument("--salts", type=whole(2, 10_000), default=30, metavar="N", help="hash salts to run over [30]")
     parser.add_argument("--cases", metavar="PATTERN,…", help='only these cases, such as "*-lossless-*"')
     parser.add_argument(
-        "--sidecars", metavar="DIR", help="where the files CASE.toml lie that say how a case was run [beside the cases]"
+        "--sidecars", metavar="DIR", help="folder of the CASE.toml files that say how a case was run [beside the cases]"
     )
     parser.add_argument(
         "--topology", metavar="FILE", help="the fabric of the cases: a topology file, or TOML with [topology]"
@@ -175,6 +183,6 @@ def add_validate_against(commands: Commands) -> None:
     parser.add_argument(
         "--follow",
         action="store_true",
-        help="instead: follow the RDMA cases event by event and compare flow by flow, to the ns",
+        help="instead, follow the RDMA cases event by event and compare flow by flow, to the ns",
     )
     add_jobs(parser)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from spinewise.cli.arguments import names, place, whole
 from spinewise.cli.pieces import Commands, add_code, new_command
 
-ABOUT = "Write results in formats that other tools and scripts of other simulators read."
+ABOUT = "Export results for other tools and for scripts of other simulators."
 
 
 def add_export(commands: Commands) -> None:
@@ -23,8 +23,8 @@ def add_export(commands: Commands) -> None:
         "--capture",
         type=names,
         metavar="A,B,…",
-        help="--pcapng: at these nodes and links, such as host3,leaf0-spine1; the run is made once more if it has not"
-        " captured there [where it has]",
+        help="--pcapng: packets at these nodes and links, such as host3,leaf0-spine1; the run is repeated if it did not"
+        " capture there [where it did]",
     )
     add_code(parser)
     parser.add_argument(
@@ -48,4 +48,4 @@ def add_export(commands: Commands) -> None:
         metavar="N",
         help="--fct: shift every start N ns later; ConWeave's script leaves out what starts before 2.005 s [0]",
     )
-    parser.add_argument("--force", action="store_true", help="replace files that are there")
+    parser.add_argument("--force", action="store_true", help="replace existing files")

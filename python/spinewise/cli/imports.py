@@ -12,7 +12,7 @@ from spinewise.interop.htsim_cm import LONGEST_S, NOTICE_BYTES, UNITS
 from spinewise.interop.records import FIELDS
 from spinewise.interop.text import TIME_UNITS
 
-ABOUT = "Read a file made for another simulator, and write it as Spinewise reads it."
+ABOUT = "Convert a file made for another simulator to one that Spinewise reads."
 
 
 def columns(text: str) -> dict[str, str]:
@@ -47,7 +47,7 @@ def take_kind(parser: argparse.ArgumentParser) -> None:
         "--kind",
         choices=("auto", "links"),
         default="auto",
-        help="write a leaf-spine or a fat-tree as such if it is one, or always its links [auto]",
+        help="auto: write a leaf-spine or fat-tree as such; links: always write its links [auto]",
     )
 
 
@@ -62,7 +62,7 @@ def take_flows(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--earlier-ns", type=whole(0, 2**63), default=0, metavar="N", help="shift every start N ns earlier [0]"
     )
-    parser.add_argument("--from-first", action="store_true", help="let the first flow start at 0")
+    parser.add_argument("--from-first", action="store_true", help="shift all starts so that the first flow starts at 0")
     parser.add_argument(
         "--columns",
         type=columns,
@@ -78,16 +78,17 @@ def take_flows(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--hosts",
         metavar="FILE",
-        help="for CSV and Parquet: which host each name is, as CSV with the columns name and host [in their order]",
+        help="for CSV and Parquet: which host each name is, as CSV with the columns name and host [numbered in the"
+        " names' order]",
     )
     parser.add_argument(
         "--rack-of",
         type=prefix,
         metavar="/BITS",
-        help="for CSV and Parquet: addresses whose first BITS bits are the same are hosts of one rack, such as /24",
+        help="for CSV and Parquet: addresses that share their first BITS bits are hosts of one rack, such as /24",
     )
     parser.add_argument(
-        "--hosts-per-leaf", type=whole(1, 4096), metavar="N", help="with --rack-of: hosts of a rack of the spec"
+        "--hosts-per-leaf", type=whole(1, 4096), metavar="N", help="with --rack-of: hosts per rack in the spec"
     )
 
 
@@ -96,7 +97,7 @@ def prefix(text: str) -> int:
     bits = text.removeprefix("/")
     if bits.isascii() and bits.isdecimal() and 1 <= int(bits) <= 128:
         return int(bits)
-    raise UnfitError(text, "a number of bits with a slash before it, such as /24, at most /128")
+    raise UnfitError(text, "a slash and a number of bits, such as /24, at most /128")
 
 
 def take_unit_bytes(parser: argparse.ArgumentParser) -> None:
@@ -109,17 +110,19 @@ def take_unit_bytes(parser: argparse.ArgumentParser) -> None:
 def take_matrix(parser: argparse.ArgumentParser) -> None:
     """Of connection matrices."""
     parser.add_argument(
-        "--start-unit", choices=tuple(UNITS), help="unit of starts, which the file does not say; needed if one is not 0"
+        "--start-unit",
+        choices=tuple(UNITS),
+        help="unit of starts, which the file does not give; needed if one is not 0",
     )
     parser.add_argument(
-        "--endless-bytes", type=whole(1, 2**53), metavar="N", help="size of connections that have 0, which have no end"
+        "--endless-bytes", type=whole(1, 2**53), metavar="N", help="size for connections of size 0, which never end"
     )
     parser.add_argument(
         "--notice-bytes",
         type=whole(1, 2**30),
         default=NOTICE_BYTES,
         metavar="N",
-        help=f"size of the message that brings the news of a trigger to another host [{NOTICE_BYTES}]",
+        help=f"size of the message that carries a trigger to another host [{NOTICE_BYTES}]",
     )
     parser.add_argument(
         "--longest-s",
@@ -150,11 +153,9 @@ def take_chakra(parser: argparse.ArgumentParser) -> None:
         "--tflops",
         type=positive(1e9),
         metavar="X",
-        help="10^12 operations per second of a rank, where nodes tell no duration",
+        help="10^12 operations per second of a rank, for nodes without a duration",
     )
-    parser.add_argument(
-        "--groups", metavar="FILE", help="JSON with the ranks of each group by name, as ASTRA-sim has it"
-    )
+    parser.add_argument("--groups", metavar="FILE", help="JSON with the ranks of each group by name, as in ASTRA-sim")
 
 
 READERS = (
@@ -175,7 +176,7 @@ READERS = (
     ),
     Reader(
         "simai-workload",
-        'A workload of SimAI, as AICB writes it, as the file of traffic of kind "dag".',
+        'A SimAI workload, as written by AICB, as the file of traffic of kind "dag".',
         take_workload,
     ),
     Reader(
@@ -196,5 +197,5 @@ def add_import(commands: Commands) -> None:
         parser.set_defaults(what=reader.what)
         parser.add_argument("file", metavar="FILE", help="what to read")
         parser.add_argument("--out", type=place, metavar="FILE", help="where to write [standard output]")
-        parser.add_argument("--force", action="store_true", help="replace the file that is there")
+        parser.add_argument("--force", action="store_true", help="replace an existing file")
         reader.further(parser)

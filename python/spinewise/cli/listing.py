@@ -36,6 +36,6 @@ def add_completions(commands: Commands) -> None:
         commands,
         "completions",
         "completions",
-        'Print what a shell needs to complete this command: eval "$(spinewise completions bash)".',
+        'Print a shell completion script: eval "$(spinewise completions bash)".',
     )
-    parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="for which shell")
+    parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="the shell")

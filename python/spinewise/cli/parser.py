@@ -27,13 +27,13 @@ from spinewise.cli.pieces import (
 SIZE_HELP = {
     "leaves": "leaf switches of a leaf-spine [4]",
     "spines": "spine switches of a leaf-spine [4]",
-    "k": "ports of the switches of a fat-tree [4]",
-    "hosts_per_leaf": "hosts under each leaf [16, of a fat-tree k / 2]",
+    "k": "ports per switch of a fat-tree [4]",
+    "hosts_per_leaf": "hosts under each leaf [16; in a fat-tree k / 2]",
     "host_gbps": "rate of the hosts' links, Gbps [25]",
-    "link_gbps": "rate of the links between switches, Gbps [100, of a fat-tree that of the hosts]",
-    "load": "load, as a share of the leaves' uplinks, or of the hosts' links if these carry less [0.5]",
-    "size": "data of each host in an all_reduce or all_to_all, bytes [by the number of hosts; many are in groups]",
-    "incast": "incast: hosts that send to one at once, again and again, beside the workload [0: none]",
+    "link_gbps": "rate of the links between switches, Gbps [100; in a fat-tree the hosts' rate]",
+    "load": "load, as a share of the leaves' uplinks, or of the hosts' links if those carry less [0.5]",
+    "size": "bytes per host in an all_reduce or all_to_all [depends on the number of hosts; many form groups]",
+    "incast": "incast: hosts that repeatedly send to one at once, in addition to the workload [0: none]",
 }
 
 
@@ -43,7 +43,7 @@ def build_parser() -> Root:
         prog="spinewise",
         description="A packet-level simulator of datacenter load balancing.",
         epilog="A packet-hop is one packet crossing one link; FCT is flow completion time; slowdown is FCT over that"
-        " of the flow alone. All words are in docs/glossary.md.",
+        " of the flow alone. All terms are in docs/glossary.md.",
         allow_abbrev=False,
     )
     about = "show program's version number and exit"
@@ -106,7 +106,7 @@ def add_new(commands: Commands) -> None:
         commands,
         "new",
         "new",
-        "Write a commented spec to start from, by options; without any, questions are asked in the terminal.",
+        "Write a commented spec to start from. Without options, it asks questions in the terminal.",
     )
     parser.add_argument(
         "path", nargs="?", default="fabric.toml", metavar="PATH", help="a .toml file, or a folder for it [fabric.toml]"
@@ -120,42 +120,42 @@ def add_new(commands: Commands) -> None:
         action="append",
         dest="slow_links",
         metavar="NODE:NODE:GBPS",
-        help="a link below its rate, such as leaf0:spine1:10; may be repeated",
+        help="a link slower than the others, such as leaf0:spine1:10; may be repeated",
     )
     parser.add_argument(
-        "--transport", choices=("tcp", "rdma", "uet"), help="what hosts run: TCP, RDMA or Ultra Ethernet [tcp]"
+        "--transport", choices=("tcp", "rdma", "uet"), help="transport of the hosts: TCP, RDMA or Ultra Ethernet [tcp]"
     )
     parser.add_argument(
-        "--workload", metavar="NAME", help="a distribution of flow sizes, all_reduce or all_to_all [web_search]"
+        "--workload", metavar="NAME", help="a flow size distribution, or all_reduce or all_to_all [web_search]"
     )
     parser.add_argument("--aim", metavar="TEXT", help='what to optimise for ["p99 slowdown of web"]')
-    parser.add_argument("--schemes", metavar="A,B,…", help="schemes that are compared, the first is the baseline")
-    parser.add_argument("--force", action="store_true", help="replace the spec that is there")
+    parser.add_argument("--schemes", metavar="A,B,…", help="schemes to compare; the first is the baseline")
+    parser.add_argument("--force", action="store_true", help="replace an existing spec")
 
 
 def add_run(commands: Commands) -> None:
     """``run``."""
     parser = new_command(commands, "run", "run", "Simulate one spec and summarise its flows.")
     add_spec(parser)
-    parser.add_argument("--seed", type=whole(0, 2**64 - 1), metavar="N", help="in place of the spec's seed")
+    parser.add_argument("--seed", type=whole(0, 2**64 - 1), metavar="N", help="seed to use instead of the spec's")
     parser.add_argument(
         "--threads",
         type=whole(1, 1024),
         default=1,
         metavar="N",
-        help="threads that work at the run, whose results are the same; a large fabric gains most [1]",
+        help="threads for the run; results do not depend on them, and large fabrics gain most [1]",
     )
     parser.add_argument(
         "--trace",
         type=flow_numbers,
         metavar="N,M,…",
-        help="trace how these flows chose their paths, as trace.parquet; see `spinewise explain`",
+        help="record how these flows chose their paths in trace.parquet; see `spinewise explain`",
     )
     parser.add_argument(
         "--capture",
         type=names,
         metavar="A,B,…",
-        help="capture packets at these nodes and links, such as host3,leaf0-spine1, as packets.parquet"
+        help="capture packets at these nodes and links, such as host3,leaf0-spine1, in packets.parquet"
         " [metrics.capture.at]; see `spinewise export --pcapng`",
     )
     add_by(parser)
@@ -169,21 +169,28 @@ def add_explain(commands: Commands) -> None:
         commands,
         "explain",
         "explain",
-        "Tell why a flow moved: its choices of paths, what the scheme saw, and what was true.",
-    )
-    parser.add_argument("run", metavar="RUN", help="the folder of a run; run again if the flow was not traced")
-    parser.add_argument(
-        "--flow", type=whole(0, 2**32 - 1), metavar="N", help="number of the flow [without: list the slowest flows]"
+        "Explain why a flow moved: its path choices, what the scheme saw, and what was true.",
     )
     parser.add_argument(
-        "--hurt", action="store_true", help="list the flows that faults hurt most, by the same run without its faults"
+        "run", metavar="RUN", help="the folder of a run; the run is repeated if it did not trace the flow"
     )
-    parser.add_argument("--all", action="store_true", help="every move, however many")
+    parser.add_argument(
+        "--flow",
+        type=whole(0, 2**32 - 1),
+        metavar="N",
+        help="number of the flow [without it, the slowest flows are listed]",
+    )
+    parser.add_argument(
+        "--hurt", action="store_true", help="list the flows that faults hurt most, against the same run without faults"
+    )
+    parser.add_argument("--all", action="store_true", help="show every move, however many there are")
     add_code(parser)
     parser.add_argument(
-        "--from", dest="begin_us", type=moment, metavar="US", help="moves from this simulated time on, µs"
+        "--from", dest="begin_us", type=moment, metavar="US", help="show moves from this simulated time on, µs"
     )
-    parser.add_argument("--to", dest="end_us", type=moment, metavar="US", help="moves up to this simulated time, µs")
+    parser.add_argument(
+        "--to", dest="end_us", type=moment, metavar="US", help="show moves up to this simulated time, µs"
+    )
 
 
 def add_plot(commands: Commands) -> None:
@@ -193,7 +200,7 @@ def add_plot(commands: Commands) -> None:
     parser.add_argument("kind", metavar="KIND", nargs="*", help="which figures, such as cdf or links [all that fit]")
     parser.add_argument("--format", default="png,svg", metavar="A,B", help="any of png, svg, pdf [png,svg]")
     parser.add_argument("--out", type=place, metavar="DIR", help="write them into this new folder [RESULTS/figures]")
-    parser.add_argument("--force", action="store_true", help="replace figures that are there")
+    parser.add_argument("--force", action="store_true", help="replace existing figures")
 
 
 def add_report(commands: Commands) -> None:
@@ -202,22 +209,22 @@ def add_report(commands: Commands) -> None:
         commands,
         "report",
         "report",
-        "Write one HTML file that shows results: the answer, tables, charts, links over time. It needs no network.",
+        "Show results in one HTML file: the answer, tables, charts, links over time. It needs no network.",
     )
     parser.add_argument(
         "results",
         metavar="RESULTS",
         nargs="+",
-        help="folders of results, or STUDY.toml; several make one page, and runs are set against the first",
+        help="results folders, or STUDY.toml; several make one page, with runs compared to the first",
     )
     parser.add_argument("--out", type=place, required=True, metavar="FILE.html", help="write the page into this file")
     parser.add_argument(
         "--no-rerun",
         action="store_true",
-        help="show only what was kept: runs that sampled no links or traced no flows are not made again",
+        help="show only what was kept: do not repeat runs that sampled no links or traced no flows",
     )
     add_code(parser)
-    parser.add_argument("--force", action="store_true", help="replace a page that is there")
+    parser.add_argument("--force", action="store_true", help="replace an existing page")
     parser.add_argument(
         "--store", default="results/store", metavar="DIR", help="the store with the runs of a study [results/store]"
     )
@@ -234,13 +241,13 @@ def add_query(commands: Commands) -> None:
     parser.add_argument(
         "sql",
         metavar="SQL",
-        help='such as "select variant, load, seed, entry, fct_p99_s from cells"; docs/store.md has every column',
+        help='such as "select variant, load, seed, entry, fct_p99_s from cells"; docs/store.md lists every column',
     )
     parser.add_argument("--store", default="results/store", metavar="DIR", help="the store [results/store]")
     forms = parser.add_mutually_exclusive_group()
     forms.add_argument("--csv", action="store_true", help="print all rows as CSV")
     forms.add_argument("--parquet", type=place, metavar="FILE", help="write all rows into this new file")
-    parser.add_argument("--force", action="store_true", help="replace the file that is there")
+    parser.add_argument("--force", action="store_true", help="replace an existing file")
 
 
 def add_validate(commands: Commands) -> None:
@@ -254,7 +261,7 @@ def add_bench(commands: Commands) -> None:
     """``bench``."""
     parser = new_command(commands, "bench", "bench", "Measure packet-hops per second against a fixed reference loop.")
     parser.add_argument(
-        "--only", default="", metavar="TEXT", help="only cases with this in their name; decisions: the schemes alone"
+        "--only", default="", metavar="TEXT", help="only cases whose name contains this; decisions: only the schemes"
     )
     parser.add_argument("--rounds", type=whole(1, 1000), default=5, metavar="N", help="best of N rounds [5]")
     parser.add_argument(
@@ -265,5 +272,5 @@ def add_bench(commands: Commands) -> None:
         help="length of a round as a share of the full one, which takes 3 s or more [1]",
     )
     parser.add_argument(
-        "--recorded", metavar="FILE", help="instead: the run of a recorded case, as validate-against makes it"
+        "--recorded", metavar="FILE", help="time the run of a recorded case instead, as validate-against runs it"
     )

@@ -56,7 +56,7 @@ def add_spec(parser: argparse.ArgumentParser) -> None:
 def add_output(parser: argparse.ArgumentParser, what: str) -> None:
     """Where results go."""
     parser.add_argument("--out", type=place, metavar="DIR", help=f"write {what} into this new folder")
-    parser.add_argument("--force", action="store_true", help="replace results that are there")
+    parser.add_argument("--force", action="store_true", help="replace existing results")
 
 
 def add_by(parser: argparse.ArgumentParser) -> None:
@@ -65,7 +65,7 @@ def add_by(parser: argparse.ArgumentParser) -> None:
         "--by",
         choices=("entry", "class", "both"),
         default="auto",
-        help="report each [[traffic]] entry, size classes over all traffic, or both [entry where there are several]",
+        help="report by [[traffic]] entry, by size class over all traffic, or both [entry if there are several]",
     )
 
 
@@ -83,7 +83,8 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--address",
         metavar="HOST:PORT",
-        help='with --engine ray: a running cluster, "auto" for that of this machine [RAY_ADDRESS, else a new one here]',
+        help='with --engine ray: a running cluster, "auto" for the one on this machine [RAY_ADDRESS, else a new one'
+        " here]",
     )
 
 
@@ -99,19 +100,17 @@ def add_budget(parser: argparse.ArgumentParser) -> None:
 
 def add_scheme_file(parser: argparse.ArgumentParser, where: str) -> None:
     """Schemes written in Python, to be run."""
-    add_scheme_files(
-        parser, f"a scheme written in Python that {where} may name, else the last of them; may be repeated"
-    )
+    add_scheme_files(parser, f"a scheme written in Python; {where} may name it, else it is added last; may be repeated")
 
 
 def add_own_scheme(parser: argparse.ArgumentParser) -> None:
     """One scheme written in Python."""
-    parser.add_argument("--scheme-file", metavar="FILE.py:CLASS", help="run this scheme written in Python")
+    parser.add_argument("--scheme-file", metavar="FILE.py:CLASS", help="run this scheme, written in Python")
 
 
 def add_code(parser: argparse.ArgumentParser) -> None:
     """Schemes written in Python that results ran."""
-    code = "the code of a scheme written in Python that was run, should it be run again; may be repeated"
+    code = "the code of a Python scheme in these results, in case it must run again; may be repeated"
     add_scheme_files(parser, code)
 
 
@@ -126,5 +125,5 @@ def add_store(parser: argparse.ArgumentParser, default: str | None = None) -> No
         "--store",
         default=default,
         metavar="DIR",
-        help=f"keep every run in this store as it ends, and skip those it already has [{default or 'no store'}]",
+        help=f"keep every run in this store as it ends, and skip runs it already has [{default or 'no store'}]",
     )

@@ -10,7 +10,7 @@ from spinewise.show.markdown import cell
 
 OPENING = (
     "Every command takes `--help`, and those that print results take `--json`. Exit codes: 0 done; 1 a defect of"
-    " Spinewise, or a check that failed; 2 bad input; 3 a budget left some runs; 130 Ctrl-C; 143 terminated."
+    " Spinewise, or a check that failed; 2 bad input; 3 a budget ended before all runs; 130 Ctrl-C; 143 terminated."
 )
 
 
