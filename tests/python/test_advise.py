@@ -74,7 +74,7 @@ def test_a_dead_path_is_left_by_those_that_learn_of_it(dead: tuple[Advice, Path]
     assert high is not None
     assert high < 0.0
     assert found.levels[-1].than_today[0].mean < -0.5
-    assert any("unfinished, which count" in note for note in found.notes)
+    assert any("unfinished, counted" in note for note in found.notes)
     assert all(sum(one.unfinished) > 0 for one in found.entrant("ecmp").samples)
 
 
@@ -137,13 +137,13 @@ def test_the_screen_fits(dead: tuple[Advice, Path], capsys: pytest.CaptureFixtur
     heads = (
         "Run",
         "By how much",
-        "How surely",
+        "How sure",
         "Why",
         "Wrong if",
         "It needs",
         "Turn it on",
         "Effort",
-        "The best for those",
+        "The best if you",
     )
     assert all(f"\n{head}" in text for head in heads)
     assert len(text.splitlines()) <= 55
@@ -192,7 +192,7 @@ def test_an_advice_that_is_interrupted_answers_by_what_it_has(
     assert cli.main([*words, "--out", str(tmp_path / "advice")]) == 130
     said = " ".join(capsys.readouterr().out.split())
     assert "INTERRUPTED after " in said
-    assert "with --store DIR the same command goes on from there" in said
+    assert "with --store DIR the same command continues from there" in said
     found = files.read(tmp_path / "advice")
     assert (found.ended, found.interrupted) == ("interrupted", True)
     assert found.effort.seeds == 4
@@ -385,8 +385,8 @@ def test_cases_change_what_they_say() -> None:
     because = {case.name: case.because for case in stress.cases(none, sw.resolve(none))}
     assert because["load +25%"] == "no traffic entry has a load"
     assert because["link down"] == "no leaf has two whole links up"
-    assert because["incast"] == "an incast takes three hosts"
-    assert found["incast"].words == "an incast of 3 hosts beside it"
+    assert because["incast"] == "an incast needs three hosts"
+    assert found["incast"].words == "an added incast of 3 hosts"
     whole = {case.name: case.words for case in stress.cases(none, sw.resolve(none))}
     assert (found["link down"].words, whole["link down"]) == ("another link of a leaf down", "a link of a leaf down")
     assert whole["slow link"] == "a link of a leaf at a quarter of its rate"
@@ -401,7 +401,7 @@ def test_cases_change_what_they_say() -> None:
     [
         ({"model": "output_queued"}, {}, "sleek", None),
         ({"model": "trimming"}, {"recovery": "sleek"}, "timeout", None),
-        ({"model": "trimming"}, {}, None, "trimmed packets tell of losses; sleek is for switches that do not trim"),
+        ({"model": "trimming"}, {}, None, "trimmed packets report losses; sleek is for switches that do not trim"),
         ({"model": "output_queued"}, {"congestion_control": "none", "receiver_credit": True}, None, "transport"),
     ],
     ids=["without trimming", "sleek", "trimming", "no window"],
@@ -498,14 +498,17 @@ duration_us = 1000
         (["--may", "spines"], ("--may", "configuration, hosts, leaves, switches", "")),
         (["--may", "switch"], ("--may", "configuration, hosts, leaves, switches", 'did you mean "switches"?')),
         (["--aim", "p99 slowdown of wed"], ("--aim", "slowdown of one of: web; or of all", 'did you mean "web"?')),
-        (["--aim", "p99 latency of web"], ("--aim", "STATISTIC QUANTITY of ENTRY", "no quantity")),
+        (["--aim", "p99 latency of web"], ("--aim", "STATISTIC QUANTITY of ENTRY", "is not a quantity")),
         (["--aim", "p42 FCT of web"], ("--aim", "STATISTIC QUANTITY of ENTRY", "p42 is not kept")),
         (["--aim", "bus bandwidth of web"], ("--aim", "no traffic entry here has it", "")),
         (["--aim", "p99 FCT of huge flows of web"], ("--aim", "a size class: short, long, all", "")),
         (["--aim", "mean FCT", "--aim", "mean FCT of web"], ("--aim", "aims that differ", "")),
         (["--schemes", "falcon"], ("--schemes", "ecmp, packet_scatter", "")),
         (["--schemes", "ecmp"], ("--schemes", "at least one scheme to choose besides ecmp", "")),
-        (["--schemes", "ecmp,proportional"], ("--schemes", "at least one scheme to choose", "it is an oracle")),
+        (
+            ["--schemes", "ecmp,proportional"],
+            ("--schemes", "at least one scheme to choose", "an oracle to compare with"),
+        ),
         (["--budget", "5"], ("--budget", "a time with its unit", "")),
         (["--budget", "0.01s"], ("--budget", "to see each of", "")),
         (["--band", "0"], ("--band", "a share", "")),
@@ -530,7 +533,7 @@ def test_a_budget_that_the_pilot_outruns(monkeypatch: pytest.MonkeyPatch) -> Non
     assert refused.value.key == "--budget"
     assert refused.value.value == "0.05s"
     assert "to see each of" in refused.value.allowed
-    assert "--store DIR the runs made now are kept" in str(refused.value.hint)
+    assert "--store DIR would keep the runs made so far" in str(refused.value.hint)
 
 
 def test_a_budget_that_is_too_short_is_refused_by_its_first_runs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -551,7 +554,7 @@ def test_a_budget_that_is_too_short_is_refused_by_its_first_runs(monkeypatch: py
     assert refused.value.value == "100s"
     enough = span(refused.value.allowed.split()[0])
     schemes = int(re.findall(r"each of (\d+) schemes", refused.value.allowed)[0])
-    assert "a shorter duration_us or fewer hosts make a run shorter" in str(refused.value.hint)
+    assert "a shorter duration_us or fewer hosts make runs shorter" in str(refused.value.hint)
     assert 10.0 * 3 * schemes < enough < 25.0 * 3 * schemes
     made.clear()
     monkeypatch.setattr(conduct.Course, "enter", stopped)
@@ -564,7 +567,7 @@ def test_what_would_make_a_run_shorter_is_what_the_traffic_has() -> None:
     """A list of flows was told to have a shorter duration_us."""
     flows = {"kind": "flows", "list": [{"src": 0, "dst": 1, "size_bytes": 1}]}
     web = {"kind": "poisson", "cdf": "web_search", "load": 0.5, "duration_us": 10}
-    tail = "or fewer hosts make a run shorter; --schemes names fewer schemes"
+    tail = "or fewer hosts make runs shorter; --schemes names fewer schemes"
     assert planned.shorter(as_spec({"traffic": [flows]})) == f"fewer flows in the list {tail}"
     reduce = {"kind": "all_reduce", "size_bytes": 100}
     both = {"traffic": [reduce | {"rounds": 2}, web, reduce | {"kind": "all_to_all", "rounds": 3}]}
@@ -600,7 +603,7 @@ def test_a_budget_for_the_pilot_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     if last.look_at is not None:
         text = files.markdown(found)
         assert "**Run.** keep ecmp: nothing is shown to be better yet" in text
-        assert f"the one to look at is {last.look_at}" in text
+        assert f"the most promising is {last.look_at}" in text
 
 
 def test_time_that_the_tests_leave_goes_to_the_race(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -625,7 +628,7 @@ def test_flows_that_were_not_kept() -> None:
     """It said that no flow was of that kind, of flows of which the run kept no rows; so of rounds."""
     for traffic in (WEB, {"name": "ring", "kind": "all_reduce", "size_bytes": 6000}):
         unkept = small(traffic=[traffic], metrics={"keep_flows_up_to": 1})
-        with pytest.raises(sw.SpecError, match="aims are read off the row of each flow") as refused:
+        with pytest.raises(sw.SpecError, match="aims need a row per flow") as refused:
             sw.advise(unkept, schemes="ecmp,rps", budget_s=10)
         assert (refused.value.key, refused.value.value) == ("metrics.keep_flows_up_to", "1")
         most = int(refused.value.allowed.removesuffix(" flows or more").replace(",", ""))

@@ -71,14 +71,14 @@ def test_aims_are_read_as_people_write_them(text: str, aim: Aim, mixed: Spec) ->
     ("text", "allowed", "hint"),
     [
         ("p99 slowdown of web serch", "one of: web search, reduce; or of all", 'did you mean "web search"?'),
-        ("p99 slowdown of noise", "web search, reduce; or of all", "no such entry"),
-        ("p99 slowdown", "web search, reduce", "no such entry"),
-        ("mean bus bandwidth of reduce", "without a statistic", "one of it"),
+        ("p99 slowdown of noise", "web search, reduce; or of all", "not such an entry"),
+        ("p99 slowdown", "web search, reduce", "not such an entry"),
+        ("mean bus bandwidth of reduce", "without a statistic", "a single value"),
         ("bus bandwidth of web search", "bus bandwidth of one of: reduce", ""),
         ("p99 round time of short flows of reduce", "no size classes", ""),
         ("p99 slowdown of shrot flows of web search", "short, long, all", 'did you mean "short"?'),
-        ("goodput of web search", "STATISTIC QUANTITY of ENTRY", "no quantity"),
-        ("", "STATISTIC QUANTITY of ENTRY", "no quantity"),
+        ("goodput of web search", "STATISTIC QUANTITY of ENTRY", "not a quantity"),
+        ("", "STATISTIC QUANTITY of ENTRY", "not a quantity"),
     ],
 )
 def test_aims_that_nobody_can_measure(text: str, allowed: str, hint: str, mixed: Spec) -> None:

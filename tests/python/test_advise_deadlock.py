@@ -57,9 +57,7 @@ def test_a_scheme_that_stops_the_fabric_is_not_advised(under_hula: Advice) -> No
 def test_a_deadlock_is_said_everywhere(under_hula: Advice) -> None:
     """On the screen, in advice.md and on the page: of what runs today too."""
     told = dict(show.sections(under_hula))
-    assert under_hula.notes[0].startswith(
-        "DEADLOCK: pauses wait for each other for ever, so that it is not advised: hula"
-    )
+    assert under_hula.notes[0].startswith("DEADLOCK: pauses wait for each other for ever, so it is not advised: hula")
     assert "this fabric stands still: DEADLOCK on 1 of 1 seed" in told["By how much"][0]
     assert show.guessed(under_hula) == []
     assert show.level_rows(under_hula)[0] == ("as it is", "hula: DEADLOCK on 1 of 1 seed", "")

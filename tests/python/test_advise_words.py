@@ -56,15 +56,15 @@ def test_nothing_shown_to_be_better_is_the_headline(advice: Advice) -> None:
     last = level("ecmp", "drill ecmp rps", "drill", stands="undecided", look_at="drill", look_at_than_today=unsure())
     found = replace(advice, advised="ecmp", levels=(last,))
     told = dict(show.sections(found))
-    assert told["Run"][0] == "keep ecmp: nothing is shown to be better yet"
+    assert told["Run"][0] == "keep ecmp: nothing has been shown to be better yet"
     assert told["Run"][1].startswith(
-        "the one to look at is drill (every switch): mean round time of swap -9.9% [-63.6%,"
+        "the most promising is drill (every switch): mean round time of swap -9.9% [-63.6%,"
     )
     assert told["Run"][1].endswith("which may be chance")
-    assert show.level_row(last)[1] == "ecmp, as today; to look at: drill, -9.9% [-63.6%, +122.6%]"
+    assert show.level_row(last)[1] == "ecmp, as today; most promising: drill, -9.9% [-63.6%, +122.6%]"
     first, second, *_ = cards(found).values()
-    assert (first.question, first.answer, first.more[0]) == ("keep", "ecmp", "nothing is shown to be better yet")
-    assert (second.question, second.answer, second.tone) == ("the one to look at", "drill", "unsure")
+    assert (first.question, first.answer, first.more[0]) == ("keep", "ecmp", "nothing has been shown to be better yet")
+    assert (second.question, second.answer, second.tone) == ("most promising", "drill", "unsure")
 
 
 def test_a_guess_is_one_on_the_page_too(advice: Advice) -> None:
@@ -90,7 +90,7 @@ def test_the_set_chosen_from_is_the_one_that_is_named(advice: Advice) -> None:
     dearer = replace(advice, advised="drill", levels=(level("drill", "drill rps", "drill rps"),))
     assert "of these rps costs less to deploy, without being surely better than ecmp" in show.chosen_from(dearer)[0]
     alone = replace(advice, levels=(level("drill", "drill", "drill"),))
-    assert show.chosen_from(alone) == ["all others are surely worse, or dearer and not better"]
+    assert show.chosen_from(alone) == ["all others are surely worse, or cost more without being better"]
 
 
 def test_a_regret_that_may_be_chance_is_grey(advice: Advice) -> None:
@@ -149,7 +149,7 @@ def test_rounds_that_must_overlap_are_said_with_their_link() -> None:
     found = sw.advise(spec, schemes="ecmp,rps", budget_s=3, jobs=1, band=0.3)
     over, overlap, *_ = found.notes
     assert over.startswith("OVERLOADED: on ")
-    assert "; on the worst of them leaf0->host1 is in use longest, 9" in over
+    assert "; on the worst of them leaf0->host1 is the busiest, in use for 9" in over
     assert overlap == (
         "rounds of burst overlap under every scheme: the link to host1 needs 1.40 ms for one, and the next begins after"
         " 500 µs"
@@ -164,9 +164,9 @@ def test_what_is_ahead_of_what_is_kept_is_told_with_the_answer(advice: Advice) -
     kept = replace(kept, levels=(level("ecmp", "rps ecmp", "rps ecmp", stands="good enough"),))
     told = dict(show.sections(kept))
     aim = advice.aims[0].text
-    line = f"not settled: ahead by its mean is rps (configuration of what is there), {aim} -13.0% on 3 seeds"
+    line = f"not settled: rps (configuration of what is there) is ahead by its mean, {aim} -13.0% on 3 seeds"
     assert told["Run"][1] == f"{line}, too few for an interval, which may be chance"
-    assert not [one for one in told["How surely"] if "best guess" in one]
+    assert not [one for one in told["How sure"] if "best guess" in one]
     sure = Share("ecmp", -0.2, -0.3, -0.1, -0.2, 9)
     several = replace(
         kept, aims=(advice.aims[0], replace(advice.aims[0], text="mean FCT of swap")), guess_than=(*than, sure)
@@ -183,7 +183,7 @@ GIVEN = {"kind": "flows", "name": "list", "list": [{"src": 0, "dst": 2, "size_by
 
 def test_flows_that_are_given_are_the_same_on_every_seed(advice: Advice) -> None:
     """Intervals over seeds looked like those of drawn traffic."""
-    told = "all seeds send the same flows, as given: intervals are of hashes and chance, not of other traffic"
+    told = "all seeds send the same given flows: intervals cover hashes and chance, not different traffic"
     found = sw.advise(SPEC | {"traffic": [GIVEN]}, schemes="ecmp,rps", budget_s=3, jobs=1, band=0.3)
     assert told in found.notes
     assert told not in advice.notes
@@ -242,10 +242,10 @@ def test_where_no_scheme_has_a_choice_nothing_is_raced(spec: dict[str, Any]) -> 
     assert (found.ended, found.advised, found.cases[4].because) == ("settled", "ecmp", "no scheme has a choice here")
     assert "no scheme has a choice here: as under ecmp" in {one.because for one in found.not_tried}
     told = dict(show.sections(found))
-    assert told["How surely"] == ["no scheme has a choice of paths, so that none can be better"]
+    assert told["How sure"] == ["no scheme has a choice of paths, so none can be better"]
     assert told["Wrong if"] == ["packets have more than one path: another fabric, or traffic that crosses it"]
     assert len(said) == 1
-    assert said[0].endswith("so that there is nothing to race for")
+    assert said[0].endswith("so there is nothing to race for")
 
 
 def test_probes_do_not_make_a_choice() -> None:
@@ -253,7 +253,7 @@ def test_probes_do_not_make_a_choice() -> None:
     found = sw.advise(RACK | {"scheme": {"name": "hula"}}, schemes="hula,ecmp,rps", budget_s=20, jobs=2)
     assert (found.effort.runs, found.ended, found.advised) == (3 * PILOT, "settled", "hula")
     assert found.no_choice
-    told = "settled: no scheme has a choice of paths, after 3 seeds of all that is in the race; "
+    told = "settled: no scheme has a choice of paths, after 3 seeds of every scheme in the race; "
     assert show.surely(found)[0].startswith(told)
 
 
@@ -273,9 +273,10 @@ def test_what_is_left_to_know_says_on_what_it_rests(advice: Advice) -> None:
     aim = replace(advice.aims[0], band=0.075, more_runs=4, more_s=0.9)
     found = replace(advice, aims=(aim,), ended="budget spent", effort=replace(advice.effort, seeds=7))
     first, *rest = show.surely(found)
-    assert first.startswith("the budget is spent, after 7 seeds of all that is in the race; ")
-    assert "if these seeds are typical, some 4 more runs (1s) settle all of it to within 7.50 %: a longer --budget" in (
-        " ".join(rest)
+    assert first.startswith("the budget is spent, after 7 seeds of every scheme in the race; ")
+    assert (
+        "if these seeds are typical, about 4 more runs (1s) settle all of it to within 7.50 %: a longer --budget"
+        in (" ".join(rest))
     )
 
 
@@ -357,8 +358,8 @@ def test_every_band_is_told_and_the_first_aim_named(advice: Advice) -> None:
     found = several(advice, *3 * [Share("ecmp", -0.03, -0.05, -0.01, -0.03, 9)])
     bands = "30.0 % of mean round time of swap, 10.0 % of bus bandwidth of reduce, 2.00 % of p99 FCT of moe"
     said = show.surely(replace(found, ended="settled"))
-    assert said[0].startswith(f"settled: what is left is known to within {bands}, after ")
+    assert said[0].startswith(f"settled: the schemes left are known to within {bands}, after ")
     assert said[1] == (
-        "by mean round time of swap, the first aim: all others are surely worse, or dearer and not better"
+        "by mean round time of swap, the first aim: all others are surely worse, or cost more without being better"
     )
     assert f"bands: {bands}" in show.surely(replace(found, ended="budget spent"))

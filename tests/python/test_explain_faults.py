@@ -118,7 +118,7 @@ def test_a_way_that_is_kept_while_switches_go_round_a_fault_is_told_as_such() ->
         assert move.old.name != move.new.name
         assert move.gain_us is None
         text = story.tell(one, everything=True)
-        assert "chose as before, and the switches took it from the path" in text
+        assert "chose as before, but the switches moved it from the path" in text
         assert "more by switches" in text
 
 
@@ -136,12 +136,12 @@ def test_acknowledgements_without_a_way_are_the_cause_of_a_timeout(scheme: str) 
         sender = f"leaf{int(told.flow['dst']) // 2}"
         assert acks.link == f"{sender}->spine1"
         text = story.tell(told)
-        assert f"had no way on at spine1, where {sender} had sent them" in text
+        assert f"had no onward route at spine1, where {sender} had sent them" in text
         assert f"leaf0–spine1 was down from 100.0 µs on; {sender} used other routes from 1.2" in text
         assert "so one was late" not in text
         assert told.faults == ["leaf0–spine1 was down from 100.0 µs on"]
         shown = of_page.path(result, flow, 0, {}, Block())
-        assert any("had no way on at spine1" in line for line in shown.why), shown.why
+        assert any("had no onward route at spine1" in line for line in shown.why), shown.why
 
 
 def test_faults_beside_a_stall_that_they_did_not_cause_are_told_too() -> None:
@@ -216,7 +216,7 @@ def test_a_move_into_a_dead_path_cost_and_both_paths_are_told() -> None:
         assert "so:   it cost: nothing got through on the new path" in text
         assert "then: leaf0–spine0 was down from 120.0 µs to 2.500 ms" in text
         assert f"{move.old.name if move.old else ''}: " in text.split("true:")[1]
-        assert "via spine0: nothing got through, for leaf0->spine0 was down" in text
+        assert "via spine0: nothing got through, because leaf0->spine0 was down" in text
 
 
 def test_a_loss_is_laid_to_what_broke_on_its_way_on(monkeypatch: pytest.MonkeyPatch) -> None:

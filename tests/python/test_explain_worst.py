@@ -53,7 +53,7 @@ def test_a_flow_with_one_path_is_told_so(tmp_path: Path, capsys: pytest.CaptureF
     code, _, err = run(capsys, "explain", tmp_path / "run", "--flow", "0")
     assert code == 2
     assert "a flow that had more than one path" in err
-    assert "this one had one all the way; flow 0 arrived after" in " ".join(err.split())
+    assert "this one had a single path throughout; flow 0 arrived after" in " ".join(err.split())
 
 
 def test_a_flow_that_has_not_arrived_is_told_so_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -72,7 +72,7 @@ def test_whom_the_faults_hurt_is_listed_with_the_cause(tmp_path: Path, capsys: p
     hurt = {row["flow"] for row in result.flows.to_pylist() if row["timeouts"]}
     assert hurt
     assert f"{len(hurt)} of 12 flows between racks took more than a tenth longer" in out
-    assert out.count("had no way on at spine1") == min(len(hurt), 8)
+    assert out.count("had no onward route at spine1") == min(len(hurt), 8)
     code, out, _ = run(capsys, "explain", folder, "--hurt", "--json")
     told = json.loads(out)
     assert {one["flow"]["flow"] for one in told["worst"]} <= hurt

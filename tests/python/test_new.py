@@ -124,7 +124,7 @@ def test_a_fat_tree_is_not_oversubscribed_unless_it_is_asked_to_be(
         (["--incast", "4000"], "--incast", "63"),
         (["--schemes", "ecmp,letflwo"], "--schemes", "letflow"),
         (["--aim", "p99 slowness of web"], "--aim", 'did you mean "slowdown"?'),
-        (["--aim", "bogus"], "--aim", '"bogus" is no quantity'),
+        (["--aim", "bogus"], "--aim", '"bogus" is not a quantity'),
         (["--transport", "quic"], "--transport", "tcp, rdma, uet"),
         (["--toplogy", "fat-tree"], "--toplogy", "--topology"),
     ],

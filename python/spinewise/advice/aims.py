@@ -148,7 +148,7 @@ def default(spec: Spec) -> Aim:
             return Aim("p99", "slowdown", entry.name)
     kinds = "poisson, flows, all_reduce, …"
     raise SpecError(
-        "traffic", "constant-rate UDP alone", f"an entry whose flows complete ({kinds})", "no aim has a value"
+        "traffic", "constant-rate UDP only", f"an entry whose flows complete ({kinds})", "no aim has a value"
     )
 
 
@@ -164,9 +164,9 @@ def parse(text: str, spec: Spec) -> Aim:
     quantity = QUANTITIES.get(rest.lower())
     if quantity is None:
         known = dict.fromkeys(QUANTITIES.values())
-        raise SpecError("--aim", text, FORM, nearest(rest.lower(), known) or f'"{rest}" is no quantity')
+        raise SpecError("--aim", text, FORM, nearest(rest.lower(), known) or f'"{rest}" is not a quantity')
     if quantity in ONE_A_RUN and statistic:
-        raise SpecError("--aim", text, f'"{quantity} of ENTRY", without a statistic', "a run has one of it")
+        raise SpecError("--aim", text, f'"{quantity} of ENTRY", without a statistic', "a run has a single value")
     entry, size_class = target(text, tail if of else "", spec, quantity)
     return Aim("" if quantity in ONE_A_RUN else statistic or "mean", quantity, entry, size_class)
 
@@ -177,7 +177,7 @@ def statistic_of(text: str, head: str) -> tuple[str, str]:
     if first.lower() in STATISTICS:
         return STATISTICS[first.lower()], rest
     if re.fullmatch(r"p\d+(\.\d+)?", first.lower()):
-        raise SpecError("--aim", text, FORM, f"{first} is not kept of every run: median, p95, p99 and p99.9 are")
+        raise SpecError("--aim", text, FORM, f"{first} is not kept for every run: median, p95, p99 and p99.9 are")
     return "", head
 
 
@@ -190,7 +190,7 @@ def target(text: str, tail: str, spec: Spec, quantity: str) -> tuple[str, str]:
     if quantity == "bus bandwidth":
         entries = [one for one in entries if has_bus(one.kind)]
     names = [one.name for one in entries]
-    allowed = f"{quantity} of one of: {', '.join(names) or 'nothing, for no traffic entry here has it'}"
+    allowed = f"{quantity} of one of: {', '.join(names) or 'nothing: no traffic entry here has it'}"
     if quantity not in OF_ROUNDS:
         allowed += f"; or of {ALL}"
     words = [word for word in tail.split() if word.lower() not in NOISE or word in names]
@@ -201,7 +201,7 @@ def target(text: str, tail: str, spec: Spec, quantity: str) -> tuple[str, str]:
         name, before = names[0], words
     if name is None:
         asked = words[-1] if words else "(nothing)"
-        raise SpecError("--aim", text, allowed, nearest(asked, [*names, ALL]) or f"{asked} is no such entry")
+        raise SpecError("--aim", text, allowed, nearest(asked, [*names, ALL]) or f"{asked} is not such an entry")
     of = next((one for one in entries if one.name == name), Entry(ALL, "", spec["metrics"]["size_classes"]))
     return name, size_class_of(text, before, of, quantity)
 
@@ -222,7 +222,7 @@ def size_class_of(text: str, words: Sequence[str], entry: Entry, quantity: str) 
     known = classes(entry)
     if quantity in OF_ROUNDS or word not in known:
         allowed = "rounds, which have no size classes" if quantity in OF_ROUNDS else f"a size class: {', '.join(known)}"
-        raise SpecError("--aim", text, allowed, nearest(word, known) or f'"{word}" is none of {entry.name}')
+        raise SpecError("--aim", text, allowed, nearest(word, known) or f'{entry.name} has no "{word}"')
     return word
 
 

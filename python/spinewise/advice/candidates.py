@@ -192,7 +192,7 @@ def find(
         else:
             others.append(NotTried(variant.label, because))
     if sum(not one.oracle for one in found) < 2:
-        oracles = [f"{one.label}: no fabric can run it, it is an oracle to compare with" for one in found if one.oracle]
+        oracles = [f"{one.label}: an oracle to compare with, which no fabric can run" for one in found if one.oracle]
         reasons = "; ".join([*(f"{one.scheme}: {one.because}" for one in others), *oracles][:3])
         asked = "those that fit" if schemes is None else as_text(schemes)
         key, value = ("--may", ",".join(may)) if len(may) < len(MAY) else ("--schemes", asked)

@@ -280,7 +280,7 @@ def deadlocks(course: Course) -> list[str]:
         told.append(f"{label} on {len(seeds)} of {units.counted(len(runs), 'seed')} ({links})")
     if not told:
         return []
-    return [f"DEADLOCK: pauses wait for each other for ever, so that it is not advised: {', '.join(told)}"]
+    return [f"DEADLOCK: pauses wait for each other for ever, so it is not advised: {', '.join(told)}"]
 
 
 def warned(course: Course) -> list[Notice]:
@@ -318,8 +318,8 @@ def interruption(course: Course) -> list[str]:
     if not course.interrupted:
         return []
     after = f"{units.clock(time.monotonic() - course.start)} of {units.clock(course.budget_s)}"
-    kept = "; with --store DIR the same command goes on from there" if course.trials.ledger.folder is None else ""
-    return [f"INTERRUPTED after {after}: this is what had been run by then{kept}"]
+    kept = "; with --store DIR the same command continues from there" if course.trials.ledger.folder is None else ""
+    return [f"INTERRUPTED after {after}: this covers the runs made by then{kept}"]
 
 
 def notes(course: Course) -> list[str]:
@@ -330,18 +330,18 @@ def notes(course: Course) -> list[str]:
     for aim, place in zip(course.aims, range(len(course.aims)), strict=True):
         behind = min((one.behind[place][0] for one in course.trials.found.values()), default=0)
         if aim.thin(behind):
-            made.append(f"{aim.text}: {behind:,} flows or rounds a run, so that it is the value of one of the last few")
+            made.append(f"{aim.text}: {behind:,} flows or rounds a run, so it is the value of one of the slowest few")
         lost = sum(one.behind[place][1] for (case, *_), one in course.trials.found.items() if case == PLAIN)
         if lost:
-            made.append(f"{aim.text}: {lost:,} unfinished, which count with the time they had waited")
+            made.append(f"{aim.text}: {lost:,} unfinished, counted with the time they had waited")
     seen: dict[int, set[str]] = {}
     for (case, _, seed), trial in course.trials.found.items():
         if case == PLAIN:
             seen.setdefault(seed, set()).add(trial.traffic)
     if any(len(hashes) > 1 for hashes in seen.values()):
-        made.append("some schemes saw other traffic on the same seed: pairs are less alike")
+        made.append("some schemes saw different traffic on the same seed: pairs are less alike")
     if len(seen) > 1 and len(set().union(*seen.values())) == 1 and given(course.resolved):
-        made.append("all seeds send the same flows, as given: intervals are of hashes and chance, not of other traffic")
+        made.append("all seeds send the same given flows: intervals cover hashes and chance, not different traffic")
     return made
 
 

@@ -202,7 +202,7 @@ class Course:
     def too_short(self) -> SpecError:
         """The error about a budget that the pilot shows to be too small."""
         made = units.counted(self.trials.made, "run")
-        kept = "; with --store DIR the runs made now are kept" if self.trials.ledger.folder is None else ""
+        kept = "; --store DIR would keep the runs made so far" if self.trials.ledger.folder is None else ""
         return short_budget(
             self.budget_s,
             max(self.pilot_needs(), self.budget_s),
@@ -230,7 +230,7 @@ class Course:
         if self.race.tiers:
             return
         if not seeds:
-            raise SpecError("scheme", "all that fit", "one whose runs end", self.lost[0].because)
+            raise SpecError("scheme", "all that fit", "one whose runs finish", self.lost[0].because)
         made = {label: len(self.trials.seeds(PLAIN, [label])) for label in seeds}
         told = ", ".join(f"{label} on {len(found)} of {made[label]}" for label, found in seeds.items())
         hint = f"pauses wait for each other for ever under {told} seeds; buffers that never pause would prevent it"
@@ -246,8 +246,9 @@ class Course:
             seeds = {seed for (*_, seed), one in self.trials.found.items() if math.isfinite(one.costs[place])}
             if len(seeds) < PILOT:
                 self.check_rows()
-                hint = f"it has none on {PILOT - len(seeds)} of {PILOT} seeds: no flow or round is of that kind there"
-                raise SpecError("--aim", aim.text, "what has a value in every run; a longer workload has more", hint)
+                hint = f"it has none on {PILOT - len(seeds)} of {PILOT} seeds, where no flow or round is of that kind"
+                allowed = "an aim with a value in every run; a longer workload gives more values"
+                raise SpecError("--aim", aim.text, allowed, hint)
 
     def check_rows(self) -> None:
         """Refuse a limit above which runs keep no row per flow: aims are read off these rows.
@@ -260,7 +261,7 @@ class Course:
         cells = self.trials.cells(PLAIN, today, self.trials.seeds(PLAIN, [today]))
         most = max((cell.summary.of(ALL).flows for cell in cells), default=0)
         if most > limit:
-            hint = f"aims are read off the row of each flow, and a run of {most:,} flows keeps none under this limit"
+            hint = f"aims need a row per flow, and a run of {most:,} flows keeps none under this limit"
             raise SpecError("metrics.keep_flows_up_to", f"{limit:,}", f"{most:,} flows or more", hint)
 
     def tell(self) -> None:
@@ -295,7 +296,7 @@ class Course:
         self.race.bands = tuple(plan.band for plan in self.plans)
         for place, aim, plan in zip(places, self.aims, self.plans, strict=True):
             if self.no_choice:
-                self.say(f"{aim.text}: no scheme has a choice of paths here, so that there is nothing to race for")
+                self.say(f"{aim.text}: no scheme has a choice of paths here, so there is nothing to race for")
                 continue
             doubtful = cautious(self.race, place, costs, left, (plan.band,), joining=joining)
             in_time = cautious(self.race, place, costs, left, self.bands, joining=joining)
@@ -335,7 +336,7 @@ class Course:
         return found
 
     def settled(self) -> bool:
-        """Whether at every level, on every aim, what is left is known to within the band."""
+        """Whether at every level, on every aim, the schemes left are known to within the band."""
         return all(self.race.settled(pool, aim) for pool in self.pools().values() for aim in range(len(self.aims)))
 
     def able(self) -> list[str]:

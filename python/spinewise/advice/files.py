@@ -75,5 +75,5 @@ def markdown(advice: Advice) -> str:
         ]
     if advice.simulated:
         lines += ["", "## What was simulated", "", *(f"- {one}" for one in advice.simulated)]
-    lines += ["", f"Method: {advice.method}. Intervals of regrets are 95 % Student-t, each case by itself."]
+    lines += ["", f"Method: {advice.method}. Intervals of regrets are 95 % Student-t, each case separately."]
     return "\n".join(lines) + "\n"

@@ -144,7 +144,7 @@ def rivals(race: Race, aim: int, costs: Mapping[str, float]) -> list[Rival]:
 
 
 def needed(found: Sequence[Rival], band: float, there: int, alpha: float) -> Forecast:
-    """Runs that it takes until what is left is known to within `band`, if the pilot's numbers are the true ones.
+    """Runs that it takes until the schemes left are known to within `band`, if the pilot's numbers are the true ones.
 
     A scheme that is behind by more than the band leaves when that can be told; the best ones stay until the last
     of the others is told. What a scheme seems to be behind by is taken less its standard error: in so few seeds some

@@ -41,7 +41,7 @@ def busiest(cell: Cell) -> str:
     if not links:
         return ""
     link = max(links, key=lambda one: one.mean_use)
-    return f"; on the worst of them {link.name} is in use longest, {units.percent(link.mean_use)} of the run"
+    return f"; on the worst of them {link.name} is the busiest, in use for {units.percent(link.mean_use)} of the run"
 
 
 def overlapping(spec: Spec) -> list[str]:

@@ -33,7 +33,7 @@ def planned(aim: Aim, plan: Forecast, doubtful: Forecast, in_time: Forecast, lef
     if not plan.settles:
         return (
             f"{aim.text}: the {clock} left cannot settle it. Differences of {band} would take {least} if the pilot's"
-            f" {PILOT} seeds are typical, up to {most} if they flatter. What cannot be told apart will be named"
+            f" {PILOT} seeds are typical, up to {most} if they flatter. Schemes that cannot be told apart will be named"
         )
     takes = f"That takes {least} if the pilot's {PILOT} seeds are typical, up to {most} if they flatter"
     if not doubtful.runs:
@@ -41,7 +41,7 @@ def planned(aim: Aim, plan: Forecast, doubtful: Forecast, in_time: Forecast, lef
     if in_time.settles and in_time.band > plan.band:
         takes += f"; {units.percent(in_time.band)} should be reached even then"
     elif not in_time.settles:
-        takes += "; what cannot be told apart will be named"
+        takes += "; schemes that cannot be told apart will be named"
     return f"{aim.text}: differences of {band} or more can be told in the {clock} left. {takes}"
 
 
@@ -65,8 +65,9 @@ def short_budget(budget_s: float, needed_s: float, room: float, schemes: int, hi
     return SpecError(
         "--budget",
         units.clock(budget_s),
-        f"{units.clock(rounded_up(room * needed_s))} or more here: {schemes * PILOT} runs, to see each of"
-        f" {schemes} schemes on {PILOT} seeds, take about {units.clock(needed_s)}, and then the race begins",
+        f"{units.clock(rounded_up(room * needed_s))} or more here: before the race, {schemes * PILOT} runs to see"
+        f" each of"
+        f" {schemes} schemes on {PILOT} seeds take about {units.clock(needed_s)}",
         hint,
     )
 
@@ -76,7 +77,7 @@ def shorter(resolved: Spec) -> str:
     # A run does not wait for UDP.
     ways = dict.fromkeys(shortened(one) for one in resolved["traffic"] if one["kind"] != "udp")
     less = f"{', '.join(ways)} or fewer hosts" if ways else "fewer hosts"
-    return f"{less} make a run shorter; --schemes names fewer schemes"
+    return f"{less} make runs shorter; --schemes names fewer schemes"
 
 
 def shortened(entry: Traffic) -> str:

@@ -36,7 +36,7 @@ def screen(advice: Advice) -> RenderableType:
 
 def level_table(advice: Advice) -> terminal.Grid:
     """The best at each level."""
-    table = terminal.new_table("The best for those who change no more than", ["level", "run", "tied with"], [])
+    table = terminal.new_table("The best if you change no more than", ["level", "run", "tied with"], [])
     for row in level_rows(advice):
         table.line(*row)
     return table
@@ -66,7 +66,7 @@ def level_row(found: LevelAnswer) -> tuple[str, str, str]:
     rest = [label for label in found.tied if label != found.advised]
     gain = f"{found.advised}: {against(found.than_today[0])}" if found.than_today else f"{found.advised}, as today"
     if found.look_at:
-        gain += f"; to look at: {found.look_at}, {against(found.look_at_than_today[0])}"
+        gain += f"; most promising: {found.look_at}, {against(found.look_at_than_today[0])}"
     return f"{found.level}", gain, few(rest, 4) if rest else "nothing"
 
 
@@ -85,7 +85,7 @@ def sections(advice: Advice) -> Iterator[tuple[str, Sequence[str]]]:
     yield "By how much", [*gains(advice), *bound(advice)]
     if advice.effects:
         yield "For others", [other(one) for one in advice.effects]
-    yield "How surely", surely(advice)
+    yield "How sure", surely(advice)
     if advice.why or advice.shared or advice.price:
         yield "Why", reasons(advice)
     yield "Wrong if", wrong(advice)
@@ -110,7 +110,7 @@ def run(advice: Advice) -> list[str]:
     return [f"keep {found.label}: {NOT_SHOWN}", look_at(advice), *losses(advice, last.look_at_than_today)]
 
 
-NOT_SHOWN = "nothing is shown to be better yet"
+NOT_SHOWN = "nothing has been shown to be better yet"
 
 
 def look_at(advice: Advice) -> str:
@@ -118,7 +118,7 @@ def look_at(advice: Advice) -> str:
     last = advice.levels[-1]
     found = advice.entrant(str(last.look_at))
     aim, number = advice.aims[0], against(last.look_at_than_today[0])
-    return f"the one to look at is {found.label} ({say_level(found.level)}): {aim.text} {number}, which may be chance"
+    return f"the most promising is {found.label} ({say_level(found.level)}): {aim.text} {number}, which may be chance"
 
 
 def ahead(advice: Advice) -> list[str]:
@@ -131,7 +131,7 @@ def ahead(advice: Advice) -> list[str]:
         + (verdict(aim, than) or ("" if is_surely_better(aim, than) else ", which may be chance"))
         for aim, than in zip(advice.aims, advice.guess_than, strict=True)
     ]
-    return [f"not settled: ahead by its mean is {found.label} ({say_level(found.level)}), {'; '.join(numbers)}"]
+    return [f"not settled: {found.label} ({say_level(found.level)}) is ahead by its mean, {'; '.join(numbers)}"]
 
 
 def look(advice: Advice) -> str | None:
@@ -158,9 +158,7 @@ def gains(advice: Advice) -> list[str]:
         band = units.percent(advice.aims[0].band)
         if alone(advice):
             return [f"{advice.advised} runs today ({mine})"]
-        return [
-            f"{advice.advised} runs today ({mine}), and nothing that was tried is surely better by more than {band}"
-        ]
+        return [f"{advice.advised} runs today ({mine}), and nothing tried is surely better by more than {band}"]
     made = []
     for place, (aim, share) in enumerate(zip(advice.aims, last.than_today, strict=True)):
         mine, other = (tell(aim, value(advice.entrant(label), place)) for label in (advice.advised, share.than))
@@ -192,8 +190,8 @@ def bound(advice: Advice) -> list[str]:
         both = common([one, found])
         reached, mine = (value(of, 0, both) for of in (one, found))
         better = reached > mine if aim.more_is_better else reached < mine
-        what = "the rest is out of reach" if better else "to know all rates is not enough here"
-        lines.append(f"{one.label}, an oracle that is told the rate of every path, has {tell(aim, reached)}: {what}")
+        what = "the rest is out of reach" if better else "knowing all rates is not enough here"
+        lines.append(f"{one.label}, an oracle that knows the rate of every path, has {tell(aim, reached)}: {what}")
     return lines
 
 
@@ -218,8 +216,8 @@ def surely(advice: Advice) -> list[str]:
     """How it ended, who is tied, and how good single seeds are."""
     spent = advice.effort
     if alone(advice):
-        return ["no scheme has a choice of paths, so that none can be better"]
-    known = f"what is left is known to within {bands(advice.aims)}"
+        return ["no scheme has a choice of paths, so none can be better"]
+    known = f"the schemes left are known to within {bands(advice.aims)}"
     how = {
         "settled": f"settled: {'no scheme has a choice of paths' if advice.no_choice else known}",
         "budget spent": "the budget is spent",
@@ -227,8 +225,8 @@ def surely(advice: Advice) -> list[str]:
     }[advice.ended]
     each, error = units.percent(advice.confidence, 4), units.percent(advice.alpha, 2)
     unsettled = [] if advice.ended == "settled" or len(advice.aims) == 1 else [f"bands: {bands(advice.aims)}"]
-    seen = f"after {units.counted(spent.seeds, 'seed')} of all that is in the race"
-    sure = f"each interval holds at all looks with {each}, and at most {error} of races drop the best scheme"
+    seen = f"after {units.counted(spent.seeds, 'seed')} of every scheme in the race"
+    sure = f"each interval holds at every look with {each} confidence; at most {error} of races drop the best scheme"
     lines = [f"{how}, {seen}; {sure}"]
     chosen = [by_first(advice, line) for line in chosen_from(advice)]
     return [*lines, *unsettled, *chosen, *undecided(advice), *seeds(advice)]
@@ -240,7 +238,7 @@ def chosen_from(advice: Advice) -> list[str]:
     if len(last.tied) < 2 and len(advice.entrants) < 2:
         return []
     if len(last.tied) < 2:
-        return ["all others are surely worse, or dearer and not better"]
+        return ["all others are surely worse, or cost more without being better"]
     if not last.near:
         # An advice that was written before this was kept.
         return [f"not told apart from the best: {few(last.tied)}"]
@@ -267,13 +265,13 @@ def undecided(advice: Advice) -> list[str]:
     aim, lines = advice.aims[0], []
     if advice.guess not in (advice.advised, look(advice)) and not ahead(advice):
         lines.append(
-            f"best guess, whatever it costs: {advice.guess}, against {advice.advised} {against(advice.guess_than[0])}"
+            f"best guess, regardless of cost: {advice.guess}, against {advice.advised} {against(advice.guess_than[0])}"
         )
     if advice.ended != "settled" and aim.more_runs:
         more, band = units.clock(math.ceil(aim.more_s)), units.percent(aim.band)
         runs = f"{units.counted(aim.more_runs, 'more run')} ({more})"
         settle = f"settle all of it to within {band}: a longer --budget allows them"
-        lines.append(f"if these seeds are typical, some {runs} {settle}")
+        lines.append(f"if these seeds are typical, about {runs} {settle}")
     return lines
 
 
@@ -335,7 +333,7 @@ def needs(found: Entrant) -> list[str]:
     """What must be changed, told and carried."""
     carried = ", ".join(f"{kind} {units.percent(share)}" for kind, share in found.extra_bytes.items()) or "nothing"
     told = "; ".join(found.told) or "nothing"
-    return [f"{say_level(found.level)}; to be told: {told}; of all bytes it adds: {carried}"]
+    return [f"{say_level(found.level)}; must be configured with: {told}; share of all bytes it adds: {carried}"]
 
 
 def turn_on(advice: Advice) -> list[str]:
@@ -343,7 +341,7 @@ def turn_on(advice: Advice) -> list[str]:
     if advice.no_choice and advice.advised == advice.today:
         return ["there is nothing to turn on: no scheme has a choice here"]
     if not advice.gear:
-        return ["no product is known here that has it"]
+        return ["no known product has it"]
     return [f"{one.gear}: {one.do}{kin(one)} [{one.source}]" for one in advice.gear]
 
 
@@ -363,10 +361,10 @@ def untried(advice: Advice) -> list[str]:
 def effort(advice: Advice) -> str:
     """What it cost."""
     spent = advice.effort
-    there = f" and {spent.stored:,} that were there already" if spent.stored else ""
+    there = f" and {spent.stored:,} already stored" if spent.stored else ""
     share = units.percent((spent.runs + spent.stored) / max(spent.grid, 1))
     took = f"{spent.runs:,} runs{there} in {units.clock(spent.seconds)} of {units.clock(spent.budget_s)}"
     if alone(advice):
         return took
     every = "all schemes and variants on all seeds and in all cases"
-    return f"{took}; {every} are {spent.grid:,} runs, of which this is {share}"
+    return f"{took}; {every} would be {spent.grid:,} runs, of which this is {share}"

@@ -168,7 +168,7 @@ def whole_link(resolved: Spec) -> FabricLink:
 
 def unknown(fabric: Fabric) -> str:
     """That no tiers are known, where they are not."""
-    return "" if any(node["tier"] == "leaf" for node in fabric["nodes"]) else ", for this fabric has no leaves"
+    return "" if any(node["tier"] == "leaf" for node in fabric["nodes"]) else ": this fabric has no leaves"
 
 
 def small_buffers(spec: Spec, resolved: Spec) -> Spec:
@@ -189,7 +189,7 @@ def other_recovery(spec: Spec, resolved: Spec) -> Spec:
     if now not in OTHER_RECOVERY:
         raise Inapplicable(f"transport {resolved['transport'].get('kind')} has no other loss recovery")
     if now == "timeout" and resolved["switch"].get("model") == "trimming":
-        raise Inapplicable("trimmed packets tell of losses; sleek is for switches that do not trim")
+        raise Inapplicable("trimmed packets report losses; sleek is for switches that do not trim")
     spec.setdefault("transport", {})["recovery"] = OTHER_RECOVERY[now]
     return spec
 
@@ -197,11 +197,11 @@ def other_recovery(spec: Spec, resolved: Spec) -> Spec:
 def with_incast(spec: Spec, resolved: Spec) -> Spec:
     """An incast at the last host beside all else."""
     if any(one["kind"] == "incast" for one in resolved["traffic"]):
-        raise Inapplicable("an incast is part of the traffic already")
+        raise Inapplicable("the traffic already has an incast")
     hosts = hosts_of(resolved)
     senders = incast_senders(hosts)
     if senders < 2:
-        raise Inapplicable("an incast takes three hosts")
+        raise Inapplicable("an incast needs three hosts")
     spec["traffic"].append(
         {"kind": "incast", "name": "added incast", "receiver": hosts - 1, "senders": senders,
          "size_bytes": INCAST_BYTES, "repeat": 4, "period_us": 500}
@@ -240,8 +240,8 @@ CHANGES: Final[tuple[tuple[str, str, Change], ...]] = (
     ("slow link", "{one} link of a leaf at a quarter of its rate", link_slow),
     ("half buffers", "half the buffers", small_buffers),
     ("other recovery", "the other loss recovery at hosts", other_recovery),
-    ("incast", "an incast of {senders} hosts beside it", with_incast),
-    ("repaired", "all links whole, as fast as built", repaired),
+    ("incast", "an added incast of {senders} hosts", with_incast),
+    ("repaired", "all links up and at full rate", repaired),
 )
 
 

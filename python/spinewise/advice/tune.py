@@ -28,7 +28,8 @@ class Knob:
 
 
 GAP_WHY = (
-    "a gap longer than paths differ keeps order, a shorter one moves more often; auto follows the base round trip "
+    "a gap longer than the delay difference of paths keeps order, a shorter one moves more often; auto follows the"
+    " base round trip "
     "and the marking threshold"
 )
 GAP: Final = Knob("flowlet_gap_us", ("auto", 100), GAP_WHY)
@@ -49,7 +50,7 @@ KNOBS: Final[dict[str, Knob]] = {
     "selb": Knob("theta", (0.1, 0.4), "how fast a queue grows before flows leave its path"),
     "hermes": Knob("t_rtt_high_us", (100, 200), "the delay above which a path is congested"),
     "pdlb": Knob("period_us", (50, 500), "the time between measurements of paths (500 µs for PDLB's Fig. 10)"),
-    "hedera": Knob("interval_ms", (1,), "the controller's round: 5 s are longer than most simulated runs"),
+    "hedera": Knob("interval_ms", (1,), "the controller's round: 5 s is longer than most simulated runs"),
     "ttc": Knob("threshold_bytes", (4500, 45000), "by how much another queue must be shorter"),
     "qdaps": Knob("reroute_above_packets", (20, 80), "the queue above which a packet may leave its path"),
 }

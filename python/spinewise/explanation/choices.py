@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 DEAD_END = "into a dead end"
 """What a way is called that leads nowhere at all."""
-NO_WAY_ON = "(no way on)"
+NO_WAY_ON = "(no onward route)"
 """Behind the name of a way that ends at a switch which knew none further."""
 
 

@@ -146,8 +146,8 @@ def traced_again(result: Result, again: Result, folder: str | None = None) -> Re
     """
     old, new = (each.report["outcome_hash"] for each in (result, again))
     if old != new:
-        allowed = f"{old}, as when it was made"
-        raise SpecError("outcome_hash", f"{new}, run once more", allowed, why_otherwise(result), file=folder)
+        allowed = f"{old}, as in the kept run"
+        raise SpecError("outcome_hash", f"{new} in the repeated run", allowed, why_otherwise(result), file=folder)
     return again
 
 
@@ -156,15 +156,16 @@ def on_linux(result: Result, flow: int) -> str | None:
     if "linux" not in result.report:
         return None
     return (
-        f"On Linux {in_short(flow_facts(result, flow))}. Linux keeps no choices: what follows is the simulator's run of"
-        " the same flows, in which the scheme may have chosen otherwise."
+        f"On Linux {in_short(flow_facts(result, flow))}. Linux records no choices: what follows is the simulator's"
+        f" run of"
+        " the same flows, in which the scheme may have chosen differently."
     )
 
 
 def no_choice(facts: FlowFacts) -> tuple[str, str | None]:
     """What a flow would have to be that nothing was chosen for, and what this one was."""
     if facts.get("packets"):
-        return "a flow that had more than one path", f"this one had one all the way; {in_short(facts)}"
+        return "a flow that had more than one path", f"this one had a single path throughout; {in_short(facts)}"
     return "a flow that has sent a packet between two racks in this run", None
 
 

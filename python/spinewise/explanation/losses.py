@@ -62,8 +62,8 @@ class Lost:
             TRIMMED: f"lost {its} payload at {self.link}",
             DISCARDED: f"{were} dropped by the scheme at {self.link}",
             ON_LINK: f"{were} lost on {self.link}",
-            NO_WAY: f"had no way on at {self.device}{sender}",
-            DIED: f"waited at {self.device} when it died",
+            NO_WAY: f"had no onward route at {self.device}{sender}",
+            DIED: f"waited at {self.device} when it failed",
             CIRCLED: f"looped until {its} hop limit ended at {self.device}{sender}",
         }[self.fate]
 

@@ -14,7 +14,7 @@ MOST_TOLD = 12
 KILO = 1000
 # Why packets go where a hash puts them.
 HASHED = (
-    "a hash of the header picks one of the candidates, the same for all packets of the flow while these stay the same"
+    "a hash of the header picks the same candidate for all packets of the flow as long as the candidates stay the same"
 )
 HASHED_ANEW = "the candidates have changed, and the hash of its header picks another one"
 EXTREMES = 3
@@ -45,9 +45,9 @@ def heading(story: Story) -> str:
         of = f" (traffic {flow['traffic']})" if flow.get("traffic") else ""
         lines.append(f"  {whole} from host {flow['src']} to host {flow['dst']}, by {flow['transport']}{of}")
         ended = (
-            f"arrived whole after {us(flow['fct_us'])}"
+            f"arrived in full after {us(flow['fct_us'])}"
             if flow["finished"]
-            else "had not arrived whole when the run ended"
+            else "had not arrived in full when the run ended"
         )
         at_best = f"; at best it would have taken {us(flow['ideal_fct_us'])}" if flow["ideal_fct_us"] else ""
         slowdown = (
@@ -135,7 +135,7 @@ def moves(story: Story, *, everything: bool) -> str:
     """The moves, one by one, or those that mattered most."""
     told, all_told = story.moves, len(story.moves)
     if not told:
-        return "It never moved." if not story.moves_in_all else "None of its moves falls into the time asked for."
+        return "It never moved." if not story.moves_in_all else "None of its moves falls within the requested time."
     lines = []
     if not everything and all_told > MOST_TOLD:
         by_gain = sorted((move for move in told if move.gain_us is not None), key=lambda move: move.gain_us or 0.0)
@@ -144,10 +144,10 @@ def moves(story: Story, *, everything: bool) -> str:
         told = sorted(extremes.values(), key=lambda move: move.time_us)
         lines.append(
             f"It moved {story.moves_in_all:,} times. Of {all_told:,} these {len(told)} gained and lost most"
-            " (--all tells every one, --from and --to those of some time):"
+            " (--all shows every move, --from and --to those within a time):"
         )
     elif all_told < story.moves_in_all:
-        lines.append(f"Of its {story.moves_in_all:,} moves, these {all_told} fall into the time asked for:")
+        lines.append(f"Of its {story.moves_in_all:,} moves, these {all_told} fall within the requested time:")
     else:
         lines.append(f"It moved {times(all_told)}:")
     for move in told:
@@ -161,7 +161,7 @@ def one_move(move: Move, told: Quantities, *, hashed: bool) -> list[str]:
     when = f"- {us(move.since_start_us)} after the start (at {us(move.time_us)}), with byte {move.seq:,}"
     if move.by_routes:
         return [
-            f"{when}: {move.device} chose as before, and the switches took it from the path {old} to the one"
+            f"{when}: {move.device} chose as before, but the switches moved it from the path {old} to the one"
             f" {move.new.name}",
             *by_faults(move),
             "  true: " + truth(move.new, is_best=move.new is move.best or move.new.worse_us == 0.0),
@@ -176,9 +176,15 @@ def by_faults(move: Move) -> list[str]:
     """What a move has to do with faults: what broke, and which uplinks were candidates."""
     told = [*move.faults]
     if move.gone:
-        told.append(f"{', '.join(move.gone)} {'is' if len(move.gone) == 1 else 'are'} no candidate any more")
+        told.append(
+            f"{', '.join(move.gone)} {'is' if len(move.gone) == 1 else 'are'} no longer"
+            f" {'a candidate' if len(move.gone) == 1 else 'candidates'}"
+        )
     if move.come:
-        told.append(f"{', '.join(move.come)} {'is' if len(move.come) == 1 else 'are'} a candidate now")
+        told.append(
+            f"{', '.join(move.come)} {'is' if len(move.come) == 1 else 'are'} now"
+            f" {'a candidate' if len(move.come) == 1 else 'candidates'}"
+        )
     return [f"  then: {'; '.join(told)}"] if told else []
 
 
@@ -192,7 +198,7 @@ def reasons(move: Move, told: Quantities, *, hashed: bool) -> list[str]:
         lines.append(f"  why:  {HASHED if move.old is None else HASHED_ANEW}")
     lines += by_faults(move)
     if move.silent_us is not None:
-        lines.append(f"        the packet before had passed {us(move.silent_us)} earlier")
+        lines.append(f"        the previous packet had passed {us(move.silent_us)} earlier")
     seen = [quantities(move.saw, told)] if move.saw else []
     seen += [f"{one.name}: {quantities(one.saw, told)}" for one in different(move) if one.saw]
     lines += ["  saw:  " + seen[0], *("        " + line for line in seen[1:])] if seen else []
@@ -223,9 +229,9 @@ def truth(way: Candidate, *, is_best: bool) -> str:
     if not way.open:
         down = [link for link, state in zip(way.links, way.state, strict=True) if state == "down"]
         why = (
-            f", for {', '.join(down)} was down"
+            f", because {', '.join(down)} {'was' if len(down) == 1 else 'were'} down"
             if down
-            else ", for a switch knew no way on"
+            else ", because a switch had no onward route"
             if NO_WAY_ON in way.name
             else ""
         )
@@ -233,7 +239,7 @@ def truth(way: Candidate, *, is_best: bool) -> str:
     where = f" ({', '.join(found)} queued)" if found else " (nothing queued)"
     rank = "the best" if is_best and way.offered else f"{us(way.worse_us)} behind the best"
     if not way.offered:
-        rank = f"no candidate any more{f', {us(way.worse_us)} behind the best' if way.worse_us else ''}"
+        rank = f"no longer a candidate{f', {us(way.worse_us)} behind the best' if way.worse_us else ''}"
     wait = f"{us(way.queueing_us)} of waiting" if way.queueing_us else "no wait"
     return f"{way.name}: {wait}{where}, {us(way.queueing_us + way.travel_us)} in all, {rank}"
 
@@ -245,7 +251,7 @@ def verdict(move: Move) -> str:
     again = f"; {packets(move.sent_again)} sent again before the next move" if move.sent_again else ""
     if move.gain_us is None:
         if move.escaped:
-            said = "it paid: nothing got through on the old path any more"
+            said = "it paid: nothing got through on the old path any longer"
         elif move.old.open and move.new.open:
             # Switches lead the old way over another path by now: what it would have cost is not known.
             return again.removeprefix("; ")
@@ -257,7 +263,7 @@ def verdict(move: Move) -> str:
         said = (
             f"it paid: {us(move.gain_us)} sooner than on the old path"
             if move.gain_us > 0.0
-            else f"it cost {us(-move.gain_us)} against the old path"
+            else f"it cost {us(-move.gain_us)} compared with the old path"
             if move.gain_us < 0.0
             else "it made no difference"
         )
@@ -290,18 +296,19 @@ def closing(story: Story) -> str:
     sums, flow = story.summary, story.flow
     decisions, moved = sums["decisions"], sums["moves"]
     lines = ["In all:"]
-    where = "a hash decides where they go" if story.hashed else f"at {decisions:,} of them something was decided"
+    where = "a hash decides where they go" if story.hashed else f"a decision was made at {decisions:,} of them"
     by_routes = f", and {sums['moves_by_routes']:,} more by switches" if sums["moves_by_routes"] else ""
     lines.append(f"  {packets(sums['packets'] or 0)}; {where}; {moved:,} move{'s' * (moved != 1)}{by_routes}")
     if decisions:
         lines.append(
-            f"  {units.percent(sums['decisions_that_were_best'] or 0.0)} of the decisions were for a path that was"
-            f" best; on average the path was {us(sums['mean_regret_us'] or 0.0)} behind the best"
+            f"  {units.percent(sums['decisions_that_were_best'] or 0.0)} of the decisions chose a best path;"
+            f" on average the chosen path was {us(sums['mean_regret_us'] or 0.0)} behind the best"
         )
     if sums["packets_on_dead_paths"]:
         lines.append(f"  {packets(sums['packets_on_dead_paths'])} left on a path on which nothing got through")
     lines.append(
-        f"  {units.percent(sums['packets_on_the_best'] or 0.0)} of the packets left on a path that was best just then;"
+        f"  {units.percent(sums['packets_on_the_best'] or 0.0)} of the packets left on a path that was best at that"
+        f" moment;"
         f" on average {us(sums['mean_regret_of_packets_us'] or 0.0)} behind it"
     )
     if moved:
@@ -321,21 +328,23 @@ def closing(story: Story) -> str:
         )
     if sums["acks_that_chose"]:
         lines.append(
-            f"  its acknowledgements were asked about {times(sums['acks_that_chose'])} too; they are in the trace"
+            f"  a path was also chosen for its acknowledgements, {times(sums['acks_that_chose'])}; these choices are"
+            f" in the trace"
         )
     return "\n".join(lines)
 
 
 def legend(story: Story) -> str:
     """What the words mean."""
-    lines = ["What the words mean:"]
+    lines = ["Terms:"]
     lines += [
         f"  {name.partition('.')[2]}: {meaning}" + (f" ({unit})" if unit else "")
         for name, (unit, meaning) in story.quantities.items()
     ]
     lines += [
-        "  true: how things were in the fabric as the packet chose, which the scheme could not know: the wait if the",
-        "        packet had set out then and nothing else had come, and with transmission and propagation in all",
+        "  true: the state of the fabric when the packet chose, which the scheme could not know: the wait if the"
+        " packet",
+        "        had left then and nothing else had arrived, and the total with transmission and propagation",
     ]
     return "\n".join(lines)
 

@@ -182,10 +182,10 @@ def told(slow: list[Asked], waited: list[Asked], asked: str, *, faulty: bool) ->
     if waited:
         parts.append("\n".join(["Others that waited for retransmission timeouts:", *map(line, waited)]))
     if not slow:
-        return "No flow between two racks has sent anything: there are no paths to tell of."
+        return "No flow between two racks has sent anything: there are no paths to explain."
     on = [f"Why: spinewise explain {asked} --flow {slow[0].flow}"]
     if faulty:
-        on.append(f"Whom the faults hurt, against the same run without them: spinewise explain {asked} --hurt")
+        on.append(f"Which flows the faults hurt, against the same run without them: spinewise explain {asked} --hurt")
     return "\n\n".join([*parts, "\n".join(on)])
 
 
@@ -200,5 +200,5 @@ def told_victims(found: Victims, asked: str, breaks: list[str]) -> str:
     for one in found.worst:
         lines += [f"{line(one.flow)}; {us(one.without_us)} without", f"          {one.why}"]
     if found.worst:
-        lines += ["", f"More of one: spinewise explain {asked} --flow {found.worst[0].flow.flow}"]
+        lines += ["", f"To explain one: spinewise explain {asked} --flow {found.worst[0].flow.flow}"]
     return "\n".join(lines)

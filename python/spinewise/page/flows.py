@@ -183,7 +183,7 @@ def seen(said: Story, choices: Choices) -> list[str]:
     best = sums["packets_on_the_best"]
     if best is not None and best < 1.0:
         lines.append(
-            f"{units.percent(best)} of its packets left on a path that was best just then; on average"
+            f"{units.percent(best)} of its packets left on a path that was best at that moment; on average"
             f" {units.duration((sums['mean_regret_of_packets_us'] or 0.0) / 1e6)} were lost against the best."
         )
     if sums["moves"]:

@@ -99,7 +99,7 @@ def first(advice: Advice) -> list[Answer]:
         return [
             Answer("keep", found.label, (show.NOT_SHOWN, found.about)),
             Answer(
-                "the one to look at",
+                "most promising",
                 other.label,
                 (by, *losses(advice, last.look_at_than_today), other.about, say_level(other.level)),
                 "unsure",
@@ -120,7 +120,7 @@ def card(head: str, lines: Sequence[str], advice: Advice) -> Answer:
     if head == "By how much" and last:
         tone: Tone = "unsure" if show.guessed(advice) else "head"
         return Answer(head.lower(), percent(last[0].mean), tuple(lines), tone)
-    if head == "How surely":
+    if head == "How sure":
         return Answer(head.lower(), advice.ended, tuple(lines))
     if head == "It needs":
         what, *more = lines[0].split("; ")
