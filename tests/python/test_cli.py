@@ -169,7 +169,7 @@ def test_udp_flows_are_told_of(tiny: Path, capsys: pytest.CaptureFixture[str]) -
     assert main(["run", str(tiny)]) == 0
     assert "UDP" not in capsys.readouterr().out
     assert main(["run", "one_udp_flow"]) == 0
-    told = "UDP, which the tables leave out: 1 flow, 1,000 packets sent; 1 arrived whole, the slowest after 1.208 ms"
+    told = "UDP, which the tables leave out: 1 flow, 1,000 packets sent; 1 arrived in full, the slowest after 1.208 ms"
     assert told in capsys.readouterr().out
 
 

@@ -21,7 +21,7 @@ DELAY_PS = 70_000
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "`spinewise import goal`, `chakra`, `htsim-cm` and `simai-workload` write such files of traces"),
+        ("", "`spinewise import goal`, `chakra`, `htsim-cm` and `simai-workload` write such files from traces"),
         ("id,rank\n", "column op: `missing`; allowed is a header with id, rank and op; `spinewise import goal`"),
         ("num_ranks 2\nrank 0 {\n}\n", "it looks like a GOAL schedule: `spinewise import goal`"),
         ("src,dst,size_bytes,start_ns\n0,1,9,0\n", "column src: `unknown`; allowed is the columns id, rank, op"),

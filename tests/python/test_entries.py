@@ -174,7 +174,7 @@ def test_tables_of_a_comparison_by_entry(comparison: sw.Comparison) -> None:
     assert "together" not in text.replace("throws them together", "")
     mixed = plain_text(report.comparison_report(comparison, "both"))
     assert "All traffic together (poisson, incast): 99th" in mixed
-    assert "'all traffic' throws poisson, incast together" in mixed
+    assert "'all traffic' pools poisson, incast" in mixed
     assert "incast: FCT" not in plain_text(report.comparison_report(comparison, "class"))
 
 

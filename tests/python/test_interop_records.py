@@ -158,7 +158,7 @@ def test_starts_that_no_run_reaches_are_told(tmp_path: Path, capsys: pytest.Capt
     for options, told in (([], True), (["--from-first"], False), (["--earlier-ns", str(17 * 10**17)], False)):
         assert main([*words, *options]) == 0
         notes = json.loads(capsys.readouterr().out)["notes"]
-        assert any("--from-first lets it start at 0" in note for note in notes) == told
+        assert any("--from-first shifts it to 0" in note for note in notes) == told
 
 
 @pytest.mark.parametrize(

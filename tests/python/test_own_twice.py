@@ -56,7 +56,7 @@ def test_a_page_is_made_without_what_would_be_run_again(
     capsys.readouterr()
     assert main(["report", run, "--out", str(page), *code]) == 0
     told = words("".join(capsys.readouterr()))
-    assert "Links over time are not shown: it cannot be made again: scheme = Rolls" in told
+    assert "Links over time are not shown: it cannot be repeated: scheme = Rolls" in told
     assert page.exists()
 
 

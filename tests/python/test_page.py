@@ -164,7 +164,7 @@ def test_a_run_and_a_comparison_share_a_page(ran: Path, compared: Path, tmp_path
     result = sw.read(ran)
     assert isinstance(result, sw.Result)
     assert result.report["outcome_hash"] in found.text
-    assert "What came of it" in found.text
+    assert "Outcome" in found.text
     assert "Which is best" in found.text
     assert (tmp_path / "page.html").stat().st_size < 2_000_000
 
@@ -187,7 +187,7 @@ def test_what_is_no_result_is_refused_in_words(tmp_path: Path, capsys: pytest.Ca
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "thesis.tex").write_text("x")
     for place, hint in (
-        ("nowhere", "there is none"),
+        ("nowhere", "it does not exist"),
         ("notes", "it holds thesis.tex"),
         ("notes/thesis.tex", "this is a file"),
     ):
@@ -280,7 +280,7 @@ def test_a_replay_says_what_its_lines_and_colours_mean(tmp_path: Path) -> None:
     spec = {**BURST, "topology": fabric, "fault": [fault]}
     broken = page(sw.run(spec).write(tmp_path / "broken"), out=tmp_path / "broken.html").text
     assert "Dashed: a link that is slower than its tier, or down, for the whole run." in broken
-    assert "Orange: what a fault holds; in the heat map, when one does." in broken
+    assert "Orange: links under a fault; in the heat map, when a fault is active." in broken
 
 
 def test_facts_below_each_other_do_not_run_together(ran: Path, tmp_path: Path) -> None:
@@ -345,7 +345,7 @@ def test_a_file_of_the_spec_that_has_gone_is_named_on_the_page(tmp_path: Path) -
     sizes.unlink()
     for results in ("ran", "compared"):
         text = page(tmp_path / results, out=tmp_path / f"{results}.html").text
-        assert "it cannot be made again: traffic[0].cdf_file" in text
+        assert "it cannot be repeated: traffic[0].cdf_file" in text
         assert str(sizes) in text
 
 
@@ -390,4 +390,4 @@ def test_ties_are_named_in_words(names: list[str], words: str) -> None:
 
 def test_what_a_section_says_is_not_said_again(ran: Path, tmp_path: Path) -> None:
     found = page(ran, out=tmp_path / "page.html")
-    assert found.text.count("it came out alike") == 1
+    assert found.text.count("the outcome was the same") == 1

@@ -204,7 +204,7 @@ def test_an_unfinished_study_says_how_far_it_is(study: Path, tmp_path: Path) -> 
     study.write_text(whole)
     found = page(str(study), "--store", str(tmp_path / "store"), out=tmp_path / "page.html")
     assert "4 of 8" in found.text
-    assert "not made yet 4" in found.text
+    assert "not run yet 4" in found.text
     assert any(row[:3] == ["ecmp", "0.4", "0 of 2"] for row in found.rows)
 
 
@@ -214,7 +214,7 @@ def test_runs_of_another_engine_are_told_of(study: Path, tmp_path: Path, monkeyp
     monkeypatch.setattr(core, "engine_digest", lambda: "another")
     found = page(str(study), "--store", str(tmp_path / "store"), out=tmp_path / "page.html")
     assert "0 of 8" in found.text
-    assert "the store has 8 runs of these points by another version of the engine" in found.text
+    assert "the store has 8 runs of these points from another version of the engine" in found.text
 
 
 def test_a_study_shows_what_its_ranking_leaves_out(study: Path, tmp_path: Path) -> None:

@@ -191,7 +191,7 @@ def test_a_dry_run_says_what_would_be_run_and_makes_nothing(
         ["tiny-1", "24", "0", "1.2"],  # 2 minutes for 40 runs at full effort
         ["tiny-2", "24", "0", "0.60"],
     ]
-    assert "runs that several experiments want are made once" in said
+    assert "runs that several experiments share are made once" in said
     # Twelve runs are wanted by both.
     assert "all, effort quick: 36 runs, 0 of them stored; about 45s for 36, 2 at a time" in said
     assert [one.name for one in tmp_path.iterdir()] == ["papers"]
@@ -256,7 +256,7 @@ def test_the_list_has_claims_and_says_of_which_effort_its_minutes_are(
     assert main(words) == 0
     said = capsys.readouterr().out
     assert "C9-01, C9-03" in said
-    assert "core minutes are those of full effort" in said
+    assert "core minutes are for full effort" in said
 
 
 def test_an_experiment_that_cannot_be_loaded_is_listed(papers: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -383,14 +383,14 @@ def test_one_that_is_interrupted_says_how_to_go_on(papers: Path, tmp_path: Path)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "kept in store: the same command goes on; --stored reports what is complete" in " ".join(err.split())
+    assert "kept in store: the same command continues; --stored reports what is complete" in " ".join(err.split())
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ("PRAGMA user_version = 99", "a newer Spinewise has written it"),
+        ("PRAGMA user_version = 99", "written by a newer Spinewise"),
         ("PRAGMA application_id = 7", "another program"),
     ],
 )

@@ -254,7 +254,7 @@ def test_a_share_below_zero_is_explained() -> None:
     made = own.Plan.of(SPEC, "ecmp", 1)
     runs = {("ecmp", made.seeds[0], broken): recording([100.0 + 10.0 * broken] * 90) for broken in (True, False)}
     told = " ".join(own_files.notes(own.Study(made, runs)))
-    assert "below zero: more bytes came with the faults than without" in told
+    assert "below zero: more bytes arrived with the faults than without" in told
 
 
 def test_a_fault_after_the_traffic_is_told_in_words(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ def test_flows_that_did_not_finish_are_told_apart(runs: dict[str, sw.Result]) ->
     assert (matched.only_there, matched.only_here) == (unfinished, 0)
     assert unfinished > 0
     assert matched.both == short.flows.num_rows - unfinished
-    assert any("unequal numbers unfinished" in line for line in found.lines())
+    assert any("different numbers unfinished" in line for line in found.lines())
     assert f"finished in {found.labels[0]} alone" in matched.line(*reversed(found.labels))
     assert matched.line("b", "RunA").endswith("finished in RunA alone.")
 
@@ -123,13 +123,13 @@ def test_long_lists_of_a_spec_are_one_key(runs: dict[str, sw.Result]) -> None:
 def test_other_traffic_is_not_matched(runs: dict[str, sw.Result]) -> None:
     found = beside(runs["ecmp"], runs["seed"])
     assert not found.same_traffic
-    assert "no flow has its like" in " ".join(found.lines())
+    assert "flows cannot be matched" in " ".join(found.lines())
     assert found.plain()["against_first"] == {}
 
 
 def test_no_flow_in_both_is_said() -> None:
     nothing = Matched(both=0, faster=0, slower=0, ratio=float("nan"), only_here=1, only_there=2)
-    assert nothing.line("one", "first") == "one: no flow finished both in it and in first."
+    assert nothing.line("one", "first") == "one: no flow finished both there and in first."
 
 
 def test_runs_are_called_by_what_tells_them_apart(runs: dict[str, sw.Result]) -> None:
@@ -158,7 +158,7 @@ def test_the_page_and_the_terminal_show_them(
     assert f"({100 * (mean - 1):+.1f} %)" in shown
     assert "scheme.name" in shown
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "What was set otherwise" in page
+    assert "What was set differently" in page
     assert f"({100 * (mean - 1):+.1f} %)" in page
     assert main(["report", *places, "--out", str(tmp_path / "all.html"), "--no-rerun", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)

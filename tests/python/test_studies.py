@@ -602,7 +602,7 @@ def test_a_stopped_study_goes_on_where_it_was(tmp_path: Path, number: signal.Sig
     assert child.returncode == code, said
     if number != signal.SIGKILL:
         assert "Traceback" not in said
-        assert f"nothing was written; runs that had ended are kept in {tmp_path / 'store'}" in said
+        assert f"nothing was written; finished runs are kept in {tmp_path / 'store'}" in said
     stored = count(tmp_path)
     assert 5 <= stored < 400
     found = conducted(study(tmp_path, path.read_text()), tmp_path)

@@ -526,7 +526,7 @@ def test_what_is_no_store_is_refused_and_left_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ("PRAGMA user_version = 99", "a newer Spinewise has written it (version 99 of the tables"),
+        ("PRAGMA user_version = 99", "it was written by a newer Spinewise (version 99 of the tables"),
         ("PRAGMA application_id = 7", "a database of another program"),
     ],
 )

@@ -193,7 +193,7 @@ def test_nothing_is_claimed_that_does_not_differ() -> None:
     }
     short = verdicts(comparison(same))[0]
     assert (short.best, short.why, short.price) == ("b", [], [])
-    assert "why: not seen; no fact that is kept differs from a by more than chance" in words(
+    assert "why: not seen; no recorded fact differs from a by more than chance" in words(
         answers.answers(comparison(same))
     )
 

@@ -165,7 +165,7 @@ def test_two_seeds_name_no_best_alone() -> None:
     three = of_values({"a": [100.0, 200.0, 300.0], "b": [80.0, 160.1, 240.0]})
     assert verdicts(three)[0].beats == ["a"]
     one = of_values({"a": [100.0], "b": [80.0]})
-    assert "-20.0% against a one seed tells no schemes apart" in words(answers.answers(one))
+    assert "-20.0% against a one seed cannot tell schemes apart" in words(answers.answers(one))
 
 
 def test_the_answer_says_which_of_two_tests_speaks() -> None:

@@ -26,7 +26,7 @@ def chosen(args: argparse.Namespace) -> Iterator[Engine]:
     from spinewise.sweeps import ray  # noqa: PLC0415 - Ray is an extra
 
     if args.address is not None and args.jobs is not None:
-        hint = "a running cluster has the processors it has"
-        raise SpecError("--jobs", args.jobs, "nothing together with --address", hint)
+        hint = "a running cluster already has its processors"
+        raise SpecError("--jobs", args.jobs, "not together with --address", hint)
     with ray.connected(ray.imported(), args.address, args.jobs):
         yield ray.Ray(args.address)

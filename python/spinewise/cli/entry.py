@@ -72,7 +72,7 @@ def leave(left: SystemExit, args: argparse.Namespace) -> int:
     code = left.code if isinstance(left.code, int) else exits.BAD_INPUT if left.code else 0
     if left.code and not isinstance(left.code, int):
         # As Python does: a scheme of the user's may leave with words.
-        streams.complain(f"spinewise: left with: {left.code}")
+        streams.complain(f"spinewise: exited with: {left.code}")
     if code == exits.TERMINATED:
         streams.complain(f"spinewise: terminated; {written()}")
     try:
@@ -90,7 +90,7 @@ def written() -> str:
     places = [] if folder is None else [printable(place) for place in folder.published]
     store = sys.modules.get("spinewise.sweeps.store")
     used = [] if store is None else [printable(place) for place in store.used]
-    kept = f"; runs that had ended are kept in {', '.join(dict.fromkeys(used))}" if used else ""
+    kept = f"; finished runs are kept in {', '.join(dict.fromkeys(used))}" if used else ""
     return (f"written: {', '.join(places)}" if places else "nothing was written") + kept
 
 

@@ -22,7 +22,7 @@ def command(args: argparse.Namespace) -> int:
     """Tell why a flow moved; without a flow, which to ask about."""
     begin, end = args.begin_us or 0.0, float("inf") if args.end_us is None else args.end_us
     if end < begin:
-        raise SpecError("--to", args.end_us, f"no less than --from, {begin:g}")
+        raise SpecError("--to", args.end_us, f"at least --from, {begin:g}")
     load_schemes(args.scheme_file)
     result = Result.read(args.run)
     if args.hurt:
@@ -63,7 +63,7 @@ def which(args: argparse.Namespace, result: Result) -> int:
 def hurt(args: argparse.Namespace, result: Result) -> int:
     """The flows that the faults of a run hurt most."""
     if args.flow is not None:
-        raise SpecError("--hurt", f"with --flow {args.flow}", "one of them: --hurt lists flows, --flow tells of one")
+        raise SpecError("--hurt", f"with --flow {args.flow}", "one of them: --hurt lists flows, --flow explains one")
     broken = breaks(result)
     if not broken:
         raise SpecError(
@@ -81,7 +81,7 @@ def hurt(args: argparse.Namespace, result: Result) -> int:
         except SpecError as error:
             if error.key != "trace":
                 raise
-            hint = "the list without --hurt, and then --flow N, traces one at a time"
+            hint = "list the flows without --hurt, and trace one at a time with --flow N"
             raise SpecError("--hurt", error.value, error.allowed, hint) from None
     if args.json:
         print_json(asdict(found))

@@ -23,7 +23,7 @@ def command(args: argparse.Namespace) -> int:
     wanted = {option: name for option in WRITERS if (name := getattr(args, option))}
     if not wanted:
         options = ", ".join(f"--{option}" for option in WRITERS)
-        raise SpecError(options, "(nothing)", "one of these at least, each with a FILE")
+        raise SpecError(options, "(nothing)", "at least one of these, each with a FILE")
     refuse_unused(args)
     for option, name in wanted.items():
         checked_place(name, force=args.force, option=f"--{option}")
@@ -49,7 +49,7 @@ def refuse_unused(args: argparse.Namespace) -> None:
             raise SpecError("--format", args.format, "together with --fct")
         for option, value in (("--topology", args.topology), ("--later-ns", args.later_ns)):
             if value:
-                raise SpecError(option, value, "no such option with --format htsim", "it is for --format ns3")
+                raise SpecError(option, value, "not with --format htsim", "it is for --format ns3")
 
 
 def write_fct(args: argparse.Namespace, result: Result) -> Written:
@@ -61,7 +61,7 @@ def write_fct(args: argparse.Namespace, result: Result) -> Written:
     nodes = topology.read(args.topology) if args.topology else None
     rows = fct.rows_of(result)
     if nodes is not None and any(max(row.src, row.dst) >= nodes.hosts for row in rows):
-        raise SpecError("--topology", args.topology, "the topology of the run; it has too few hosts")
+        raise SpecError("--topology", args.topology, "the topology of the run; this one has too few hosts")
     rows = [row._replace(start_ns=row.start_ns + args.later_ns) for row in rows]
     write_file(args.fct, fct.text(rows, nodes).encode(), force=args.force, option="--fct")
     return {"flows": len(rows)}
@@ -75,7 +75,8 @@ def write_pcapng(args: argparse.Namespace, result: Result) -> Written:
     ports = result.report["captured"]
     if len(ports) > 1 and not args.json:
         print(
-            f"{len(ports)} ports in one file: for Wireshark's TCP analysis, write one with --capture {ports[0]['name']}"
+            f"{len(ports)} ports in one file: for Wireshark's TCP analysis, write a single one with --capture"
+            f" {ports[0]['name']}"
         )
     return {"packets": sum(port["kept"] for port in ports)}
 

@@ -43,7 +43,7 @@ def command(args: argparse.Namespace) -> int:
     elif args.out:
         print(f"{args.out}: {made.about}")
         if hosts is not None:
-            print(f"{hosts}: which host each name is; --hosts reads it")
+            print(f"{hosts}: the host of each name, for --hosts")
         if made.toml:
             print(f"\n{made.toml(args.out)}", end="")
     else:
@@ -64,7 +64,7 @@ def import_flows(args: argparse.Namespace) -> Imported:
     if told or records.is_parquet(args.file) or looks_like_records(args.file):
         if args.topology:
             raise SpecError(
-                "--topology", args.topology, "nothing for records with named columns: hosts are its numbers"
+                "--topology", args.topology, "not for records with named columns: their hosts are numbers already"
             )
         found = records.read(args.file, records.Columns(args.columns or {}, args.start_unit, args.unit_bytes), where)
     else:
@@ -76,7 +76,7 @@ def import_flows(args: argparse.Namespace) -> Imported:
     if seconds > LONGEST_RUN_S:
         starts, lasts = units.duration(seconds), units.duration(LONGEST_RUN_S)
         made.notes.append(
-            f"the first flow starts at {starts}, and no run lasts longer than {lasts}: --from-first lets it start at 0"
+            f"the first flow starts at {starts}, and no run lasts longer than {lasts}: --from-first shifts it to 0"
         )
     return made
 
@@ -91,7 +91,7 @@ def placing_of(args: argparse.Namespace) -> placing.Placing | None:
         raise SpecError("--hosts", "together with --rack-of", "one of the two: --hosts or --rack-of")
     if (args.rack_of is None) != (args.hosts_per_leaf is None):
         option, other = ("--rack-of", "--hosts-per-leaf") if args.rack_of else ("--hosts-per-leaf", "--rack-of")
-        raise SpecError(option, "(alone)", f"together with {other}", "as many hosts as the spec has in a rack")
+        raise SpecError(option, "(alone)", f"together with {other}", "the number of hosts in a rack of the spec")
     if args.hosts:
         return placing.read_hosts(args.hosts)
     return placing.Placing(prefix=args.rack_of, hosts_per_leaf=args.hosts_per_leaf) if args.rack_of else None

@@ -14,17 +14,18 @@ from spinewise.interop.topology import Topology
 def import_topology(args: argparse.Namespace) -> Imported:
     """``import topology``: a leaf-spine or fat-tree if it is one whose hosts keep their numbers, else its links."""
     found = topology.read(args.file)
-    notes = [f"{found.file}: hosts get the first numbers; [import] nodes has the file's"] if found.renumbered else []
+    notes = [f"{found.file}: hosts get the first numbers; the file's are in [import] nodes"] if found.renumbered else []
     known = clos.recognise(found) if args.kind == "auto" else "--kind links"
     if isinstance(known, Clos) and known.keeps_hosts:
         arranged = clos.renumbered(found, known)
         return of_fabric(arranged, known, known.toml() + "\n" + arranged.origin(), notes)
     if isinstance(known, Clos):
         notes.append(
-            f"{found.file}: it is {known.about()}, but the hosts of a leaf have no numbers in a row: kept as links"
+            f"{found.file}: it is {known.about()}, but the hosts of a leaf are not numbered consecutively: kept as"
+            f" links"
         )
     elif args.kind == "auto":
-        notes.append(f"{found.file}: kept as links, as it is no leaf-spine and no fat-tree: {known}")
+        notes.append(f"{found.file}: kept as links, as it is neither a leaf-spine nor a fat-tree: {known}")
     return of_fabric(found, None, found.toml(), notes)
 
 
@@ -66,9 +67,9 @@ def import_simai(args: argparse.Namespace) -> Imported:
             notes.append(f"{network.file}: hosts are numbered leaf by leaf: GPU i is host hosts[i] of the traffic")
         network = arranged
     elif args.kind == "auto":
-        notes.append(f"{network.file}: kept as links, as it is no leaf-spine and no fat-tree: {known}")
+        notes.append(f"{network.file}: kept as links, as it is neither a leaf-spine nor a fat-tree: {known}")
     keys = found.servers.lines(hosts) if found.servers else (f"hosts = {hosts}\n" if hosts else "")
-    further = f'# Of every [[traffic]] of kind "dag" on this fabric:\n{keys}' if keys else ""
+    further = f'# For every [[traffic]] of kind "dag" on this fabric:\n{keys}' if keys else ""
     commented = "".join(f"# {line}\n" if line[0] != "#" else f"{line}\n" for line in further.splitlines())
     made = of_fabric(network, known if isinstance(known, Clos) else None, text + commented, notes, further)
     gpus = {"gpu": found.gpu, "gpus_per_server": found.servers.gpus if found.servers else 1}

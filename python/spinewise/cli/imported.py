@@ -46,7 +46,9 @@ def of_flows(found: FlowList) -> Imported:
     notes = list(found.notes)
     if len(found.groups) > 1:
         groups = ", ".join(map(str, found.groups))
-        notes.append(f'{found.file}: several priority groups ({groups}); kind = "flows" of a CSV puts them in one')
+        notes.append(
+            f'{found.file}: several priority groups ({groups}); kind = "flows" with a CSV puts them all in one'
+        )
     record: dict[str, object] = {"flows": len(found.flows), "bytes": total}
     record |= {"first_start_ps": first, "last_start_ps": last, "priority_groups": found.groups}
     record |= {"hosts": dict(found.hosts)} if found.hosts else {}

@@ -206,7 +206,7 @@ def write_sight(label: str, made: Plan, sides: dict[str, list[sights.Seen]], fol
     from spinewise.lab import figures  # noqa: PLC0415 - slow to import
     from spinewise.show import style  # noqa: PLC0415 - slow to import
 
-    note = f"{label}, seed {made.spec['seed']}. What this host holds of its paths, and the links between switches."
+    note = f"{label}, seed {made.spec['seed']}. What this host believes of its paths, and the links between switches."
     style.save(figures.sight(sights.quantity_of(made), sides, note), folder, label, ("png",))
     write_json(folder / f"{label}.json", without_nan(sights.record(sides)))
 

@@ -80,7 +80,7 @@ def options(args: argparse.Namespace) -> Given:
     if args.workload:
         said["workload"] = workload
     if workload not in distributions() and args.load:
-        raise SpecError("--load", args.load, f"no load: {workload} is as fast as it can be")
+        raise SpecError("--load", args.load, f"no load: {workload} sends as fast as it can")
     if workload in distributions() and args.size:
         raise SpecError("--size", args.size, f"only with --workload {' or '.join(COLLECTIVES)}")
     if args.slow_links:
@@ -130,7 +130,7 @@ def told(wishes: Wishes, where: place.Place, found: Validation, warnings: list[N
     run = units.duration(estimate.seconds, 2)
     return [
         f"{spec}: {found.fabric}; {estimate.flows:,} flows, about {run} a run on this machine",
-        f"{where.schema}: its schema, for editors",
+        f"{where.schema}: the schema, for editors",
         *(notice.line() for notice in warnings),
         "next:",
         f"  spinewise validate {spec}",

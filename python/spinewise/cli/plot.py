@@ -31,7 +31,7 @@ def command(args: argparse.Namespace) -> int:
     if (source / formats.COMPARE.record).is_file():
         return draw(args, read_comparison(source), comparison_kinds())
     if source.suffix == ".toml" and source.is_file():
-        hint = f"`spinewise report {printable(source)} --out FILE.html` draws what a store has of a study"
+        hint = f"`spinewise report {printable(source)} --out FILE.html` draws the stored results of a study"
         raise SpecError("RESULTS", printable(source), ALLOWED, hint)
     kept.refuse_others(source, "RESULTS", ALLOWED)
     return draw(args, Result.read(source), RUN_KINDS)

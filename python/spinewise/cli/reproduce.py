@@ -44,7 +44,7 @@ def command(args: argparse.Namespace) -> int:
     effort = Effort.QUICK if args.quick else Effort.WHOLE if args.whole else Effort.FULL
     out = args.out or f"{DEFAULT_OUT}/{wanted.experiments[0].id if wanted.alone else wanted.name}"
     if args.keep and effort is Effort.QUICK:
-        raise SpecError("--keep", args.keep, "an effort of full length, without --quick")
+        raise SpecError("--keep", args.keep, "full effort, without --quick")
     parts: list[Part] = []
     if args.dry_run or args.stored:
         parts = suite.planned(wanted, effort)
@@ -77,7 +77,7 @@ def told_of_kept(store: str) -> Iterator[None]:
         yield
     except (KeyboardInterrupt, SystemExit):
         place = printable(store)
-        say(f"runs that ended are kept in {place}: the same command goes on; --stored reports what is complete")
+        say(f"finished runs are kept in {place}: the same command continues; --stored reports what is complete")
         raise
 
 
@@ -115,7 +115,7 @@ def show_list(folder: Path, args: argparse.Namespace) -> int:
     console = terminal.console()
     console.print(table)
     console.print(
-        "core minutes are those of full effort; --quick takes less, --whole more: "
+        "core minutes are for full effort; --quick takes less, --whole more: "
         "`spinewise reproduce WHAT --quick --dry-run` says how many runs and how long",
         markup=False,
     )
@@ -143,7 +143,7 @@ def show_ahead(each: Sequence[Ahead], together: Ahead, effort: Effort, args: arg
     console = terminal.console()
     console.print(table)
     if together.runs < sum(one.runs for one in each):
-        console.print("runs that several experiments want are made once", markup=False)
+        console.print("runs that several experiments share are made once", markup=False)
     runs = f"{together.runs:,} runs, {together.stored:,} of them stored"
     console.print(f"{together.name}, effort {effort.value}: {runs}; {takes}", markup=False)
     return 0
@@ -165,7 +165,7 @@ def show_missing(wanted: Choice, parts: Sequence[Part], ledger: Ledger, args: ar
     for section in found.incomplete:
         console.print(f"  {section.id}: {lacking_briefly(section.lacking)}", markup=False)
     if whole.runs + whole.lacking > runs:
-        console.print("  here a run that several points share counts for each", markup=False)
+        console.print("  a run that several points share counts for each of them here", markup=False)
     console.print("without --stored the same command makes them; --dry-run says how long that takes", markup=False)
     return EXIT_LEFT
 

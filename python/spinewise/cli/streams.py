@@ -70,7 +70,7 @@ def said() -> Iterator[None]:
     except OSError as error:
         silence()
         why = error.strerror or str(error)
-        hint = "what was printed is not whole"
+        hint = "the output is incomplete"
         raise SpecError("standard output", why, "a place that can be written", hint) from None
 
 

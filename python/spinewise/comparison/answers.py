@@ -63,7 +63,7 @@ def nothing_ended(found: Verdict) -> str:
 def tied(comparison: Comparison, found: Verdict) -> list[str]:
     """Who is not told apart from the best; apart from these, who is behind a scheme that is told apart."""
     if len(comparison.seeds) < FEWEST_SEEDS and len(found.judged) > 1:
-        return ["one seed tells no schemes apart"]
+        return ["one seed cannot tell schemes apart"]
     if not found.ties:
         return []
     everyone = len(found.ties) == len(comparison.labels) - 1
@@ -87,8 +87,9 @@ def two_tests(found: Verdict) -> list[str]:
         return [f"surely less than {found.other} by the ratios seed by seed; the interval of the difference, {ends},"
                 " includes zero"]  # fmt: skip
     among = f", among {len(found.judged)} schemes" if len(found.judged) > 2 else ""
-    return [f"not surely less than {found.other} by the ratios seed by seed{among}; the interval of the difference by"
-            f" itself, {ends}, excludes zero"]  # fmt: skip
+    return [f"not surely less than {found.other} by the ratios seed by seed{among}; the interval of the difference"
+    f" alone,"
+            f" {ends}, excludes zero"]  # fmt: skip
 
 
 def first_on(comparison: Comparison, found: Verdict) -> str:
@@ -166,7 +167,7 @@ def unexplained(comparison: Comparison, found: Verdict) -> list[str]:
     if found.why or found.price or found.alike or found.other is None or not sure:
         return []
     chance = " by more than chance" if found.value.n > 1 else ""
-    return [f"why: not seen; no fact that is kept differs from {found.other}{chance}"]
+    return [f"why: not seen; no recorded fact differs from {found.other}{chance}"]
 
 
 def how_told(comparison: Comparison) -> str | None:
@@ -176,12 +177,12 @@ def how_told(comparison: Comparison) -> str | None:
         return None
     if len(comparison.seeds) < 2:
         return (
-            "one seed tells no schemes apart. 'why', 'price': facts that differ on this seed, perhaps by chance; that"
-            " they are causes is not tested."
+            "one seed cannot tell schemes apart. 'why', 'price': facts that differ on this seed, perhaps by chance;"
+            " whether they are causes is not tested."
         )
     return (
         "'not told apart': none is surely better (paired t tests of logarithms over seeds), so with 95 % confidence the"
         " best is among them. Answers have a difference in (brackets) where the best is not surely less by that test,"
         " tables where the 95 % interval of the difference includes zero. 'why', 'price': facts that differ, each"
-        " tested by itself at 5 %; that they are causes is not tested."
+        " tested separately at 5 %; whether they are causes is not tested."
     )

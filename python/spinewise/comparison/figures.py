@@ -192,7 +192,7 @@ def spreads(comparison: Comparison, load: float | None, by: By) -> spread.Rows:
         if kept:
             rows["" if entry is None else entry] = dict(kept)
     if not rows:
-        raise UnfitError("needs finished flows, and a comparison that kept how they are spread (curves.parquet)")
+        raise UnfitError("needs finished flows, and a comparison that kept their distribution (curves.parquet)")
     return rows
 
 
@@ -223,7 +223,7 @@ def caption_of_jobs(comparison: Comparison) -> str:
     cells = [cell for scheme in comparison.labels for cell in comparison.at(scheme, last[0])]
     lost = sum(cell.jobs[entry].unfinished for cell in cells for entry in comparison.with_jobs)
     left_out = f" Left out: {units.counted(lost, 'round')} that did not finish (hollow)." if lost else ""
-    return f"{text}{at_last(comparison)}{left_out}{overload(comparison, last)} Bus bandwidth as nccl-tests define it."
+    return f"{text}{at_last(comparison)}{left_out}{overload(comparison, last)} Bus bandwidth as defined by nccl-tests."
 
 
 def head(comparison: Comparison, of_several: str, of_one: str) -> str:

@@ -99,9 +99,9 @@ COLUMNS = (
 LEGEND = {
     "trims": "packets that lost their payload at full queues",
     "for nothing": "sent again though it had arrived",
-    "reroutes": "packets that left their first leaf by another uplink than the one before of their flow",
-    "no data": "share of all bytes that carry none: acknowledgements, probes, messages, headers of schemes",
-    "hottest link": "of those between switches, the one in use longest; mean use is over the run, max in one interval",
+    "reroutes": "packets that left their first leaf by another uplink than the flow's previous packet",
+    "no data": "share of all bytes that carry no data: acknowledgements, probes, messages, headers of schemes",
+    "hottest link": "the link between switches in use longest; mean use is over the run, max in one interval",
     "imbalance": "(most - least) / mean use of the equal-cost links of a switch, both summed over samples and switches",
 }
 

@@ -212,7 +212,7 @@ def idle_links(comparison: Comparison, load: float | None) -> Reason | None:
     low, high = (end(use.mean_use for use in known) for end in (min, max))
     text = (
         f"in every run links between switches were hardly used, the busiest for {units.percent(high, 2)} of it at most:"
-        " at this size a choice of paths decides little"
+        " at this size the choice of paths matters little"
     )
     return Reason("hottest.mean_use", low, high, text)
 

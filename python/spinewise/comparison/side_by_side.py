@@ -67,7 +67,7 @@ class Matched:
     def line(self, label: str, first: str) -> str:
         """What a reader should know of it."""
         if not self.both:
-            return f"{label}: no flow finished both in it and in {first}."
+            return f"{label}: no flow finished both there and in {first}."
         change = 100.0 * (self.ratio - 1.0)
         said = (
             f"{label}: of {units.counted(self.both, 'flow')} that finished in both, {self.faster:,} took less time than"
@@ -150,8 +150,8 @@ class SideBySide:
         )
 
     def spec_table(self) -> Grid:
-        """In what the specs differ; no rows if in nothing."""
-        table = new_table("In what the specs differ", ["key"], self.labels)
+        """Where the specs differ; no rows if in nothing."""
+        table = new_table("Where the specs differ", ["key"], self.labels)
         for key, values in self.differing.items():
             table.line(key, *(units.NOTHING if value is None else short(value) for value in values))
         return table
@@ -187,16 +187,18 @@ class SideBySide:
         first = self.labels[0]
         said = []
         if not self.differing:
-            said.append("The specs are the same but for their names.")
+            said.append("The specs differ only in their names.")
         if self.matchable:
             said += [self.matched(place).line(self.labels[place], first) for place in range(1, len(self.runs))]
         elif not self.same_traffic:
-            said.append("The runs carry other traffic, or other seeds drew it, so no flow has its like in every run.")
+            said.append(
+                "The runs carry different traffic, or drew it from different seeds, so flows cannot be matched."
+            )
         elif any(run.report["flows"] and not run.flows.num_rows for run in self.runs):
             said.append("A run has kept no row per flow (metrics.keep_flows_up_to), so no flows are matched.")
         if len({summary.of(ALL).unfinished for summary in self.summaries}) > 1:
-            said.append("Times are of finished flows alone, and the runs left unequal numbers unfinished.")
-        said.append("Each is one run: `spinewise compare` repeats over seeds and tells how sure a difference is.")
+            said.append("Times cover finished flows only, and the runs left different numbers unfinished.")
+        said.append("Each is one run: `spinewise compare` repeats over seeds and says how sure a difference is.")
         return said
 
     def plain(self) -> dict[str, object]:

@@ -176,7 +176,7 @@ def notes(comparison: Comparison, by: By = "auto") -> list[str]:
         lines.append(
             "each traffic entry is reported separately; --by class pools them."
             if None not in comparison.scopes(by)
-            else f"'all traffic' throws {', '.join(comparison.entries)} together: its tail may be that of one of them."
+            else f"'all traffic' pools {', '.join(comparison.entries)}: its tail may be that of one of them."
         )
     lines += [f"SKIPPED {one.label}, which cannot serve this fabric: {one.reason}." for one in comparison.skipped]
     if not comparison.paired:
@@ -226,11 +226,11 @@ def reading(comparison: Comparison) -> list[str]:
     same += " and on every seed, so that only hashes and chance differ" if comparison.repeated else ""
     versus = f"'vs {comparison.labels[0]}' is the mean paired difference" if comparison.paired else ""
     if len(comparison.seeds) == 1:
-        lines = [f"one seed{same}: no interval, so nothing says how far chance goes (--seeds N)."]
+        lines = [f"one seed{same}: no interval, so the effect of chance is unknown (--seeds N)."]
         return [*lines, f"'vs {comparison.labels[0]}' is the difference on this seed."]
     lines = [f"{len(comparison.seeds)} seeds{same}; ± is half a 95 % Student-t interval over seeds."]
     if wide(comparison):
-        lines[0] += " Where it is more than its mean, seeds differ by factors: no time is below zero."
+        lines[0] += " Where it exceeds its mean, seeds differ by factors: no time is below zero."
     versus = versus or f"'vs {comparison.labels[0]}' is the mean difference, seed by seed"
     return [*lines, f"{versus}; in (brackets) when its 95 % interval includes zero."]
 

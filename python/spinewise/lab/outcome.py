@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 NOT_TOLD = ("fast_retransmits", "path_changes", "close_fct_ps")
 """Columns that the kernel does not tell; they are left out."""
 ZERO = ("dupack3_events", "nacks", "cnps")
-"""Columns that every table has, and that the kernel does not tell either."""
+"""Columns that every table has, and that the kernel does not report either."""
 NOTHING: Account = {"packets": 0, "bytes": 0}
 MTU_HEADERS = 40
 

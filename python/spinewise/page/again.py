@@ -84,11 +84,11 @@ def sampled(result: Result, label: str, flows: list[int], interval_us: float, pr
         notes.append(f"{label}: no paths of flows, for {error.hint or error.one_line()}.")
         again = api.run(spec, progress=progress)
     if not alike(result, again):
-        raise SpecError("RESULTS", label, "a run that comes out as it did", why_otherwise(result))
+        raise SpecError("RESULTS", label, "a run that repeats exactly", why_otherwise(result))
     traced = len(again.report.get("traced_flows", ()))
     with_traces = f", with the choices of {traced} flows" if traced else ""
     notes.insert(
-        0, f"{label}: run again with every link sampled each {interval_us:g} µs{with_traces}; it came out alike."
+        0, f"{label}: repeated with every link sampled each {interval_us:g} µs{with_traces}; the outcome was the same."
     )
     return Sampled(label, again, interval_us, until_us(result), tuple(notes))
 

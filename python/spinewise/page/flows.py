@@ -167,7 +167,7 @@ def seen(said: Story, choices: Choices) -> list[str]:
     silent = [one for one in said.again if one.timeout]
     if silent:
         whole = sum(one.silent_us for one in silent)
-        lines.append(f"It was silent for {units.duration(whole / 1e6)} before what it sent again.")
+        lines.append(f"It was silent for {units.duration(whole / 1e6)} before it sent packets again.")
     lines += [f"{lost}." for lost in (said.lost or ())[:MOST_LOST]]
     if said.faults:
         lines.append(f"While it was under way: {'; '.join(said.faults)}.")
@@ -176,7 +176,7 @@ def seen(said: Story, choices: Choices) -> list[str]:
         lines.append(f"{dead} left on a path on which nothing got through.")
     waits = choices.queueing[choices.chosen]
     lines.append(
-        f"As its packets chose, {units.duration(float(waits.mean()) / 1e6)} of waiting lay before them on average,"
+        f"When its packets chose, {units.duration(float(waits.mean()) / 1e6)} of waiting lay ahead of them on average,"
         f" {units.duration(float(waits.max()) / 1e6)} at most."
     )
     sums = said.summary
@@ -184,7 +184,7 @@ def seen(said: Story, choices: Choices) -> list[str]:
     if best is not None and best < 1.0:
         lines.append(
             f"{units.percent(best)} of its packets left on a path that was best at that moment; on average"
-            f" {units.duration((sums['mean_regret_of_packets_us'] or 0.0) / 1e6)} were lost against the best."
+            f" {units.duration((sums['mean_regret_of_packets_us'] or 0.0) / 1e6)} was lost against the best."
         )
     if sums["moves"]:
         off = f", {sums['moves_off_dead_paths']:,} of them off a dead path" if sums["moves_off_dead_paths"] else ""
@@ -192,7 +192,7 @@ def seen(said: Story, choices: Choices) -> list[str]:
         lines.append(f"It changed its path {units.counted(int(sums['moves']), 'time')}; {paid}.")
     if sums["moves_by_routes"]:
         many = units.counted(int(sums["moves_by_routes"]), "time")
-        lines.append(f"Switches took it over another path {many}, as their routes had changed.")
+        lines.append(f"Switches moved it to another path {many}, as their routes had changed.")
     if not said.moves_in_all:
         lines.append("It never changed its path.")
     return lines

@@ -152,7 +152,7 @@ def replay(one: model.Replay, place: int) -> str:
     )
     return (
         f'<div class="replay" data-place="{place}"></div>'
-        f'<noscript><p class="note">Playing the links over time needs JavaScript.</p>{flows}</noscript>'
+        f'<noscript><p class="note">The replay of links over time needs JavaScript.</p>{flows}</noscript>'
         f'<p class="note">{escape(one.note)}</p>'
     )
 

@@ -55,7 +55,7 @@ def moving(runs: Sequence[tuple[str, Result]], making: Making) -> list[Item]:
         making.notes.append(f"Links over time are not shown: {why}.")
         return [Words((f"Not shown: {why}.",))]
     if not found:
-        hint = "the runs kept no series of all links, and --no-rerun forbids to make them again"
+        hint = "the runs kept no series of all links, and --no-rerun forbids repeating them"
         return [Words((f"Not shown: {hint}.",))]
     notes = [note for one in found for note in one.notes]
     making.notes += notes
@@ -87,4 +87,4 @@ def sampled(runs: Sequence[tuple[str, Result]], making: Making) -> list[Sampled]
 
 def why_not(error: SpecError) -> str:
     """Why a run is not made again; with key and value where its spec is in the way, such as by a file that has gone."""
-    return (error.hint if error.key == "RESULTS" else None) or f"it cannot be made again: {error.one_line()}"
+    return (error.hint if error.key == "RESULTS" else None) or f"it cannot be repeated: {error.one_line()}"

@@ -56,7 +56,7 @@ def part(advice: Advice, name: str) -> Part:
         subtitle=f"{advice.name or name}: what runs today is {advice.today}; {advice.ended}",
         sections=(
             Section("The answer", (*before, cards, *more, table(show.level_table(advice)))),
-            Section("Why", (Words(tuple(told.get("Why", ("Nothing that is kept differs by more than chance.",))),
+            Section("Why", (Words(tuple(told.get("Why", ("No recorded fact differs by more than chance.",))),
                                   listed=True),)),
             Section("What was tried", (Charts(tuple(values(advice, looks)), VALUES), entrants(advice))),
             Section("When it would be wrong", (Words(tuple(told["Wrong if"]), listed=True), *regrets(advice))),
@@ -80,8 +80,8 @@ def fabric(advice: Advice) -> list[Section]:
 
 
 VALUES = (
-    "Geometric means over seeds, with 95 % Student-t intervals of each scheme by itself. Schemes are told apart by"
-    " paired differences, which are surer: see the table."
+    "Geometric means over seeds, with 95 % Student-t intervals of each scheme separately. Schemes are told apart by"
+    " paired differences, which are more precise: see the table."
 )
 
 
@@ -199,7 +199,7 @@ def regrets(advice: Advice) -> list[Table]:
     names = show.in_cases(advice)
     rows = [(text(case.words), *(regret(case, name, advice) for name in names)) for case in tried]
     heads = ("case", *names)
-    note = "How much worse than the best of these, with 95 % Student-t intervals, each case by itself."
+    note = "How much worse than the best of these, with 95 % Student-t intervals, each case separately."
     return [Table("Regret", heads, tuple(rows), note, (False, *(True for _ in names)))]
 
 

@@ -169,7 +169,7 @@ def part(found: Sequence[Shown], name: str) -> Part:
     every = rows(catalogue, checks, effort)
     missing = [f"{one.id}: {line}" for one in found for line in one.missing]
     return Part(
-        title=found[0].title if len(found) == 1 else f"What came of the claims: {name}",
+        title=found[0].title if len(found) == 1 else f"Outcome of the claims: {name}",
         kind="reproduction",
         subtitle=provenance(found),
         sections=(

@@ -92,8 +92,8 @@ def run_of(comparison: Comparison, cell: Cell, place: str, making: Making) -> Re
     if found.report["outcome_hash"] != cell.outcome_hash:
         why = "the comparison was made by another version, or its first scheme has settings of its own"
         if "source" in found.spec["scheme"]:
-            why += f", or no two runs under {cell.label} are alike (chance is from cx.rng alone)"
-        raise SpecError("RESULTS", place, "a comparison whose runs come out as they did", f"{why}: use --keep-runs")
+            why += f", or no two runs under {cell.label} are alike (chance must come from cx.rng alone)"
+        raise SpecError("RESULTS", place, "a comparison whose runs repeat exactly", f"{why}: use --keep-runs")
     return found
 
 
@@ -191,7 +191,7 @@ def job_sections(comparison: Comparison) -> list[Section]:
     return [
         Section(
             "Collectives and rounds",
-            (Charts(tuple(one for one in found if one.curves), f"{note}Bus bandwidth as nccl-tests define it."),),
+            (Charts(tuple(one for one in found if one.curves), f"{note}Bus bandwidth as defined by nccl-tests."),),
         )
     ]
 

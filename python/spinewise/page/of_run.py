@@ -30,7 +30,7 @@ def part(result: Result, name: str, extra: tuple[Section, ...] = ()) -> Part:
         kind="run",
         subtitle=result.title(),
         sections=(
-            Section("What came of it", (Answers(tuple(answers(result, summary))), *warnings(summary))),
+            Section("Outcome", (Answers(tuple(answers(result, summary))), *warnings(summary))),
             Section("Completion times", (table(run_tables.fct_table(summary)), *rounds(result))),
             *distributions(result),
             *extra,

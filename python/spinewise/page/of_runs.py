@@ -15,7 +15,7 @@ def part(found: SideBySide) -> Part:
         kind="runs",
         subtitle="each against the first",
         sections=(
-            Section("What came of them", (table(found.outcome_table()), Words(tuple(found.lines()), listed=True))),
-            *([Section("What was set otherwise", tuple(spec))] if spec else []),
+            Section("Outcomes", (table(found.outcome_table()), Words(tuple(found.lines()), listed=True))),
+            *([Section("What was set differently", tuple(spec))] if spec else []),
         ),
     )

@@ -80,7 +80,7 @@ def part(done: Conducted, name: str) -> Part:
         kind="study",
         subtitle=f"{units.counted(len(study.cells), 'point')} over {', '.join(study.axes) or 'one spec'}",
         sections=(
-            Section("How far it is", (*progress(done), *best(done))),
+            Section("Progress", (*progress(done), *best(done))),
             *[
                 Section(metric.text, (charts_of(drawn(done, number, axes, looks)),))
                 for number, metric in enumerate(study.metrics)
@@ -107,17 +107,17 @@ def progress(done: Conducted) -> list[Item]:
     """How many runs are there, which failed, which are missing."""
     runs = [one for ones in done.repeats for one in ones]
     ended = sum(one.values is not None for one in runs)
-    whole = "every run is there" if ended == len(runs) else "the same `spinewise sweep` goes on with them"
+    whole = "all runs are stored" if ended == len(runs) else "the same `spinewise sweep` continues with them"
     cards = [Answer("runs", f"{ended:,} of {len(runs):,}", (whole,), "head" if ended == len(runs) else "unsure")]
     if done.left:
         why = ["their points are missing or have fewer seeds"]
         if done.of_other_engines:
             others = units.counted(done.of_other_engines, "run")
-            why.append(f"the store has {others} of these points by another version of the engine, which do not count")
-        cards.append(Answer("not made yet", f"{done.left:,}", tuple(why), "bad"))
+            why.append(f"the store has {others} of these points from another version of the engine, which do not count")
+        cards.append(Answer("not run yet", f"{done.left:,}", tuple(why), "bad"))
     failed = done.failed
     if failed:
-        cards.append(Answer("failed", f"{len(failed):,}", ("made again with --retry-failed",), "bad"))
+        cards.append(Answer("failed", f"{len(failed):,}", ("repeated with --retry-failed",), "bad"))
     cards += left_open(done)
     lines = [f"{cell.title}, seed {one.seed}: {one.error}" for cell, one in failed[:FEW]]
     lines += [f"SKIPPED {one.label}: {one.reason}" for one in done.study.skipped]

@@ -125,7 +125,7 @@ def picked(runs: Sequence[Sampled], places: dict[str, int], block: Block) -> tup
 
 
 SHOWN_AS: dict[Drawn, str] = {
-    "lines": "Each cable has two lines, one a direction.",
+    "lines": "Each cable has two lines, one per direction.",
     "cells": "Each column is a switch, each cell a link of it; tiers stand above each other, with hosts at the bottom.",
 }
 
@@ -137,11 +137,11 @@ def note(runs: Sequence[Sampled], fabric: Fabric, clock: Clock, drawn: Drawn) ->
     if drawn == "lines" and any(link.slow or not link.up for link in between):
         text += " Dashed: a link that is slower than its tier, or down, for the whole run."
     if any(run.result.spec.get("fault") for run in runs):
-        text += " Orange: what a fault holds; in the heat map, when one does."
+        text += " Orange: links under a fault; in the heat map, when a fault is active."
     beyond = [run for run in runs if run.result.report["stop_ps"] / 1e6 > clock.frames * clock.frame_us]
     if beyond:
         end = clock.frames * clock.frame_us
-        text += f" The replay ends at {end:,.0f} µs, when 99 in 100 flows have arrived; the runs go on."
+        text += f" The replay ends at {end:,.0f} µs, when 99 in 100 flows have arrived; the runs continue."
     if not any("host" in name for name in fabric.tiers):
         text += " Links to hosts are left out."
     return text

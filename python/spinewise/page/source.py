@@ -67,7 +67,7 @@ def read(place: str, store: str, own: Sequence[type[Scheme]] = ()) -> Source:
     if folder.suffix == ".toml":
         return Source(place, of_study.read_study(place, store, own))
     if not folder.exists():
-        raise SpecError("RESULTS", printable(place), ALLOWED, "there is none")
+        raise SpecError("RESULTS", printable(place), ALLOWED, "it does not exist")
     if (folder / formats.COMPARE.record).is_file():
         return Source(place, read_comparison(folder))
     if (folder / formats.RUN.record).is_file():

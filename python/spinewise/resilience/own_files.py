@@ -52,7 +52,7 @@ def goodput_table(study: Study) -> Grid:
     made = new_table(
         "What the faults cost, against the same runs without them",
         ["scheme"],
-        ["goodput lost [%]", f"95 % after [{unit}]", "gone", "dropped", "no way", "timeouts"],
+        ["goodput lost [%]", f"95 % after [{unit}]", "gone", "dropped", "no route", "timeouts"],
     )
     for label in study.labels:
         runs = study.broken(label)
@@ -117,10 +117,11 @@ def notes(study: Study) -> list[str]:
     lines = goodput_notes(plan, found) if found else []
     if any(study.interval(label, "goodput_lost").mean < BELOW_ZERO for label in study.labels):
         lines.append(
-            "below zero: more bytes came with the faults than without; packets took other paths and met less traffic."
+            "below zero: more bytes arrived with the faults than without; packets took other paths and met less"
+            " traffic."
         )
     lines += [
-        "gone: packets lost to the fault; dropped: at full queues or without a way; no way: these alone;"
+        "gone: packets lost to the fault; dropped: at full queues or without a route; no route: these alone;"
         " means over seeds.",
         "vs none: paired difference to the runs without faults"
         + (", in (brackets) when its 95 % interval includes zero." if seeds > 1 else "; one seed: no interval."),
@@ -131,7 +132,7 @@ def notes(study: Study) -> list[str]:
         last = "the end (no repair)" if math.isinf(plan.last_us) else instant(plan.last_us)
         lines.append(
             f"{NO_TRAFFIC}: without the faults no byte would arrive from {instant(plan.first_us)} to {last}. A fault"
-            " must come while traffic goes on: see at_us of [[fault]] and duration_us of [[traffic]]."
+            " must come while there is traffic: see at_us of [[fault]] and duration_us of [[traffic]]."
         )
     lines += [f"SKIPPED {one.label}, which cannot serve this fabric: {one.reason}." for one in plan.skipped]
     return lines + [one.line() for one in study.warnings]
@@ -148,17 +149,17 @@ def waiting(study: Study) -> list[str]:
         )
     if any(study.bounded(*row) for row in rows):
         lines.append(
-            "≥: at least, as on some seed such a flow had waited for less than that and may still lie above it: a"
+            "≥: at least, as on some seed such a flow had waited for less than that and may still exceed it: a"
             " longer run (run.until_us) would tell."
         )
     if without := sum(study.unfinished(label, ALL)[1] for label in study.labels):
         lines.append(
-            f"without the faults {units.counted(without, 'flow')} did not finish either; where one of them makes the"
+            f"without the faults {units.counted(without, 'flow')} did not finish either; where one of them sets the"
             f" percentile, nothing is compared ({units.NOTHING})."
         )
     if any(math.isnan(study.tail(*row).mean) and study.unfinished(*row)[0] for row in rows):
         lines.append(
-            f"{units.NOTHING}: how long unfinished flows had waited is known of runs that keep a row per flow"
+            f"{units.NOTHING}: how long unfinished flows had waited is known only for runs that keep a row per flow"
             " (metrics.keep_flows_up_to)."
         )
     return lines
@@ -178,17 +179,16 @@ def goodput_notes(plan: Plan, found: Sequence[Outcome]) -> list[str]:
         end = f"{repair}, or to {tail} if the run without faults ends or tails off before"
     unseen = any(math.isinf(one.recovery_ms) for one in found)
     lines = [
-        f"goodput lost: bytes not received from {first} (the first fault) to {end}, of those received meanwhile"
-        " without the faults.",
-        f"95 % after: from the first fault until goodput is {100 * SHARE:g} % of that without faults for good, in"
+        f"goodput lost: bytes not received from {first} (the first fault) to {end}, as a share of those received"
+        " without the faults in that time.",
+        f"95 % after: from the first fault until goodput stays at {100 * SHARE:g} % of that without faults, in"
         f" intervals of {instant(plan.interval_us)}"
         + (f"; {UNSEEN}: not before the run without faults ends or tails off ({tail})." if unseen else "."),
     ]
     if cut or unseen:
         lines.append(
-            "tails off: it runs out of flows and its goodput falls. What comes after that or after its end"
-            " tells nothing of the faults:"
-            " runs with them catch up."
+            "tails off: it runs out of flows and its goodput falls. What follows that, or its end, says nothing"
+            " about the faults: runs with them catch up."
         )
     return lines
 

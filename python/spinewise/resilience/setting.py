@@ -119,42 +119,44 @@ FABRICS = {
 FAULTS = {
     fault.name: fault
     for fault in (
-        Fault("link", "link down", "a link is down, found by loss of carrier in 100 µs", {"kind": "down"}),
+        Fault("link", "link down", "a link is down, detected by loss of carrier in 100 µs", {"kind": "down"}),
         Fault(
             "link-hello",
             "link down, hello",
-            "the same, found when hellos have not come for 3 ms",
+            "the same, detected after 3 ms without hellos",
             {"kind": "down"},
             detection=HELLO,
         ),
-        Fault("link-unseen", "link down, unseen", "the same, and nobody finds it", {"kind": "down"}, detection=NEVER),
+        Fault("link-unseen", "link down, unseen", "the same, never detected", {"kind": "down"}, detection=NEVER),
         Fault(
             "one-way",
             "one way down, hello",
-            "one direction of the link is down (upwards), found by hellos",
+            "one direction of the link is down (upwards), detected by hellos",
             {"kind": "down", "direction": "forward"},
             detection=HELLO,
         ),
         Fault(
             "switch",
             "switch down",
-            "a switch of the top tier is down, found by loss of carrier",
+            "a switch of the top tier is down, detected by loss of carrier",
             {"kind": "down"},
             True,
         ),
         Fault(
             "flap",
             "link flaps",
-            "the link is down for 1 ms of every 4 ms, found by loss of carrier",
+            "the link is down for 1 ms of every 4 ms, detected by loss of carrier",
             {"kind": "flap", "period_us": 4000, "down_us": 1000},
         ),
         Fault("rate", "rate ÷ 10", "the link has a tenth of its rate", {"kind": "rate", "rate_gbps": HOST_GBPS / 10}),
         Fault("delay", "delay + 100 µs", "the link takes 100 µs longer", {"kind": "delay", "added_us": 100}),
-        Fault("loss", "loss 1 %", "the link loses each packet with 1 %", {"kind": "loss", "probability": 0.01}),
+        Fault(
+            "loss", "loss 1 %", "the link loses each packet with probability 1 %", {"kind": "loss", "probability": 0.01}
+        ),
         Fault(
             "black-hole",
             "black hole",
-            "a switch of the top tier swallows a quarter of all pairs of hosts, and nobody finds it",
+            "a switch of the top tier drops the packets of a quarter of all host pairs, never detected",
             {"kind": "black_hole", "fraction": 0.25},
             True,
         ),

@@ -118,14 +118,14 @@ def notes(study: Study) -> list[str]:
         + (
             f"{seeds} seeds, ± is half a 95 % Student-t interval over seeds." if seeds > 1 else "one seed: no interval."
         ),
-        "lost: goodput, of the bytes that arrive meanwhile without the fault, on the same traffic.",
-        f"95 % after: from when on goodput is {100 * SHARE:g} % of that without the fault, however long one looks;"
+        "lost: goodput, as a share of the bytes that arrive in that time without the fault, on the same traffic.",
+        f"95 % after: when goodput is back at {100 * SHARE:g} % of that without the fault, however long one looks;"
         " never: not before the repair.",
         "p99.9: of completion times; vs none: against the run without the fault"
         + (", in (brackets) when the interval of the difference includes zero." if seeds > 1 else "."),
-        "gone: packets lost to the fault; dropped: at full queues or without a way;"
-        " open: unfinished flows, cut off or late; they count in p99.9 with the time they had waited as the run ended"
-        " (≥: one of them makes it).",
+        "gone: packets lost to the fault; dropped: at full queues or without a route;"
+        " open: unfinished flows, cut off or late; they count in p99.9 with the time they had waited when the run ended"
+        " (≥: one of them sets it).",
     ]
     lines += [f"{fault.name}: {fault.about}." for fault in plan.faults]
     for fabric in plan.fabrics:

@@ -32,7 +32,7 @@ _ADVICE = {
     errno.EROFS: "the file system is read-only",
 }
 
-MEANWHILE = "another command wrote it meanwhile, so nothing of this one is kept: name another folder and run it again"
+MEANWHILE = "another command wrote it meanwhile, so nothing of this one is kept: name another folder and run again"
 
 # What this process has put in its place so far.
 published: list[Path] = []
@@ -84,7 +84,7 @@ def refuse_existing(destination: Path, *, force: bool, hint: str = "--force repl
         return
     here = Path.cwd()
     if destination in (here, *here.parents):
-        raise SpecError("--out", printable(destination), "another folder than the one you are in, and none above it")
+        raise SpecError("--out", printable(destination), "a folder other than the current one and those above it")
     if is_empty_folder(destination):
         return
     if not destination.is_dir():

@@ -83,7 +83,7 @@ def check(record: Mapping[str, object], wanted: Format, file: object) -> None:
     kind = re.fullmatch(r"spinewise-([a-z]+)-([0-9]+)", given) if isinstance(given, str) else None
     hint = None
     if kind is not None and kind[1] == wanted.kind:
-        hint = "a newer Spinewise has written it"
+        hint = "written by a newer Spinewise"
         if int(kind[2]) <= wanted.newest:
             hint = "no Spinewise has written that version; the record may be damaged"
     elif kind is not None and any(kind[1] == other.kind for other in ALL):

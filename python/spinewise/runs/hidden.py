@@ -116,7 +116,7 @@ def locked(make: Callable[[], str]) -> tuple[Path, int]:
             if is_at(handle, path):
                 return path, handle
             os.close(handle)
-    raise OSError(f"somebody removes new files in {path.parent}")
+    raise OSError(f"something removes new files in {path.parent}")
 
 
 def opened(path: Path) -> int:

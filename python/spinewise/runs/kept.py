@@ -82,7 +82,7 @@ def refuse_others(folder: Path, key: str = "RUN", allowed: str = ALLOWED) -> Non
         SpecError: a file, nothing, results of another kind, or no results.
     """
     if not folder.is_dir():
-        raise SpecError(key, printable(folder), allowed, "this is a file" if folder.exists() else "there is none")
+        raise SpecError(key, printable(folder), allowed, "this is a file" if folder.exists() else "it does not exist")
     if os.path.lexists(folder / formats.RUN.record):
         return
     for kind in formats.ALL:

@@ -10,8 +10,8 @@ def why_otherwise(result: Result) -> str:
     """What may be the reason, for the hint of an error; `result` is the run as it was made first."""
     made, now = result.report.get("version", "another version"), core.version()
     if made != now:
-        return f"it was made by Spinewise {made}, this is {now}: run it anew"
-    build = "this version is another build, or the folder was changed: run it anew"
+        return f"it was made by Spinewise {made}, this is {now}: run it again"
+    build = "this version is another build, or the folder was changed: run it again"
     if "source" not in result.spec.get("scheme", {}):
         return build
     unlike = f"no two runs under {result.spec['scheme']['name']} are alike"

@@ -57,7 +57,7 @@ def why_foreign(folder: Path) -> str | None:
     try:
         found = dict(entries(folder))
     except OSError as error:
-        return f"it cannot be looked into: {error.strerror}"
+        return f"it cannot be read: {error.strerror}"
     records = [kind for kind in formats.ALL if kind.record in found]
     if not records:
         return f"found {told(list(found))}, and none of {', '.join(kind.record for kind in formats.ALL)}"

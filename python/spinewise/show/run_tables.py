@@ -152,7 +152,7 @@ def link_table(summary: Summary) -> Grid:
     lost = any(tier["lost"] for tier in summary.links)
     trimmed = any(tier["trimmed"] for tier in summary.links)
     table = new_table(
-        "Links over the whole run (Jain: how evenly they were used; 1: all alike)",
+        "Links over the whole run (Jain: how evenly they were used; 1: all equal)",
         ["tier"],
         [
             "links", "mean util.", "max util.", "Jain", "drops", *(["lost"] if lost else []),
@@ -235,7 +235,7 @@ def run_lines(result: Result, summary: Summary) -> list[str]:
     )
     lines.append(
         f"outcome hash {report['outcome_hash']} · spec hash {result.spec_hash[:16]} · seed {report['seed']}"
-        " (the words: docs/glossary.md)"
+        " (terms: docs/glossary.md)"
     )
     return lines
 
@@ -250,7 +250,7 @@ def linux_line(told: OnLinux, seconds: float) -> str:
         f"the machine was busy for {units.percent(told['busy_share'])} of the time",
         *([f"{told['late_flows']} flows waited for their connection"] if told["late_flows"] else []),
         *told["notes"],
-        f"the kernel does not tell {', '.join(told['unmeasured'])}",
+        f"the kernel does not report {', '.join(told['unmeasured'])}",
     ]
     return " · ".join(words)
 
@@ -307,7 +307,7 @@ def udp_lines(result: Result) -> list[str]:
     sent = f"{units.counted(int(udp.sum()), 'flow')}, {numbers(result.flows, 'packets')[udp].sum():,} packets sent"
     finished = udp & numbers(result.flows, "finished").astype(bool)
     took = float(numbers(result.flows, "fct_ps")[finished].max(initial=0)) / PS_PER_SECOND
-    ended = f"; {finished.sum():,} arrived whole, the slowest after {units.duration(took)}" if finished.any() else ""
+    ended = f"; {finished.sum():,} arrived in full, the slowest after {units.duration(took)}" if finished.any() else ""
     return [f"UDP, which the tables leave out: {sent}{ended}"]
 
 

@@ -46,7 +46,7 @@ def of_list(error: SpecError) -> str | None:
     if OPERATIONS in error.allowed:
         # A header with a column too many is one; what looks like no header may be another tool's file.
         look = looks_like(place, but="flows") if value in ("missing", "unknown") else None
-        usual = "`spinewise import goal`, `chakra`, `htsim-cm` and `simai-workload` write such files of traces"
+        usual = "`spinewise import goal`, `chakra`, `htsim-cm` and `simai-workload` write such files from traces"
         more = look or (usual if value == "missing" else "")
     elif value == "missing":
         options = "--columns size=NAME,start=NAME --start-unit s --out FILE"

@@ -146,7 +146,7 @@ MEANINGS_OF_FACTS = {
     "retransmits": "data packets retransmitted",
     "spurious": "retransmissions of data that had arrived, as far as DSACK reports them",
     "out_of_order_share": "arrivals behind a later byte of their flow, over packets sent",
-    "reroutes": "packets that left their first leaf by another uplink than the previous packet of their flow",
+    "reroutes": "packets that left their first leaf by another uplink than the flow's previous packet",
     "overhead_share": "bytes that carry no data, over all bytes that hosts and switches created",
     "paused_s": "total time for which flow control paused queues",
     "dropped_there": "packets dropped at the link `dropped_at`",

@@ -140,7 +140,9 @@ def prepare(connection: sqlite3.Connection, *, write: bool) -> None:
         raise NotAStore("this is a database of another program")
     elif version != VERSION:
         other = "a newer" if version > VERSION else "an older"
-        raise NotAStore(f"{other} Spinewise has written it (version {version} of the tables; this one has {VERSION})")
+        raise NotAStore(
+            f"it was written by {other} Spinewise (version {version} of the tables; this one has {VERSION})"
+        )
     there = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     for name, columns in ADDED.items():
         if name not in there:
