@@ -150,7 +150,7 @@ def test_an_option_is_blamed_by_its_name(
 
 def test_the_load_asked_for_stands_beside_what_was_drawn(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", str(tiny), "--set", "traffic[0].load=0.25"]) == 0
-    assert "offered load: asked for 0.25 · payload over the nominal rate of uplinks 0." in capsys.readouterr().out
+    assert "offered load: requested 0.25 · payload over the nominal rate of uplinks 0." in capsys.readouterr().out
     assert main(["compare", str(tiny), "--schemes", "ecmp,rps", "--loads", "0.2,0.4", "--seeds", "1"]) == 0
     assert "drawn as payload over the nominal rate of uplinks: 0.2 → 0." in " ".join(capsys.readouterr().out.split())
 
@@ -160,9 +160,9 @@ def test_loads_of_host_links_are_told_apart_from_those_of_uplinks(
 ) -> None:
     hosts = ["--set", "traffic[0].load_of=host_links"]
     assert main(["run", str(tiny), *hosts, "--set", "traffic[0].load=0.25"]) == 0
-    assert "asked for 0.25 of hosts' links · payload" in " ".join(capsys.readouterr().out.split())
+    assert "requested 0.25 of hosts' links · payload" in " ".join(capsys.readouterr().out.split())
     assert main(["compare", str(tiny), *hosts, "--schemes", "ecmp,rps", "--loads", "0.2,0.4", "--seeds", "1"]) == 0
-    assert "load asked for of hosts' links, and drawn" in " ".join(capsys.readouterr().out.split())
+    assert "load requested of hosts' links, and drawn" in " ".join(capsys.readouterr().out.split())
 
 
 def test_udp_flows_are_told_of(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -112,7 +112,7 @@ def test_what_is_none_of_the_two_is_said(tmp_path: Path) -> None:
     tree = fat_tree(2, 2, 2, 2, 2)
     crossed = [(a, 18 if (a, b) == (12, 17) else b, x) for a, b, x in tree[2]]
     found = clos.recognise(read(tmp_path, (tree[0], tree[1], crossed)))
-    assert found == "aggregation switches share some of their cores, and not all: these are no columns"
+    assert found == "aggregation switches share some but not all of their cores, so they form no columns"
 
 
 def test_lbsp_runs_on_an_imported_fat_tree(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -108,7 +108,7 @@ def test_messages_without_a_byte_get_one(tmp_path: Path) -> None:
     assert [x.size_bytes for x in dag.operations] == [1, 1]
     assert [note.partition(": ")[2] for note in dag.notes] == [
         "line 3 and 1 more: size 0 taken as 1",
-        "a host has one NIC here, the numbers behind nic are left out",
+        "a host has one NIC here; the numbers after nic are ignored",
         "1 of 3 ranks have no operations",
     ]
 

@@ -132,7 +132,7 @@ def test_news_of_a_trigger_goes_to_other_hosts_in_a_message(tmp_path: Path) -> N
         "3->0 id 2 trigger 1 size 2048\n3->1 id 3 trigger 1 size 1024\ntrigger id 1 oneshot\n"
     )
     dag = dag_of(tmp_path, text, notice_bytes=100)
-    assert "messages of 100 bytes bring the news there, 1 in all" in dag.notes[0]
+    assert "messages of 100 bytes carry them there, 1 in all" in dag.notes[0]
     found = times(run(tmp_path, dag))
     arrival, notice = found[0, 15, 4097][1], found[15, 3, 100]
     assert notice[0] == arrival

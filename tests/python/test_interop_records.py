@@ -34,7 +34,9 @@ def test_other_names_and_units_are_told(tmp_path: Path) -> None:
         (2, 1, 0, None, 4500, 1_500_000_000),
         (0, 2, 0, None, 3000, 1_750_000_000),
     ]
-    assert "hosts are numbered in their order: 10.0.0.2 is 0, 10.0.0.9 is 1, 10.0.0.10 is 2" in found.notes[0]
+    assert (
+        "hosts are numbered in the order of their names: 10.0.0.2 is 0, 10.0.0.9 is 1, 10.0.0.10 is 2" in found.notes[0]
+    )
 
 
 def test_parquet_and_csv_give_one_list_and_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -128,7 +130,7 @@ def test_hosts_of_one_prefix_share_a_rack(tmp_path: Path, capsys: pytest.Capture
         (["--rack-of", "24"], "together with --hosts-per-leaf"),
         (["--hosts-per-leaf", "4"], "together with --rack-of"),
         (["--rack-of", "/200", "--hosts-per-leaf", "4"], "such as /24, at most /128"),
-        (["--rack-of", "/33", "--hosts-per-leaf", "4"], "an IPv4 or IPv6 address that has so many bits"),
+        (["--rack-of", "/33", "--hosts-per-leaf", "4"], "an IPv4 or IPv6 address of at least that many bits"),
         (["--rack-of", "/16", "--hosts-per-leaf", "3"], "4 or more: 10.0.0.0/16 has 4 hosts"),
         (["--hosts", "map.csv"], "map.csv has none for it"),
         (["--hosts", "map.csv", "--rack-of", "/24"], "one of the two"),
@@ -177,7 +179,7 @@ def test_a_list_that_import_could_mend_points_to_it(tmp_path: Path, text: str, t
 def test_starts_in_another_unit_are_told_where_they_fall_together(tmp_path: Path) -> None:
     """Seconds that were read as nanoseconds became a list of flows that all start at once, without a word."""
     text = "src,dst,size_bytes,start\n0,1,10,17.25\n1,0,10,17.5\n"
-    told = "all 2 flows start within a nanosecond: is the unit of starts another one?"
+    told = "all 2 flows start within a nanosecond: is the unit of starts right?"
     wrong = records.read(write(tmp_path, text), Columns({"start": "start"}, "ns"))
     assert any(told in note for note in wrong.notes)
     right = records.read(write(tmp_path, text), Columns({"start": "start"}, "s"))

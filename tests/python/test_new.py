@@ -117,7 +117,7 @@ def test_a_fat_tree_is_not_oversubscribed_unless_it_is_asked_to_be(
         (["--spines", "4", "--topology", "fat-tree"], "--spines", "only with --topology leaf-spine"),
         (["--workload", "websaerch"], "--workload", "web_search"),
         (["--slow-link", "leaf0:spine1:100"], "--slow-link", "less than the 100 Gbps of the links between switches"),
-        (["--workload", "all_reduce", "--load", "0.5"], "--load", "as fast as it can be"),
+        (["--workload", "all_reduce", "--load", "0.5"], "--load", "as fast as it can"),
         (["--slow-link", "leaf0:spine9:10"], "--slow-link", "from 0 to 3"),
         (["--slow-link", "leaf0:core1:10"], "--slow-link", "leaf0:spine1:10"),
         (["--slow-link", "leaf0-spine1"], "--slow-link", "NODE:NODE:GBPS"),

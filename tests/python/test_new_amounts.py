@@ -81,8 +81,8 @@ def test_groups_make_a_spec_that_says_why() -> None:
     groups: Any = sw.resolve(spec_of(wishes))["traffic"][0]["hosts"]
     assert [len(group) for group in groups] == [32] * 32
     text = " ".join(line.removeprefix("# ") for line in compose.text(wishes, "").splitlines())
-    assert "Groups of 32 hosts, each spread over the whole fabric and for itself" in text
-    assert "520 kB of it go to another host at once: they take 10 µs to send, and 6.0 µs to travel. size_bytes" in text
+    assert "Independent groups of 32 hosts, each spread over the whole fabric" in text
+    assert "520 kB of it goes to another host at once, taking 10 µs to send and 6.0 µs to travel. size_bytes" in text
 
 
 def test_a_size_that_is_given_is_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -142,6 +142,6 @@ def test_a_load_that_overloads_and_a_time_that_is_too_short_are_told(
     assert warned("--load", "0.96") == ["overload_asked"]
     assert warned("--load", "0.8") == []
     assert warned("--workload", "data_mining") == ["few_flows"]
-    assert "by 20% or so; a longer time would make that less, and runs take minutes." in " ".join(
+    assert "by about 20%; a longer time would reduce that, but runs take minutes." in " ".join(
         (tmp_path / "lab.toml").read_text().replace("\n# ", " ").splitlines()
     )

@@ -56,7 +56,7 @@ def test_a_run_tells_what_validate_told(tmp_path: Path, capsys: pytest.CaptureFi
     path = tmp_path / "a.toml"
     path.write_text('[[traffic]]\nkind = "poisson"\ncdf = "web_search"\nload = 0.4\nduration_us = 1000\n')
     assert spinewise(["validate", str(path)]) == 0
-    assert "offered load: asked for 0.4" in capsys.readouterr().out
+    assert "offered load: requested 0.4" in capsys.readouterr().out
     assert spinewise(["validate", str(path), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["loads"]["without"] == []
 

@@ -441,7 +441,7 @@ def test_a_budget_leaves_what_would_not_end_in_time(tmp_path: Path, monkeypatch:
 def test_a_budget_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, words = place(tmp_path), ["--store", str(tmp_path / "store")]
     assert main(["sweep", str(path), *words, "--budget", "0.000001s"]) == 3
-    assert "8 runs left, for which there was no time" in capsys.readouterr().out
+    assert "8 runs left for lack of time" in capsys.readouterr().out
     assert main(["sweep", str(path), *words, "--budget", "1h"]) == 0
     for wrong in ("60", "1 week", "-1s", "min"):
         assert main(["sweep", str(path), *words, "--budget", wrong]) == 2
@@ -571,7 +571,7 @@ def test_places_of_an_earlier_spec_or_grid_are_marked_and_told(
     # Load 0.4 is gone, and the third seeds of load 0.2 are of the earlier spec.
     told = " ".join(swept(small, other).split())
     assert "8 places of mine in" in told
-    assert "from before, of another spec, grid or engine: queries of `studies` leave them out by `where not out" in told
+    assert "from an earlier spec, grid or engine: `where not outdated` leaves them out of queries of `studies`" in told
     assert stored() == [(0.2, False, 4), (0.2, True, 2), (0.4, True, 6)]
     assert json.loads(swept(small, other, "--json"))["outdated"] == 8
     # What is a place of the study again counts again, and a sweep that is stopped has marked the others.

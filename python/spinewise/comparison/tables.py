@@ -165,7 +165,7 @@ def drawn_loads(comparison: Comparison) -> list[str]:
             drawn.setdefault(cell.load, []).append(cell.summary.loads["payload_of_nominal"])
     found = [f"{load_name(comparison, load)} → {sum(some) / len(some):.3g}" for load, some in drawn.items()]
     of = of_what(comparison.spec.get("traffic", []))
-    said = f"load asked for{of}, and drawn as payload over the nominal rate of uplinks: {', '.join(found)}."
+    said = f"load requested{of}, and drawn as payload over the nominal rate of uplinks: {', '.join(found)}."
     return [said] if found else []
 
 

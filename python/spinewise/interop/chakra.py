@@ -162,9 +162,7 @@ class Lowered:
         refuse_empty(self.file, self.program.operations)
         notes = []
         if self.program.batches:
-            notes.append(
-                f"{self.file}: collectives go by {self.reading.algorithm} (--collective), in the order of ranks"
-            )
+            notes.append(f"{self.file}: collectives use {self.reading.algorithm} (--collective), in the order of ranks")
         if self.timeless:
             notes.append(f"{self.file}: {self.timeless} nodes have no duration and take no time")
         found = Dag(self.file, self.ranks, self.program.operations, notes)

@@ -168,14 +168,14 @@ class Fabric:
         alike("leaves", {f"the pod of leaf {self.id(of[0])}": len(of) for of in pods.values()})
         alike("aggregation switches", {f"the pod of leaf {self.id(of[0])}": len(above) for above, of in pods.items()})
         if len({node for above in pods for node in above}) != sum(map(len, pods)):
-            raise UnlikeError("leaves share some of the switches above them, and not all: these are no pods")
+            raise UnlikeError("leaves share some but not all of the switches above them, so they form no pods")
         columns: defaultdict[frozenset[int], list[int]] = defaultdict(list)
         for above in pods:
             for node in sorted(above):
                 columns[frozenset(self.near[node] - self.leaf_hosts.keys())].append(node)
         alike("cores", {self.id(nodes[0]): len(of) for of, nodes in columns.items()})
         if sum(map(len, columns)) != len(cores):
-            raise UnlikeError("aggregation switches share some of their cores, and not all: these are no columns")
+            raise UnlikeError("aggregation switches share some but not all of their cores, so they form no columns")
         ordered = sorted(columns, key=min)
         aggregations = []
         for above in pods:

@@ -242,7 +242,7 @@ def notes_of(reading: Reading, anys: int) -> list[str]:
             f"{reading.file}: {anys} receives from any source or with any tag take the first message left in the file"
         )
     if reading.nics:
-        found.append(f"{reading.file}: a host has one NIC here, the numbers behind nic are left out")
+        found.append(f"{reading.file}: a host has one NIC here; the numbers after nic are ignored")
     missing = reading.ranks - len(reading.seen)
     if missing:
         found.append(f"{reading.file}: {missing} of {reading.ranks} ranks have no operations")

@@ -311,8 +311,8 @@ def operations(matrix: Matrix, starts: list[int | None], sizes: list[int], notic
     if notices.count:
         notes = [
             *notes,
-            f"{matrix.file}: triggers act on other hosts, at once in htsim; here messages of {notice_bytes} bytes bring"
-            f" the news there, {notices.count} in all (--notice-bytes N)",
+            f"{matrix.file}: triggers act on other hosts, at once in htsim; here messages of {notice_bytes} bytes carry"
+            f" them there, {notices.count} in all (--notice-bytes N)",
         ]
     return Dag(matrix.file, matrix.nodes, found, notes)
 

@@ -98,7 +98,7 @@ def read(path: str | Path) -> Found:
     rates = tuple(int(tier.get("downlink_speed_gbps") * BITS_PER_GIGABIT) for tier in tiers)
     delays = tuple(int(tier.get("downlink_latency_ns") * PS_PER_NS) for tier in tiers)
     if any("queue_up" in tier.values or "queue_down" in tier.values for tier in tiers):
-        notes.append(f"{path}: sizes of queues are left out: they belong in [switch]")
+        notes.append(f"{path}: queue sizes are left out: they belong in [switch]")
     if min(rates) < 1:
         raise first.error("Downlink_speed_Gbps", min(rates), "a rate above 0")
     kind: Kind = "leaf_spine" if len(tiers) == 2 else "fat_tree"

@@ -71,7 +71,8 @@ class Placing:
             return Placed({name: int(name) for name in names}, False, [])
         hosts = {name: number for number, name in enumerate(sorted(names, key=by_numbers))}
         note = (
-            f"{file}: hosts are numbered in their order: {listed(hosts)}; a spec fills its racks in that order, unless"
+            f"{file}: hosts are numbered in the order of their names: {listed(hosts)}; a spec fills its racks in that"
+            f" order, unless"
             " --rack-of or --hosts places them"
         )
         return Placed(hosts, True, [note])
@@ -106,8 +107,8 @@ def network(name: str, prefix: int, file: str) -> IPv4Network | IPv6Network:
     try:
         return ip_network(f"{name}/{prefix}", strict=False)
     except ValueError:
-        allowed = f"with --rack-of /{prefix} an IPv4 or IPv6 address that has so many bits"
-        raise SpecError("src, dst", name, allowed, "--hosts FILE tells of other names", file=file) from None
+        allowed = f"with --rack-of /{prefix} an IPv4 or IPv6 address of at least that many bits"
+        raise SpecError("src, dst", name, allowed, "--hosts FILE places other names", file=file) from None
 
 
 def by_numbers(name: str) -> list[tuple[bool, int, str]]:

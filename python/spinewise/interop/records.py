@@ -111,7 +111,7 @@ def read(path: str | Path, columns: Columns, placing: Placing | None = None) -> 
         )
     starts = [start for *_, start in found]
     if len(told) > 1 and max(starts) - min(starts) < PS_PER_NS:
-        notes.append(f"{file}: all {len(found):,} flows start within a nanosecond: is the unit of starts another one?")
+        notes.append(f"{file}: all {len(found):,} flows start within a nanosecond: is the unit of starts right?")
     flows = [Flow(hosts[src], hosts[dst], 0, None, size, start) for src, dst, size, start in found]
     return FlowList(file, flows, notes, hosts if named else {})
 

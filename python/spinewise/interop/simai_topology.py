@@ -114,7 +114,9 @@ def check_ports(network: Topology, lines: list[Line]) -> None:
         if len(seen[host]) > 1:
             numbers = " and ".join(str(line.number) for line in seen[host][:2])
             allowed = f"one link from a GPU to the network; lines {numbers} have one each"
-            raise seen[host][1].error("GPU", network.nodes[host], allowed, "two NICs or two ports are not there yet")
+            raise seen[host][1].error(
+                "GPU", network.nodes[host], allowed, "two NICs or two ports are not supported yet"
+            )
 
 
 def servers_of(nvlinks: list[tuple[Line, Link]], per_server: int, gpus: int) -> Servers | None:

@@ -218,7 +218,8 @@ def read_phase(line: Line, at: int, group: str) -> Phase:
         return Phase(compute, None, group, 0)
     if word not in TYPES:
         known = ["NONE", *TYPES]
-        raise line.error("collective", line.tokens[at + 1], f"{', '.join(known)}, with _EP or _DP_EP behind it or not",
+        raise line.error("collective", line.tokens[at + 1], f"{', '.join(known)}, with or without _EP or _DP_EP after"
+        f" it",
                          nearest(word, known))  # fmt: skip
     return Phase(compute, TYPES[word], group, size)
 
@@ -234,7 +235,7 @@ def program(found: Workload, algorithm: Algorithm, passes: int) -> Dag:
     for number in range(passes):
         run.train(number)
     refuse_empty(found.file, run.program.operations)
-    notes = [f"{found.file}: collectives go by {algorithm} (--collective), one ring a group, in the order of ranks"]
+    notes = [f"{found.file}: collectives use {algorithm} (--collective), one ring a group, in the order of ranks"]
     if found.pp > 1:
         notes.append(
             f"{found.file}: the layers are those of one of {found.pp} pipeline stages; all ranks go through them, and"

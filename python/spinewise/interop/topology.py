@@ -95,7 +95,7 @@ class Topology:
     def origin(self) -> str:
         """The table that tells of the file and its ids."""
         name = self.file.replace("\\", "\\\\").replace('"', '\\"')
-        about = "# Where it comes from; no part of the run. Place i of nodes is the file's id of node i."
+        about = "# Origin of the fabric, no part of the run. Item i of nodes is the file's id of node i."
         return "\n".join([about, "[import]", f'topology = "{name}"', f"nodes = {self.nodes}", ""])
 
 
@@ -213,11 +213,11 @@ def check_links(topology: Topology, header: Line, body: list[Line]) -> None:
     for link, line in zip(topology.links, body, strict=False):
         pair = (min(link.a, link.b), max(link.a, link.b))
         if pair[1] < topology.hosts:
-            raise line.error("all", " ".join(line.tokens), "a switch at one end at least")
+            raise line.error("all", " ".join(line.tokens), "a switch at one end or both")
         if pair[0] < topology.hosts:
             id_ = topology.nodes[pair[0]]
             if pair[0] in of_host:
-                raise line.error("node", id_, f"a host with one link; line {of_host[pair[0]]} has one of it already")
+                raise line.error("node", id_, f"a host with one link; line {of_host[pair[0]]} already has its link")
             of_host[pair[0]] = line.number
     for host in range(topology.hosts):
         if host not in of_host:

@@ -156,7 +156,7 @@ def hear(process: subprocess.Popen[str], host: str, until: float) -> dict[str, o
     line = stream.readline() if ready else ""
     if not line:
         how = f"exit {process.poll()}" if process.poll() is not None else "nothing came"
-        raise LabError(f"the traffic process of {host} said nothing: {how}")
+        raise LabError(f"the traffic process of {host} sent no answer: {how}")
     return cast("dict[str, object]", json.loads(line))
 
 

@@ -58,7 +58,7 @@ def goodput(study: Study) -> Figure | None:
         made.legend(handles, labels, loc="outside upper center", ncols=2)
         seeds = len(study.linux.seeds)
         note = (
-            "What all hosts got; grey: a spine swallows everything in silence. Lines are means over seeds"
+            "Goodput of all hosts; grey: a spine silently drops everything. Lines are means over seeds"
             f" ({seeds}), bands reach from the least to the most of them."
         )
         made.supxlabel(wrapped(note, 2), fontsize=8, x=0.02, ha="left")

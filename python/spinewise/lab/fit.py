@@ -61,7 +61,7 @@ def check_scheme(resolved: Spec) -> None:
     if name not in (*PLAIN, *STEERED):
         allowed = f"{', '.join((*PLAIN, *STEERED))} in a lab"
         raise SpecError(
-            "scheme.name", name, allowed, "it decides at switches, and the switches of a lab are the kernel's"
+            "scheme.name", name, allowed, "it decides at switches, but the switches of a lab are the kernel's"
         )
 
 
@@ -77,7 +77,7 @@ def check_transport(resolved: Spec) -> None:
     kind = str(transport["kind"])
     allowed = f"{', '.join(CONGESTION)} in a lab"
     if kind in RDMA:
-        raise SpecError("transport.kind", kind, allowed, "RDMA needs NICs that do it; a lab has the kernel's TCP")
+        raise SpecError("transport.kind", kind, allowed, "RDMA needs NICs that support it; a lab has the kernel's TCP")
     if kind not in CONGESTION:
         raise SpecError("transport.kind", kind, allowed, "the kernel has no such congestion control here")
     mss = int(transport["mss_bytes"])
@@ -91,7 +91,9 @@ def check_traffic(key: str, entry: Traffic) -> None:
     if kind == "udp":
         raise SpecError(f"{key}.kind", kind, allowed, "a lab carries TCP alone")
     if kind not in BY_THE_CLOCK:
-        raise SpecError(f"{key}.kind", kind, allowed, "its flows wait for each other, and those of a lab for the clock")
+        raise SpecError(
+            f"{key}.kind", kind, allowed, "its flows wait for each other, but those of a lab start by the clock"
+        )
     rounds = entry.get("rounds", 1)
     if rounds != 1:
         raise SpecError(f"{key}.rounds", rounds, "1 in a lab", "its flows would wait for each other")

@@ -45,7 +45,7 @@ def looked_at() -> Machine:
     Raises:
         SpecError: something is missing, in words.
     """
-    allowed = "a Linux machine on which this may make network namespaces"
+    allowed = "a Linux machine on which this process may create network namespaces"
     for program, package in PROGRAMS.items():
         if shutil.which(program) is None:
             raise SpecError("lab", f"no program {program}", allowed, f"apt-get install {package}")
@@ -94,7 +94,7 @@ def configured(option: str) -> str:
 def tried(allowed: str, trial: str) -> None:
     """Make a namespace with a cable and a token bucket, as a lab has them."""
     steps = (
-        (["ip", "netns", "add", trial], "this may not make network namespaces (CAP_SYS_ADMIN)"),
+        (["ip", "netns", "add", trial], "this process may not create network namespaces (CAP_SYS_ADMIN)"),
         (["ip", "-n", trial, "link", "add", "t0", "type", "veth", "peer", "name", "t1"], "no veth (CONFIG_VETH)"),
         (
             ["tc", "-n", trial, *BUCKET],

@@ -101,7 +101,7 @@ def notes(plan: Plan) -> list[str]:
     if plan.factor != 1:
         found.append(f"rates are the spec's divided by {plan.factor}, times multiplied; the lab cannot delay packets")
     if plan.spec.get("fault"):
-        found.append("switches learn of a fault by carrier alone: no routing protocol runs")
+        found.append("switches detect faults by loss of carrier only: no routing protocol runs")
     return found
 
 

@@ -48,7 +48,7 @@ def at_scale(resolved: Spec, factor: int) -> Spec:
         return resolved
     for number, entry in enumerate(resolved["traffic"]):
         if entry.get("kind") == "flows" and entry.get("file"):
-            allowed = "a spec whose rates the lab can carry as they are, when its flows stand in a file"
+            allowed = "a spec whose rates the lab can carry as they are, when its flows are in a file"
             raise SpecError(f"traffic[{number}].file", entry["file"], allowed, f"the factor would be {factor}")
     scaled = cast(Spec, stretched(resolved, factor))
     # What takes longer is refused before it is carried, by a bound of the lab's own.

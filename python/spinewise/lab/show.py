@@ -110,7 +110,7 @@ METRIC_WORDS = {"fct_s.mean": "mean FCT", "fct_s.p99": "p99 FCT"}
 
 def orders(study: Study) -> RenderableType:
     """Mean over seeds of each number with half its interval, here and there, and how far the order is the same."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title="Linux beside the simulator", title_justify="left")
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title="Linux and the simulator", title_justify="left")
     table.add_column("flows, quantity")
     table.add_column("scheme")
     for head in ("simulated", "vs first", "Linux", "vs first"):
@@ -183,8 +183,9 @@ def words_of(comparison: Comparison, place: int, one: Order) -> tuple[str, str]:
 def order_line(one: Order) -> str:
     """Whether Linux and the simulator order the schemes alike."""
     return (
-        f"{one.size_class}, {METRIC_WORDS[one.metric]}: of {one.pairs} pairs both tell {one.agreeing} apart alike and"
-        f" {one.opposed} the other way round; Linux alone {one.linux_only}, the simulator alone {one.simulated_only}"
+        f"{one.size_class}, {METRIC_WORDS[one.metric]}: of {one.pairs} pairs both tell {one.agreeing} apart in the same"
+        f" order and {one.opposed} in the opposite order; only Linux {one.linux_only}, only the simulator"
+        f" {one.simulated_only}"
     )
 
 
@@ -247,7 +248,7 @@ def cost(found: Costs) -> RenderableType:
         table.add_row("on" if case.offload else "off", case.paths_by, *numbers)
     line = (
         f"{found.rounds} rounds of {found.seconds} s, all cases in turn; medians, with the least and the most. CPU is"
-        f" what all {found.processors} processors did above what they did just before with nothing of ours"
+        f" what all {found.processors} processors did above their idle load just before"
         f" ({found.idle_share:.1%} of them). Egress, ingress: a run of the sender's program, a packet or super-packet."
     )
     return Group(table, Text(line))
@@ -260,8 +261,8 @@ def spread(values: Sequence[float]) -> str:
 
 
 def beside(linux: Result, simulated: Result) -> RenderableType:
-    """Completion times on Linux beside the simulator's."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title="Linux beside the simulator", title_justify="left")
+    """Completion times on Linux and the simulator's."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title="Linux and the simulator", title_justify="left")
     table.add_column("class")
     for head in ("flows", "mean, Linux", "simulated", "p99, Linux", "simulated", "unfinished, Linux", "simulated"):
         table.add_column(head, justify="right")

@@ -103,6 +103,6 @@ def held(name: str) -> Iterator[None]:
         yield
     except BlockingIOError:
         hint = "another command builds, uses or takes down this lab: wait for it, or give --name"
-        raise SpecError("--name", name, "a lab that no other command is at", hint) from None
+        raise SpecError("--name", name, "a lab that no other command uses", hint) from None
     finally:
         os.close(handle)

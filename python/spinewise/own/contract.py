@@ -147,7 +147,7 @@ def check_params(scheme: OwnClass) -> None:
         raise refused(scheme, name, wrong.default, wrong.allowed, line=wrong.line)
     for name in scheme.params():
         if hasattr(Scheme, name) or name in ALL_HOOKS:
-            raise refused(scheme, name, "a parameter", "another name: the contract has that one")
+            raise refused(scheme, name, "a parameter", "another name: the contract already uses this one")
 
 
 def site_of(scheme: object) -> str:
@@ -169,7 +169,9 @@ def hooks_of(scheme: OwnClass, site: str) -> list[str]:
     found = [hook for hook in ALL_HOOKS if getattr(scheme, hook, None) is not None]
     for hook in found:
         if hook not in HOOKS[site]:
-            raise refused(scheme, hook, "a method", f"no such hook: {hook} is of switches, and it sits at the {site}")
+            raise refused(
+                scheme, hook, "a method", f"no such hook: {hook} is for switches, and this scheme runs at the {site}"
+            )
     if scheme.losses:
         if site != "host" or "feedback" not in found:
             raise refused(scheme, "losses", True, "false, or true of a host scheme with a method feedback")
@@ -195,7 +197,7 @@ def check_methods(scheme: OwnClass) -> None:
         if name.startswith("_") or hasattr(Scheme, name) or isinstance(value, type) or not callable(value):
             continue
         if near := get_close_matches(name, missing, n=1, cutoff=0.8):
-            allowed = f"the name of a hook, or one that is less near to it, such as _{name}"
+            allowed = f"the name of a hook, or a name less like one, such as _{name}"
             raise refused(scheme, name, "a method", allowed, hint=f'did you mean "{near[0]}"?')
 
 

@@ -57,7 +57,7 @@ def walked(walk: type[Walk], scheme: type) -> str:
     try:
         return walk(scheme).whole.hexdigest()
     except RecursionError:
-        allowed = "attributes, defaults and global values that are nested less deep"
+        allowed = "attributes, defaults and global values that are nested less deeply"
         raise SpecError("scheme", scheme.__qualname__, allowed, "all of them tell one scheme from another") from None
 
 

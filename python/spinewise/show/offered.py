@@ -32,7 +32,7 @@ def asked(spec: Spec) -> list[str]:
     traffic = spec.get("traffic", [])
     found = [(name, one) for name, one in zip(names(traffic), traffic, strict=True) if one.get("load")]
     return [
-        f"asked for {one['load']:g}{of_what([one])}" + (f" by {name}" if len(traffic) > 1 else "")
+        f"requested {one['load']:g}{of_what([one])}" + (f" by {name}" if len(traffic) > 1 else "")
         for name, one in found
     ]
 

@@ -162,7 +162,7 @@ def set_path(spec: Tables | Spec, path: str, value: object) -> None:
     elif isinstance(node, dict) and not last.startswith("["):
         node[last] = value
     else:
-        raise SpecError(f"--set {path}", value, f"a key below a table; {node!r} is no {kind_of(last)}")
+        raise SpecError(f"--set {path}", value, f"a key below a table; {node!r} is not a {kind_of(last)}")
 
 
 def split_path(path: str) -> list[str]:
@@ -183,7 +183,9 @@ def descend(node: object, step: str, then: str, path: str) -> object:
         return node[index]
     if isinstance(node, dict) and not step.startswith("["):
         return node.setdefault(step, missing)
-    raise SpecError(f"--set {path}", step.lstrip("["), f"a table or a list on the way; {node!r} is no {kind_of(step)}")
+    raise SpecError(
+        f"--set {path}", step.lstrip("["), f"a table or a list on the way; {node!r} is not a {kind_of(step)}"
+    )
 
 
 def kind_of(step: str) -> str:

@@ -157,18 +157,18 @@ def two_digits(value: float) -> int:
 
 def why_so_long(found: Arrivals) -> str:
     """What is said of how long flows arrive."""
-    more = "; a longer time would make that less, and runs take minutes" if found.is_short else ""
+    more = "; a longer time would reduce that, but runs take minutes" if found.is_short else ""
     return (
-        f"How long flows arrive: some {found.flows:,.0f} of them. As their sizes differ, the load drawn at a leaf"
-        f" strays from the one asked for by {found.spread:.0%} or so{more}. Longer runs tell tails better."
+        f"How long flows arrive: about {found.flows:,.0f} of them. As their sizes differ, the load drawn at a leaf"
+        f" differs from the one requested by about {found.spread:.0%}{more}. Longer runs resolve tails better."
     )
 
 
 def why_so_large(found: Exchange) -> str:
     """What is said of the size of a collective operation."""
     said = (
-        f"Data of each host. {size(found.peer_bytes)} of it go to another host at once: they take"
-        f" {duration(found.sending_s, 2)} to send, and {duration(found.travel_s, 2)} to travel."
+        f"Data of each host. {size(found.peer_bytes)} of it goes to another host at once, taking"
+        f" {duration(found.sending_s, 2)} to send and {duration(found.travel_s, 2)} to travel."
     )
     if found.is_small:
         said += f" {too_small(found)}"
@@ -179,8 +179,8 @@ def why_groups(found: Exchange, hosts: int) -> str:
     """What is said of the groups of a collective operation among so many hosts."""
     at_most = "" if found.groups * found.ranks == hosts else "at most "
     return (
-        f"Groups of {at_most}{found.ranks} hosts, each spread over the whole fabric and for itself, as jobs of that"
-        ' size are. "all" makes one of all hosts; its messages are as many as the square of their number.'
+        f"Independent groups of {at_most}{found.ranks} hosts, each spread over the whole fabric, like jobs of that"
+        ' size. "all" makes one group of all hosts; its messages grow with the square of their number.'
     )
 
 
@@ -206,6 +206,6 @@ def notes(wishes: Wishes) -> list[Notice]:
         )
         told.append(Notice("overload_asked", "traffic[0].load", text))
     if made.is_short:
-        text = f"The load drawn at a leaf strays by {made.spread:.0%} or so; a longer time would make that less."
+        text = f"The load drawn at a leaf differs by about {made.spread:.0%}; a longer time would reduce that."
         told.append(Notice("few_flows", "traffic[0].duration_us", text))
     return told

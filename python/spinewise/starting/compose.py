@@ -61,12 +61,12 @@ def overrides(wishes: Wishes) -> list[str]:
     made = []
     for link in wishes.slow_links:
         keys: dict[str, Value] = {**dict(link.ends), "rate_gbps": link.rate_gbps}
-        remark = f"Rate that is left of this link, both ways; the others have {wishes.between_gbps:g}."
+        remark = f"Remaining rate of this link, both ways; the others have {wishes.between_gbps:g}."
         made.append(table("[[topology.override]]", [of], keys, {"rate_gbps": remark}))
     return made
 
 
-KEPT = "Libraries for collectives keep their {} from a host to another: this many, which messages take in turn."
+KEPT = "Collective libraries keep their {} between two hosts: this many, which messages use in turn."
 
 
 def transport(wishes: Wishes) -> str:
@@ -84,17 +84,17 @@ def transport(wishes: Wishes) -> str:
             times = wishes.host_gbps / INCREASES_OF_GBPS
             keys |= {name: float(f"{gbps * times:.3g}") for name, gbps in INCREASES.items()}
             remarks[next(iter(INCREASES))] = (
-                f"What DCQCN gives a rate back each time, in proportion to the link: the defaults are for"
-                f" {INCREASES_OF_GBPS:g} Gbps. Larger ones regain a rate sooner, and fill queues sooner."
+                f"Steps in which DCQCN raises a rate, in proportion to the link: the defaults are for"
+                f" {INCREASES_OF_GBPS:g} Gbps. Larger steps regain a rate sooner, and fill queues sooner."
             )
         return table("[transport]", [], keys, remarks)
     if wishes.transport == "uet":
-        remark = "Ultra Ethernet: packets in any order, NSCC at the senders, switches that trim what finds no room."
+        remark = "Ultra Ethernet: packets in any order, NSCC at the senders, switches that trim what does not fit."
         if wishes.workload not in COLLECTIVES:
             return table("[transport]", [], {"kind": "uet"}, {"kind": remark})
-        remarks = {"kind": remark, "connections": KEPT.format("connections, with what they have learnt,")}
+        remarks = {"kind": remark, "connections": KEPT.format("connections, with their learnt state,")}
         return table("[transport]", [], {"kind": "uet", "connections": 1}, remarks)
-    remark = "TCP as in Linux: DCTCP, with RACK-TLP and SACK to tell what is late from what is lost."
+    remark = "TCP as in Linux: DCTCP, with RACK-TLP and SACK to tell late packets from lost ones."
     return table("[transport]", [], {"kind": "dctcp"}, {"kind": remark})
 
 
@@ -102,7 +102,7 @@ def workload(wishes: Wishes) -> str:
     """[[traffic]]: the traffic that is asked about."""
     kind = wishes.workload if wishes.workload in COLLECTIVES else "poisson"
     of = ["[[traffic]]", f'[[traffic]] kind = "{kind}"']
-    name = {"name": "Its name in tables and in aims.", "kind": "What is sent."}
+    name = {"name": "Its name in tables and in aims.", "kind": "The kind of traffic."}
     if kind != "poisson":
         found = amounts.exchange(wishes)
         keys: dict[str, Value] = {"name": wishes.entry, "kind": kind}
@@ -137,7 +137,7 @@ def bursts(wishes: Wishes) -> list[str]:
             "[[traffic]]",
             ["[[traffic]]", '[[traffic]] kind = "incast"'],
             keys,
-            {"kind": "Many hosts send to one at once, again and again."},
+            {"kind": "Many hosts repeatedly send to one at once."},
         )
     ]
 
@@ -146,6 +146,6 @@ def compared(wishes: Wishes) -> str:
     """[compare]."""
     remarks = {
         "schemes": "What `spinewise compare` runs, the baseline first; `spinewise schemes` lists all of them.",
-        "seeds": "Repeats of each, with traffic of their own; more of them narrow the intervals.",
+        "seeds": "Repeats of each, with traffic of their own; more repeats narrow the intervals.",
     }
     return table("[compare]", [], {"schemes": list(wishes.compared), "seeds": 3}, remarks)

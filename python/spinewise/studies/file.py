@@ -130,7 +130,7 @@ def written(
     """What the tables of a study say."""
     for name in content:
         if name not in KEYS:
-            hint = nearest(name, KEYS) or "keys of the simulated spec belong into its own file, or [study.spec]"
+            hint = nearest(name, KEYS) or "keys of the simulated spec belong in its own file, or in [study.spec]"
             raise SpecError(name, shown(content[name]), ", ".join(f"[{one}]" for one in KEYS), hint)
     tables = {name: table(content, name) for name in KEYS}
     study = tables["study"]
@@ -220,7 +220,7 @@ def stop_of(given: Mapping[str, object], seeds: object, until_ci: float | str | 
     """When there are seeds enough."""
     if until_ci is None and "until_ci" not in given:
         if given:
-            raise SpecError("stop.until_ci", "(nothing)", SHARE, "the other keys of [stop] say nothing without it")
+            raise SpecError("stop.until_ci", "(nothing)", SHARE, "the other keys of [stop] do nothing without it")
         return None
     bound = share("stop.until_ci", given["until_ci"]) if until_ci is None else share("--until-ci", until_ci)
     if isinstance(seeds, list):

@@ -131,16 +131,16 @@ def lines(done: Conducted, store: str) -> list[str]:
     if len(failed) > FEW:
         found.append(f"… and {len(failed) - FEW} more that failed; --json lists all")
     if failed:
-        found.append("runs that failed are made again with --retry-failed")
+        found.append("failed runs are repeated with --retry-failed")
     if done.left:
-        found.append(f"{done.left} runs left, for which there was no time: the same command goes on with them")
+        found.append(f"{done.left} runs left for lack of time: the same command continues with them")
     runs = sum(len(ones) for ones in done.repeats)
     found.append(f"{runs} runs, {done.made} made now; all of them in {store}")
     if done.outdated:
         places = units.counted(done.outdated, "place")
         found.append(
-            f"{places} of {study.name} in {store} from before, of another spec, grid or engine: queries of `studies`"
-            " leave them out by `where not outdated`"
+            f"{places} of {study.name} in {store} from an earlier spec, grid or engine: `where not outdated`"
+            " leaves them out of queries of `studies`"
         )
     return found
 

@@ -150,8 +150,8 @@ class Asking:
         except duckdb.Error as error:
             raise self.refused(error, set()) from None
         if len(statements) != 1 or not asks(statements[0]):
-            allowed = "one statement that asks: SELECT, FROM, WITH, PIVOT, SHOW, DESCRIBE, SUMMARIZE or EXPLAIN"
-            what = f"there are {len(statements)} statements" if len(statements) != 1 else "this one does more than ask"
+            allowed = "one read-only statement: SELECT, FROM, WITH, PIVOT, SHOW, DESCRIBE, SUMMARIZE or EXPLAIN"
+            what = f"there are {len(statements)} statements" if len(statements) != 1 else "this one does more than read"
             raise SpecError(SQL, one_line(self.sql), allowed, what)
         known = set(columns.views())
         try:
@@ -229,7 +229,7 @@ def told(file: str, why: str) -> str:
     key = Path(file).stem
     return (
         f"{printable(file)} is damaged ({why}): the flows of run {key[:12]}… are left out. Remove it, and a sweep that"
-        " keeps flows makes the run again."
+        " keeps flows repeats the run."
     )
 
 

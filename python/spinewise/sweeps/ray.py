@@ -253,7 +253,7 @@ def connected(ray: ModuleType, address: str | None, jobs: int | None) -> Iterato
                 log_to_driver=False, logging_level="ERROR", configure_logging=False,
             )  # fmt: skip
         except (ConnectionError, RuntimeError, ValueError, TimeoutError, ray.exceptions.RayError) as error:
-            hint = f"{first_line(str(error))}; a cluster with tokens wants RAY_AUTH_MODE=token (docs/clusters.md)"
+            hint = f"{first_line(str(error))}; a cluster with tokens needs RAY_AUTH_MODE=token (docs/clusters.md)"
             raise SpecError(ADDRESS, wanted or "(none)", ALLOWED, hint) from None
         finally:
             keep()
@@ -344,7 +344,7 @@ def check_folders(piece: Work) -> None:
     """
     for folder in piece.folders:
         if not folder.is_dir():
-            hint = "the worker's machine does not share this folder; leave --keep-runs away"
+            hint = "the worker's machine does not share this folder; leave out --keep-runs"
             raise SpecError("--engine", "ray", "a folder that all machines of the cluster share", hint)
 
 

@@ -376,7 +376,7 @@ def written_by_one(place: Path) -> Iterator[None]:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            allowed = "a store that nobody else is writing"
+            allowed = "a store that nobody else is writing to"
             raise SpecError(OPTION, printable(place), allowed, holder(handle)) from None
         except OSError:
             # A file system without locks: two writers still take turns, transaction by transaction.
@@ -394,4 +394,4 @@ def holder(handle: int) -> str:
     """Who holds a lock."""
     pid, _, since = os.pread(handle, 200, 0).decode(errors="replace").strip().partition(" ")
     who = f"pid {pid or 'unknown'}, since {since or 'a moment ago'}"
-    return f"another command that makes runs ({who}) is writing it: wait for it, or name another folder"
+    return f"another command that makes runs ({who}) is writing to it: wait for it, or name another folder"

@@ -218,9 +218,9 @@ class Known:
 def lost(error: EngineGone, ledger: Ledger, ended: int, missing: int) -> SpecError:
     """What is said when whatever makes runs is gone."""
     kept = f"stored by this sweep: {ended:,}, missing: {missing:,}"
-    way_out = "the same command, with this or another --engine, makes those that are missing and no others"
+    way_out = "the same command, with this or another --engine, makes only those that are missing"
     if ledger.folder is None:
-        kept, way_out = f"{ended:,} had ended, {missing:,} had not", "with --store DIR those that end are kept"
+        kept, way_out = f"{ended:,} had ended, {missing:,} had not", "with --store DIR finished runs are kept"
     return SpecError("--engine", "ray", "a cluster that stays until the sweep ends", f"{error}; runs {kept}; {way_out}")
 
 

@@ -176,12 +176,12 @@ def in_words(folder: Path | None) -> Iterator[None]:
 def meaning(error: sqlite3.Error) -> str:
     """What an error of SQLite means, and what helps."""
     name = getattr(error, "sqlite_errorname", "") or ""
-    kept = "every run stored before is kept, and the same command goes on from there"
+    kept = "every run stored before is kept, and the same command continues from there"
     if name.startswith("SQLITE_FULL") or name in ("SQLITE_IOERR_WRITE", "SQLITE_IOERR_SHMSIZE"):
         return f"the disk is full, or a limit on its use was reached: free some space; {kept}"
     if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
         return (
-            f"its ledger is damaged ({error}): move it away and run the command again, which makes the runs anew; "
+            f"its ledger is damaged ({error}): move it away and run the command again, which repeats the runs; "
             "`sqlite3 ledger.sqlite .recover` saves what can be read"
         )
     if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
