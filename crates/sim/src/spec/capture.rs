@@ -10,15 +10,15 @@ const PLACES: &str = "a list of names of nodes or links, such as [\"host3\", \"l
 keys! {
     /// `[metrics.capture]`.
     CaptureKeys {
-        /// Where packets are captured: at ports, each named by the link it sends on ("leaf0->spine1", as reports print it),
-        /// or by the name of a node ("host3", "leaf0") for all its ports. A port sees what leaves by its link as the
-        /// transmission starts, and what comes the other way as it arrives in full, as tcpdump does.
+        /// Where packets are captured: at ports, each named by the link it sends on ("leaf0->spine1", as reports print
+        /// it), or by the name of a node ("host3", "leaf0") for all its ports. Like tcpdump, a port sees a packet that
+        /// leaves by its link as its transmission starts, and one that comes the other way once it has arrived in full.
         at: Vec<Value>, Kind::List(PLACES), Default::Required;
         /// Packets from this simulated time on.
         from_us: Span, Kind::Time(Unit::Microseconds, Zero::Allowed), Default::Number(0.0);
         /// Packets before this simulated time.
         to_us: Option<Span>, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Nothing("to the end of the run");
-        /// Most packets that each port keeps: the first ones. A warning says so when there were more.
+        /// Each port keeps this many packets at most, the first ones. A warning says when there were more.
         max_packets: u64, Kind::Integer { min: 1, max: 100_000_000 }, Default::Number(250_000.0);
     }
 }

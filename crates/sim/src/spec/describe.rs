@@ -116,20 +116,21 @@ fn fabric_tables() -> Vec<Table> {
         ),
         with(
             "[switch] model = \"shared_buffer\"",
-            "One buffer for all ports of a switch, with dynamic thresholds, ECN marking by a ramp and, if wanted, \
-             priority flow control. Control packets go first.",
+            "One buffer for all ports of a switch, with dynamic thresholds, ramp ECN marking and optional priority \
+            flow control. Control packets go first.",
             SharedKeys::KEYS,
             of_shared,
         ),
         with(
             "[switch] model = \"trimming\"",
-            "Two queues at each output: data without room loses its payload, and its header goes on before all data.",
+            "Two queues at each output: data that does not fit loses its payload, and its header goes ahead of all \
+            data.",
             TrimmingKeys::KEYS,
             of_trimming,
         ),
         with(
             "[scheme]",
-            "The load-balancing scheme; its parameters stand in [scheme.params].",
+            "The load-balancing scheme; its parameters are in [scheme.params].",
             SchemeKeys::KEYS,
             |preset| (preset.scheme)(),
         ),
@@ -140,10 +141,10 @@ fn fabric_tables() -> Vec<Table> {
 /// `[[traffic]]` and what stands in it.
 fn traffic_tables() -> Vec<Table> {
     let every = [
-        table("[[traffic]]", "What is sent. Every entry has these keys, and those of its kind.", EntryKeys::KEYS),
+        table("[[traffic]]", "What is sent. Every entry has these keys and those of its kind.", EntryKeys::KEYS),
         table(
             "[[traffic]] of any kind but \"udp\"",
-            "Flows that the transport carries have these keys, too.",
+            "Flows that the transport carries also have these keys.",
             CarriedKeys::KEYS,
         ),
     ];
@@ -155,7 +156,7 @@ fn traffic_tables() -> Vec<Table> {
     });
     let parts = [
         table("entries of list, [[traffic]] kind = \"flows\"", "One flow.", FlowKeys::KEYS),
-        table("entries of schedule, [[traffic]] kind = \"udp\"", "A rate and when it begins.", StepKeys::KEYS),
+        table("entries of schedule, [[traffic]] kind = \"udp\"", "A rate and when it takes effect.", StepKeys::KEYS),
     ];
     every.into_iter().chain(of_kinds).chain(parts).collect()
 }
@@ -168,13 +169,13 @@ fn run_tables() -> Vec<Table> {
         table("[run]", "When a run ends, and by which engine.", RunKeys::KEYS),
         table(
             "[follow]",
-            "The rules of the public ns-3 code of ConWeave, in a run that follows it (run.follow). Each is on there unless \
-             it is turned off.",
+            "The rules of the public ns-3 code of ConWeave, for a run that follows it (run.follow). Each is on unless \
+            turned off.",
             FollowKeys::KEYS,
         ),
-        table("[metrics]", "What is kept and how it is summed up.", MetricsKeys::KEYS),
+        table("[metrics]", "What is recorded and how it is summarized.", MetricsKeys::KEYS),
         table("entries of metrics.size_classes", "A class of flow sizes.", ClassKeys::KEYS),
-        table("[metrics.capture]", "Packets written down as they pass chosen ports.", CaptureKeys::KEYS),
+        table("[metrics.capture]", "Packets captured as they pass chosen ports.", CaptureKeys::KEYS),
     ]
 }
 
@@ -184,11 +185,11 @@ fn transport_tables() -> Vec<Table> {
     let tcp = format!("[transport] kind = {}", one_of(Control::NAMES.iter().copied()));
     let windows = Control::ALL.iter().map(|kind| {
         let header = format!("[transport] kind = \"{}\"", kind.name());
-        table(header, "What this congestion control has besides.", kind.keys(), of_tcp as Says)
+        table(header, "Additional keys of this congestion control.", kind.keys(), of_tcp as Says)
     });
     let rates = rate::Kind::ALL.iter().map(|kind| {
         let header = format!("[transport] congestion_control = \"{}\"", kind.name());
-        table(header, "What this congestion control of queue pairs has besides.", kind.keys(), of_rdma as Says)
+        table(header, "Additional keys of this congestion control of queue pairs.", kind.keys(), of_rdma as Says)
     });
     let about = "TCP, the same for all flows of a run.";
     let mut tables = vec![table(tcp, about, TcpConfig::KEYS, of_tcp)];
@@ -198,7 +199,7 @@ fn transport_tables() -> Vec<Table> {
     tables.extend(rates);
     let deliveries = delivery::Kind::ALL.iter().map(|kind| {
         let header = format!("[transport] congestion_control = \"{}\"", kind.name());
-        table(header, "What this congestion control of Ultra Ethernet has besides.", kind.keys(), of_uet as Says)
+        table(header, "Additional keys of this congestion control of Ultra Ethernet.", kind.keys(), of_uet as Says)
     });
     let about = "Connections of Ultra Ethernet, one per flow; the same for all flows of a run.";
     tables.push(table("[transport] kind = \"uet\"".into(), about, UetConfig::KEYS, of_uet));
@@ -360,10 +361,10 @@ fn workloads() -> Vec<Value> {
 /// MPTCP beside schemes.
 const MPTCP: Compared = Compared {
     aware: Aware::Paths,
-    senses: &["losses and round-trip times of its subflows"],
+    senses: &["losses and round-trip times of subflows"],
     state: "per subflow, at the host",
     needs: Needs::Hosts,
-    order: "a subflow stays on its path, and the receiver puts the data in order",
+    order: "a subflow stays on its path, and the receiver restores the order of the data",
     pick: "O(n)",
     update: "O(n) per ACK",
 };

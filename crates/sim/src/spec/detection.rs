@@ -10,20 +10,20 @@ const INSTANT: Kind = Kind::Time(Unit::Microseconds, Zero::Allowed);
 keys! {
     /// `[detection]`.
     DetectionKeys {
-        /// How the two ends of a link learn that it is down or up again: by loss of carrier, by hellos that do not come,
-        /// at once and with all other switches (oracle), or not at all.
+        /// How the two ends of a link learn that it is down or up again: by loss of carrier, by missing hellos, at once
+        /// and together with all other switches (oracle), or not at all.
         mode: Mode, Kind::Words(Mode::WORDS), Default::Word("carrier");
-        /// Loss of carrier, its return, or a change of rate is believed after lasting this long.
+        /// Loss of carrier, its return, or a change of rate takes effect after lasting this long.
         carrier_us: Span, INSTANT, Default::Number(100.0);
-        /// With hello: interval at which each end of a link between switches sends one.
+        /// With hello: the interval at which each end of a link between switches sends a hello.
         hello_interval_us: Span, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Number(10_000.0);
-        /// With hello: a link is down after this many intervals without one.
+        /// With hello: a link counts as down after this many intervals without a hello.
         hello_dead_count: u32, Kind::Integer { min: 1, max: 1000 }, Default::Number(3.0);
-        /// Do all switches compute routes anew? Without, switches only stop using their own ports that are down.
+        /// Do all switches recompute routes? If not, switches only stop using their own ports that are down.
         reconverge: bool, Kind::Bool, Default::Bool(true);
-        /// News is flooded: besides the delay of each link, it takes this long at each switch.
+        /// News is flooded: in addition to the delay of each link, it takes this long at each switch.
         flood_hop_us: Span, INSTANT, Default::Number(10.0);
-        /// From hearing of a change to using routes computed anew.
+        /// From hearing of a change to using recomputed routes.
         control_plane_us: Span, INSTANT, Default::Number(1000.0);
     }
 }

@@ -22,32 +22,32 @@ keys! {
         kind: FaultKind, Kind::Words(FaultKind::WORDS), Default::Required;
         /// The two ends of a link, by their names in reports.
         ends: Option<Vec<Value>>, Kind::List(ENDS), Default::Nothing("none: it is a switch that fails");
-        /// Which of parallel links, from 0.
+        /// Which of the parallel links, from 0.
         link: Option<u32>, Kind::Integer { min: 0, max: 65_535 }, Default::Nothing("all of them");
-        /// Instead of ends, a switch by its name: all its links, both ways.
+        /// Instead of ends, a switch by its name: all of its links, in both directions.
         switch: Option<String>, Kind::Text("the name of a switch, such as \"spine3\""),
             Default::Nothing("none: it is a link that fails");
-        /// For a link: both ways, from the first of ends to the second, or back.
+        /// For a link: both directions, from the first of ends to the second, or back.
         direction: Way, Kind::Words(Way::WORDS), Default::Word("both");
-        /// Since when.
+        /// When it starts.
         at_us: Span, INSTANT, Default::Required;
-        /// Until when.
+        /// When it ends.
         until_us: Option<Span>, INSTANT, Default::Nothing("for good");
-        /// For flap: from one outage to the next.
+        /// For flap: from the start of one outage to the start of the next.
         period_us: Option<Span>, MICROSECONDS, Default::Nothing("only with flap, which needs it");
         /// For flap: the length of each outage, with which each period begins.
         down_us: Option<Span>, MICROSECONDS, Default::Nothing("only with flap, which needs it");
-        /// For loss: the probability of each packet, independent of others.
+        /// For loss: the probability that a packet is lost, independently of others.
         probability: Option<f64>, Kind::Positive { max: 1.0 }, Default::Nothing("only with loss, which needs it");
         /// For black_hole: the share of all pairs of a source and a destination that it swallows, chosen by hash.
         fraction: Option<f64>, Kind::Positive { max: 1.0 }, Default::Nothing("only with black_hole, or else pairs");
         /// For black_hole: the pairs that it swallows, by numbers of hosts.
         pairs: Option<Vec<Value>>, Kind::List(PAIRS), Default::Nothing("only with black_hole, or else fraction");
-        /// For rate: what is left of it.
+        /// For rate: the reduced rate.
         rate_gbps: Option<u64>, Kind::Rate(Zero::Refused), Default::Nothing("only with rate, which needs it");
-        /// For delay: what is added to the link's own.
+        /// For delay: what is added to the link's own delay.
         added_us: Option<Span>, MICROSECONDS, Default::Nothing("only with delay, which needs it");
-        /// May it cut hosts off from each other for good, so that flows between them never finish?
+        /// May it cut hosts off from each other permanently, so that flows between them never finish?
         may_cut_off: bool, Kind::Bool, Default::Bool(false);
     }
 }
@@ -138,7 +138,7 @@ pub struct Fault {
     pub way: Way,
     /// What happens to it.
     pub effect: Effect,
-    /// Since when.
+    /// When it starts.
     pub from: Time,
     /// Until when; [`Time::NEVER`] for good.
     pub until: Time,

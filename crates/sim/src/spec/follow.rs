@@ -20,72 +20,77 @@ use crate::transport::{RdmaConfig, TransportSpec};
 keys! {
     /// `[follow]`: the rules of the public ns-3 code of ConWeave.
     FollowKeys {
-        /// Time is a double of seconds, cut to 2⁻⁶⁴ s and then to whole nanoseconds: what takes 82 ns takes 81.
+        /// Time is a double in seconds, truncated to 2⁻⁶⁴ s and then to whole nanoseconds: what takes 82 ns takes 81.
         double_clock: bool, Kind::Bool, Default::Bool(true);
-        /// At a host, a transmission that ends now has not ended for what arrives now.
+        /// At a host, a transmission that ends now has not yet ended for a packet that arrives now.
         nic_ties_wait: bool, Kind::Bool, Default::Bool(true);
-        /// A NIC that found no queue pair ready looks again when the first of them is, and no sooner, even if another is
-        /// ready before.
+        /// A NIC that found no queue pair ready looks again when the first of them was due to be, and no sooner, even
+        /// if another becomes ready earlier.
         nic_look_stays: bool, Kind::Bool, Default::Bool(true);
-        /// What a host neither answers nor needs does not make its NIC look for something to send: data for which a NACK is
-        /// held back, an answer to a flow that is done, a pause.
+        /// A packet that a host neither answers nor needs does not make its NIC look for something to send: data for
+        /// which a NACK is held back, an answer to a flow that is done, a pause.
         silent_arrivals: bool, Kind::Bool, Default::Bool(true);
-        /// A receiver forgets a queue pair as its sender is done. Data that went again and comes after that meets a new one,
-        /// which expects the first byte.
+        /// A receiver forgets a queue pair when its sender is done. Retransmitted data that arrives after that meets a
+        /// new queue pair, which expects the first byte.
         receivers_anew: bool, Kind::Bool, Default::Bool(true);
-        /// The window of IRN counts from the packet before the newest: a short last packet may go beyond it.
+        /// IRN's window counts from the packet before the newest, so a short last packet may exceed it.
         window_from_newest: bool, Kind::Bool, Default::Bool(true);
-        /// A timeout of IRN leaves the end of the recovery where it was, so the next NACK sends the sender back again.
+        /// An IRN timeout leaves the end of the recovery where it was, so the next NACK sends the sender back again.
         recover_kept_on_timeout: bool, Kind::Bool, Default::Bool(true);
-        /// Under IRN a sender steps over what NACKs told of when its NIC looks at it, or when the program counts what is open,
-        /// every 10 us, and not as it sends. The NIC asks before it steps whether the window has room.
+        /// Under IRN a sender skips packets that NACKs reported as received when its NIC looks at it, or when the
+        /// program counts what is open, every 10 us, and not as it sends. The NIC checks the window for room before the
+        /// sender skips.
         steps_at_looks: bool, Kind::Bool, Default::Bool(true);
-        /// A CNP that comes as a slot of alpha ends belongs to that slot.
+        /// A CNP that arrives as a slot of alpha ends belongs to that slot.
         cnp_before_slot: bool, Kind::Bool, Default::Bool(true);
-        /// As DCQCN's rate rises, rate and target are halved each by itself, and half a bit per second is cut off.
+        /// As DCQCN's rate rises, rate and target are halved separately, and half a bit per second is cut off.
         halves_cut: bool, Kind::Bool, Default::Bool(true);
         /// All ports of a switch draw marks from one stream, and every switch opens the same one: stream 0 of MRG32k3a,
         /// seed 1, run 1.
         one_stream_for_marks: bool, Kind::Bool, Default::Bool(true);
         /// All switches draw paths from one stream, the C library's rand() seeded with 1, in the order of events.
         one_stream_for_paths: bool, Kind::Bool, Default::Bool(true);
-        /// Two flows from one rack to one host are one flowlet if their source ports are equal and their destination ports
-        /// differ in the lowest two bits alone: the key leaves out the source and lays the priority, 3, over the port.
+        /// Two flows from one rack to one host are one flowlet if their source ports are equal and their destination
+        /// ports differ only in the lowest two bits: the key leaves out the source and ORs the priority, 3, into the
+        /// port.
         shared_flowlets: bool, Kind::Bool, Default::Bool(true);
-        /// Pause frames queue with other control, each for itself.
+        /// Pause frames queue with other control packets, each separately.
         pauses_queue: bool, Kind::Bool, Default::Bool(true);
-        /// An arrival can end a pause, not only a departure.
+        /// An arrival can end a pause, as well as a departure.
         resume_on_arrival: bool, Kind::Bool, Default::Bool(true);
-        /// An ingress resumes below its threshold with the fraction of a byte that this has.
+        /// An ingress resumes below its threshold including the threshold's fraction of a byte.
         resume_below_fraction: bool, Kind::Bool, Default::Bool(true);
-        /// The sum of headrooms counts a port 0 that no switch has, with a default of 14,596 bytes, and not the last port.
+        /// The sum of headrooms counts a port 0 that no switch has, with a default of 14,596 bytes, and omits the last
+        /// port.
         headroom_of_port_0: bool, Kind::Bool, Default::Bool(true);
-        /// What a scheme holds back is outside the buffer. When it is let go it is taken up packet by packet, with PFC and
-        /// all thresholds as if it came then.
+        /// Packets that a scheme holds back are outside the buffer. On release they are admitted one by one, with PFC
+        /// and all thresholds, as if they arrived at that time.
         holds_outside_buffer: bool, Kind::Bool, Default::Bool(true);
-        /// What a scheme says to other switches goes before the packet that gave rise to it.
+        /// A scheme's message to other switches goes before the packet that triggered it.
         messages_first: bool, Kind::Bool, Default::Bool(true);
-        /// What switches say to each other about a flow goes by the addresses and ports of its acknowledgements, so on
-        /// their path.
+        /// Messages between switches about a flow carry the addresses and ports of its acknowledgements, so they take
+        /// the same path.
         messages_by_flow: bool, Kind::Bool, Default::Bool(true);
-        /// A timer of a scheme that is set again is a new event, behind what was planned for that instant before.
+        /// Resetting a scheme's timer makes a new event, behind those already scheduled for that instant.
         timers_set_anew: bool, Kind::Bool, Default::Bool(true);
-        /// ConWeave takes three numbers for every data packet, the first of which it never uses.
+        /// ConWeave draws three numbers for every data packet, the first of which it never uses.
         conweave_draws_three: bool, Kind::Bool, Default::Bool(true);
-        /// The last leaf of ConWeave does not read a packet of an older epoch.
+        /// ConWeave's last leaf does not read a packet of an older epoch.
         old_epochs_unread: bool, Kind::Bool, Default::Bool(true);
-        /// A new epoch of ConWeave overtakes what is still held of the last one.
+        /// A new epoch of ConWeave overtakes packets of the last one that are still held.
         new_epoch_overtakes: bool, Kind::Bool, Default::Bool(true);
-        /// What waits for a TAIL of ConWeave is let go 1 ns after it, or by a timer that each packet of the old path puts
-        /// off.
+        /// Packets that wait for ConWeave's TAIL are released 1 ns after it, or by a timer that each packet on the old
+        /// path postpones.
         late_release: bool, Kind::Bool, Default::Bool(true);
         /// DRILL shuffles all ports for each data packet (std::random_shuffle) and looks at the first two.
         drill_shuffles: bool, Kind::Bool, Default::Bool(true);
-        /// CONGA draws what a packet feeds back before its way, and takes a number for each draw even if one thing is left.
+        /// CONGA draws what a packet feeds back before it draws the packet's path, and takes a random number for each
+        /// draw even if there is only one choice.
         conga_draws_first: bool, Kind::Bool, Default::Bool(true);
-        /// CONGA's estimators decay and its tables age at beats that begin with the first packet that a switch sees.
+        /// CONGA's estimators decay and its tables age at intervals that start with the first packet that a switch
+        /// sees.
         conga_beats_begin: bool, Kind::Bool, Default::Bool(true);
-        /// CONGA's estimators count by doubles, and metrics may outgrow their bits.
+        /// CONGA's estimators count in doubles, and metrics may exceed their bits.
         conga_by_doubles: bool, Kind::Bool, Default::Bool(true);
     }
 }
@@ -117,7 +122,7 @@ pub struct Rules {
 /// The rules of nodes that no part of them owns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Habits {
-    /// At a host, a transmission that ends now has not ended for what arrives now.
+    /// At a host, a transmission that ends now has not yet ended for a packet that arrives now.
     pub nic_ties_wait: bool,
     /// A NIC's plan to look again stays as it is, even if there is reason to look sooner.
     pub nic_look_stays: bool,
@@ -127,7 +132,7 @@ pub struct Habits {
     pub receivers_anew: bool,
     /// All ports of all switches draw marks from one stream.
     pub one_stream_for_marks: bool,
-    /// What a scheme says to other switches goes before the packet that gave rise to it.
+    /// A scheme's message to other switches goes before the packet that triggered it.
     pub messages_first: bool,
     /// Such messages go by the addresses and ports of their flow's acknowledgements.
     pub messages_by_flow: bool,

@@ -15,27 +15,29 @@ const SERIES_LINKS: &str = "\"fabric\", \"all\", or a list of names of links, su
 keys! {
     /// `[metrics]`.
     MetricsKeys {
-        /// Classes of flow size that summaries are made for, beside one of all flows. They may overlap: a flow counts in each
-        /// that it belongs to. Default: "short" below 100 000 bytes and "long" from there (PDLB).
+        /// Classes of flow size that are summarized, in addition to all flows together. They may overlap: a flow counts
+        /// in each class that it belongs to. Default: "short" below 100 000 bytes and "long" from there (PDLB).
         size_classes: Option<Vec<Value>>, Kind::List("a list of tables with name, from_bytes and below_bytes"),
             Default::Nothing("short and long, split at 100000 bytes");
         /// Interval of the time series of links and queues; 0 = none.
         series_interval_us: Span, Kind::Time(Unit::Microseconds, Zero::Allowed), Default::Number(0.0);
-        /// The links that time series are kept of: "fabric" (use and queue of links between switches), "all" (of all links, with
-        /// marks, drops and pauses), or the names of some, such as ["leaf0->host0"], with marks, drops and pauses too.
+        /// The links whose time series are recorded: "fabric" (utilization and queue of links between switches), "all"
+        /// (all links, with marks, drops and pauses), or the names of some, such as ["leaf0->host0"], with marks, drops
+        /// and pauses too.
         series_links: Value, Kind::Either(SERIES_LINKS), Default::Word("fabric");
-        /// Are facts kept that take a little time: how long the queue of each link is over time, its greatest use in an
-        /// interval, how evenly equal paths are used, and how often flows are rerouted? They change no result.
+        /// Are facts recorded that cost a little run time: how long the queue of each link is over time, its peak
+        /// utilization in an interval, how evenly equal paths are used, and how often flows are rerouted? They change
+        /// no result.
         facts: bool, Kind::Bool, Default::Bool(false);
-        /// With facts: the time between two looks at each link, 1 at least.
+        /// With facts: the time between two samples of each link, at least 1.
         sample_interval_us: Option<Span>, Kind::Time(Unit::Microseconds, Zero::Refused),
             Default::Nothing("2 round trips on an empty path or 64 full packets of the fastest link, whichever is longer");
-        /// What slowdowns are measured against: a bound that no scheme can beat, whatever paths its packets take, or the time
-        /// on the best path alone, as papers and other simulators have it, which several paths together can beat.
+        /// What slowdowns are measured against: a bound that no scheme can beat, whatever paths its packets take, or
+        /// the time on the best path alone, as in papers and other simulators, which several paths together can beat.
         ideal: Ideal, Kind::Words(Ideal::WORDS), Default::Word("bound");
-        /// With more flows than this a run keeps exact counts and a histogram instead of a row per flow.
+        /// With more flows than this, a run keeps exact counts and a histogram instead of one row per flow.
         keep_flows_up_to: u64, Kind::Integer { min: 0, max: LARGEST_EXACT }, Default::Number(1_000_000.0);
-        /// Packets that are captured as they pass chosen ports: see `[metrics.capture]`. It changes no result.
+        /// Which packets to capture as they pass chosen ports: see `[metrics.capture]`. It changes no result.
         capture: Option<Map<String, Value>>, Kind::Table("a table with at"), Default::Nothing("none");
     }
 }
@@ -47,7 +49,7 @@ keys! {
         name: String, Kind::Text("a name"), Default::Required;
         /// Smallest flow of the class.
         from_bytes: u64, Kind::Integer { min: 0, max: LARGEST_EXACT }, Default::Number(0.0);
-        /// Flows from this size on are beyond the class.
+        /// Flows of this size and larger are not in the class.
         below_bytes: Option<u64>, Kind::Integer { min: 1, max: LARGEST_EXACT }, Default::Nothing("no bound");
     }
 }

@@ -11,21 +11,21 @@ use crate::transport::TransportSpec;
 keys! {
     /// `[run]`.
     RunKeys {
-        /// What ends a run: that all flows are done, or only the time until_us.
+        /// What ends a run: all flows being done, or only the time until_us.
         stop: Stop, Kind::Words(Stop::WORDS), Default::Word("flows_done");
         /// The run ends at this simulated time at the latest; flows not done then are counted as unfinished, and flows
         /// that would start then or later are left out.
         until_us: Span, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Number(10_000_000.0);
-        /// The grid of instants at which a run can stop and at which what spans nodes is read.
+        /// The grid of instants at which a run can stop and at which quantities that span nodes are read.
         grid_ns: Span, Kind::Time(Unit::Nanoseconds, Zero::Refused), Default::Number(10_000.0);
-        /// Windows of time node by node, one event queue (the same results), or whichever suits the fabric. "htsim" is one
-        /// event queue in htsim's order of what falls on one instant, for transport.kind = "uet": its runs agree with that
-        /// program's where all else does.
+        /// Windows of time node by node, one event queue (same results), or whichever suits the fabric. "htsim" is one
+        /// event queue that orders simultaneous events as htsim does, for transport.kind = "uet": its runs agree with
+        /// that program's where all else does.
         engine: EngineKind, Kind::Words(EngineKind::WORDS), Default::Word("auto");
-        /// Length of a time window, at most the shortest link delay; 0 = that delay. The results are the same.
+        /// Length of a time window, at most the shortest link delay; 0 = that delay. It does not change results.
         window_ns: Span, Kind::Time(Unit::Nanoseconds, Zero::Allowed), Default::Number(0.0);
-        /// Follow the public ns-3 code of ConWeave event by event, with its order of what falls on one instant, its random
-        /// numbers and its clockwork: flow by flow the same result as that program's. Some three times slower.
+        /// Follow the public ns-3 code of ConWeave event by event, with its order of simultaneous events, its random
+        /// numbers and its clock: each flow gets the same result as in that program. About three times slower.
         follow: Follow, Kind::Words(Follow::WORDS), Default::Word("nothing");
     }
 }

@@ -29,29 +29,32 @@ keys! {
     SchemeKeys {
         /// The load-balancing scheme.
         name: String, Kind::Text("the name of a scheme"), Default::Word(DEFAULT_SCHEME);
-        /// For a scheme that is not part of Spinewise: where its code lies, `[scheme.source]` with `class`, `file` and
-        /// `sha256`, a digest of all that decides what it does: its text, the modules of one's own that it imports, the
-        /// values that it has. Written by runs of such schemes; a run of it must be given the same class.
+        /// For a scheme that is not part of Spinewise: where its code is, as `[scheme.source]` with `class`, `file` and
+        /// `sha256`, a digest of everything that determines its behaviour: its text, the user's modules that it
+        /// imports, the values that it has. Runs of such schemes write it; running the spec again requires the same
+        /// class.
         source: Option<Map<String, Json>>, Kind::Table("a table with class, file and sha256"), Default::Nothing("a scheme of the registry");
         /// Parameters of the scheme, `[scheme.params]`; see the scheme.
         params: Map<String, Json>, Kind::Table("a table of the scheme's parameters"), Default::Empty;
-        /// How a host scheme's path tag selects the path: read by the fabric as the path itself, hashed with source and
-        /// destination (a tunnel's UDP port), or hashed with the flow's own header. Host schemes only.
-        path_tag: Option<PathTag>, Kind::Words(PathTag::WORDS), Default::Nothing("\"explicit\" for a host scheme, \"outer\" for one that looks for tunnel ports");
+        /// How a host scheme's path tag selects the path: the fabric reads it as the path itself, hashes it with source
+        /// and destination (a tunnel's UDP port), or hashes it with the flow's own header. Host schemes only.
+        path_tag: Option<PathTag>, Kind::Words(PathTag::WORDS), Default::Nothing("\"explicit\" for a host scheme, \
+                                                                                 \"outer\" for one that searches for \
+                                                                                 tunnel ports");
         /// The switch scheme under a host scheme: for untagged packets and hashed tags. Host schemes only.
         fabric: Option<String>, Kind::Text("the name of a switch scheme"), Default::Nothing("the default of name, for a host scheme");
         /// Parameters of the switch scheme under a host scheme.
         fabric_params: Option<Map<String, Json>>, Kind::Table("a table of the fabric scheme's parameters"),
             Default::Nothing("its defaults");
-        /// Do the scheme's in-band headers take bytes on the wire?
+        /// Do the scheme's in-band headers take up bytes on the wire?
         header_bytes: HeaderBytes, Kind::Words(HeaderBytes::WORDS), Default::Preset;
         /// Who chooses the paths of acknowledgements inside the fabric: the switches' scheme, which then sees all traffic,
         /// or ECMP.
         acks: AckPaths, Kind::Words(AckPaths::WORDS), Default::Preset;
-        /// The hash by which switches choose: all bits mixed, or MurmurHash3 of addresses and ports modulo the number of
-        /// choices, seeded by the switch's node number, as the public ns-3 code of ConWeave has it.
+        /// The hash that switches choose by: all bits mixed, or MurmurHash3 of addresses and ports modulo the number of
+        /// choices, seeded with the switch's node number, as in the public ns-3 code of ConWeave.
         hash: HashKind, Kind::Words(HashKind::WORDS), Default::Preset;
-        /// Mixed into every switch's hash: another salt, another placement of flows.
+        /// Mixed into every switch's hash: a different salt places flows differently.
         hash_salt: u64, Kind::Integer { min: 0, max: u32::MAX as u64 }, Default::Number(0.0);
     }
 }

@@ -24,28 +24,29 @@ keys! {
     /// `[switch]` with output queues.
     SwitchKeys {
         /// What a switch does with packets that must wait: a drop-tail queue at each output, or one shared buffer with
-        /// dynamic thresholds and, if wanted, priority flow control (which has keys of its own).
+        /// dynamic thresholds and optional priority flow control (which has its own keys).
         model: String, Kind::Words(Model::WORDS), Default::Preset;
-        /// Room of each output queue of a switch, in packets; a packet that does not fit is dropped.
+        /// Capacity of each output queue of a switch, in packets; a packet that does not fit is dropped.
         buffer_packets: Option<u64>, Kind::Integer { min: 1, max: MOST_PACKETS }, Default::Preset;
-        /// The same in bytes; give one of the two.
+        /// The same in bytes; give only one of the two.
         buffer_bytes: Option<u64>, Kind::Integer { min: 1, max: LARGEST_EXACT }, Default::Preset;
-        /// Room besides, as long as this takes at the rate of the port: so a fast port has more. Not with buffer_packets.
+        /// Additional room: what the port sends in this time at its rate, so a faster port has more. Not with
+        /// buffer_packets.
         buffer_us: Span, Kind::Auto(&Kind::Time(Unit::Microseconds, Zero::Allowed)), Default::Preset;
         /// ECN step marking: a packet that finds this many packets queued is marked; 0 marks nothing.
         ecn_threshold_packets: Option<u64>, Kind::Integer { min: 0, max: MOST_PACKETS }, Default::Preset;
-        /// The same in bytes; give one of the two.
+        /// The same in bytes; give only one of the two.
         ecn_threshold_bytes: Option<u64>, Kind::Integer { min: 0, max: LARGEST_EXACT }, Default::Preset;
-        /// What is added to it: as much as this takes at the rate of the port. Not with ecn_threshold_packets.
+        /// Added to the threshold: what the port sends in this time at its rate. Not with ecn_threshold_packets.
         ecn_threshold_us: Span, Kind::Auto(&Kind::Time(Unit::Microseconds, Zero::Allowed)), Default::Preset;
         /// When the queue is compared with the threshold: as a packet is queued, or as its transmission starts.
         ecn_at: EcnAt, Kind::Words(EcnAt::WORDS), Default::Preset;
         /// A device queue below each queue (a driver's ring below a queue discipline): this many of the waiting packets
-        /// count neither for the marking threshold nor for the room.
+        /// count towards neither the marking threshold nor the capacity.
         device_queue_packets: u32, Kind::Integer { min: 0, max: MOST_PACKETS }, Default::Preset;
-        /// What a host's NIC does: take segments from its flows, one at a time, as its line is free, or queue what
-        /// transports give it as soon as their windows allow, marking and dropping as the ports of switches do. RNICs take
-        /// from their queue pairs in any case, and so does a NIC whose flows are paced.
+        /// What a host's NIC does: pull segments from its flows, one at a time, whenever its line is free, or queue
+        /// what transports hand it as soon as their windows allow, marking and dropping as switch ports do. RNICs
+        /// always pull from their queue pairs, and so does a NIC whose flows are paced.
         nics: Nics, Kind::Words(Nics::WORDS), Default::Preset;
         /// Does the packet in transmission count as queued?
         queue_counts: QueueCounts, Kind::Words(QueueCounts::WORDS), Default::Preset;

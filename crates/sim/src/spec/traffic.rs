@@ -122,7 +122,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
         kind: "poisson",
         doc: "Poisson arrivals at a target load, sizes from a distribution",
         about: "Poisson arrivals at every sending host, at a target load, with sizes from a distribution.",
-        source: "the load of the public ns-3 codes: ns3-load-balance (leaf_uplinks), conweave-ns3 (host_links)",
+        source: "load as in the public ns-3 codes: ns3-load-balance (leaf_uplinks), conweave-ns3 (host_links)",
         keys: PoissonKeys::KEYS,
         carrier: Carrier::Transport,
         read: random::read_poisson,
@@ -130,9 +130,9 @@ pub(crate) const ENTRIES: &[Entry] = &[
     Entry {
         kind: "on_off",
         doc: "a number of flows in bursts, sizes heavy-tailed (PDLB, \"Basic performance\")",
-        about: "Flows in bursts: Poisson arrivals while a sender is ON, normally distributed OFF periods \
-              between, sizes of a bounded Pareto distribution (PDLB, \"Basic performance\"; what the paper \
-              leaves open is assumed here).",
+        about: "Flows in bursts: Poisson arrivals while a sender is ON, separated by normally distributed OFF periods, \
+               with sizes from a bounded Pareto distribution (PDLB, \"Basic performance\"; what the paper leaves open \
+               is assumed here).",
         source: "PDLB, \"Basic performance\"; rates, periods and tail index are assumptions",
         keys: OnOffKeys::KEYS,
         carrier: Carrier::Transport,
@@ -151,7 +151,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
         kind: "permutation",
         doc: "every host sends one flow and receives one, at once",
         about: "Every host sends one flow and receives one, all at once; a new permutation each round.",
-        source: "the worst case of one flow a host, as htsim has it",
+        source: "the worst case of one flow per host, as in htsim",
         keys: PermutationKeys::KEYS,
         carrier: Carrier::Transport,
         read: given::read_permutation,
@@ -167,8 +167,8 @@ pub(crate) const ENTRIES: &[Entry] = &[
     },
     Entry {
         kind: "rpc",
-        doc: "one host asks several, again and again: their answers meet at its link",
-        about: "One host asks several, drawn at random for each request, and their answers meet at its link.",
+        doc: "one host queries several, repeatedly: their answers converge on its link",
+        about: "One host queries several, drawn at random for each request, and their answers converge on its link.",
         source: "partition/aggregate, DCTCP (SIGCOMM 2010), section 2.1",
         keys: RpcKeys::KEYS,
         carrier: Carrier::Transport,
@@ -176,9 +176,9 @@ pub(crate) const ENTRIES: &[Entry] = &[
     },
     Entry {
         kind: "all_reduce",
-        doc: "ring all-reduce: each step starts when the one before has arrived",
-        about: "Ring all-reduce: 2(n - 1) steps, in each of which every host sends one n-th of its data to the \
-              next one, as soon as it has received the step before from the one before it.",
+        doc: "ring all-reduce: each step starts when the previous one has arrived",
+        about: "Ring all-reduce: 2(n - 1) steps, in each of which every host sends one n-th of its data to the next \
+               host, as soon as it has received the previous step's data from the host before it.",
         source: "Patarasuk and Yuan, J. Parallel Distrib. Comput. 69(2), 2009",
         keys: AllReduceKeys::KEYS,
         carrier: Carrier::Transport,
@@ -186,9 +186,9 @@ pub(crate) const ENTRIES: &[Entry] = &[
     },
     Entry {
         kind: "all_to_all",
-        doc: "every host sends to every other one, step by step or all at once",
-        about: "All-to-all: in step s of n - 1 host i sends to host i + s; the next step starts when that is \
-              acknowledged and what it receives in this step is there.",
+        doc: "every host sends to every other, step by step or all at once",
+        about: "All-to-all: in step s of n - 1, host i sends to host i + s; its next step starts when that is \
+               acknowledged and what it receives in this step has arrived.",
         source: "the linear shift of MPI libraries: Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005",
         keys: AllToAllKeys::KEYS,
         carrier: Carrier::Transport,
@@ -196,10 +196,10 @@ pub(crate) const ENTRIES: &[Entry] = &[
     },
     Entry {
         kind: "dag",
-        doc: "operations that wait for each other, from a table: sends, receives and computations of ranks",
-        about: "Operations of ranks that wait for each other, as traces of programs have them: sends, receives and \
-              computations, an operation a line of a CSV file. See docs/interop.md for its columns and for importers \
-              of GOAL, Chakra, SimAI and htsim files.",
+        doc: "dependent operations from a table: sends, receives and computations of ranks",
+        about: "Dependent operations of ranks, as in traces of programs: sends, receives and computations, one per \
+               line of a CSV file. See docs/interop.md for its columns and for importers of GOAL, Chakra, SimAI and \
+               htsim files.",
         source: "the operations of GOAL: Hoefler, Siebert and Lumsdaine, ICPP 2009",
         keys: DagKeys::KEYS,
         carrier: Carrier::Transport,
@@ -207,8 +207,8 @@ pub(crate) const ENTRIES: &[Entry] = &[
     },
     Entry {
         kind: "udp",
-        doc: "one constant-rate UDP source, by a schedule of rates",
-        about: "One UDP source of a constant rate, which follows a schedule.",
+        doc: "one constant-rate UDP source with a schedule of rates",
+        about: "One UDP source whose constant rate follows a schedule.",
         source: "PDLB, \"Adaptive Granularity\", and exactness tests",
         keys: UdpKeys::KEYS,
         carrier: Carrier::Udp,

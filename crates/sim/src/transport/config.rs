@@ -76,28 +76,28 @@ keys! {
     #[derive(PartialEq)]
     TcpConfig {
         /// The transport: DCTCP (RFC 8257), TCP NewReno without ECN (RFC 5681, RFC 6582), Reno (RFC 5681), TCP that
-        /// halves its window on a mark (RFC 3168), MPTCP: subflows without ECN, their increase coupled (RFC 8684, RFC 6356);
-        /// or another congestion control of TCP, which the reference lists.
+        /// halves its window on a mark (RFC 3168), MPTCP: subflows without ECN and with coupled increase (RFC 8684, RFC
+        /// 6356); or another TCP congestion control that the reference lists.
         kind: window::Kind, Kind::Words(KINDS), Default::Preset;
         /// Loss recovery: by duplicate and partial acknowledgements (RFC 6582); by duplicates alone (RFC 5681), the
         /// default of kind = "reno"; by selective acknowledgements (RFC 2018, RFC 6675); or RACK-TLP (RFC 8985) as Linux
         /// runs it.
         recovery: Recovery, Kind::Words(Recovery::WORDS), Default::Preset;
-        /// Payload of a full segment. With kind = "mptcp" the default leaves room for its option on data.
+        /// Payload of a full segment. With kind = "mptcp" the default leaves room for MPTCP's option on data.
         mss as "mss_bytes": u32, Kind::Integer { min: 1, max: 64_000 }, Default::Preset;
-        /// Bytes of a data packet on the wire besides its payload, and besides options of MPTCP.
+        /// Bytes of a data packet on the wire in addition to its payload and any MPTCP options.
         header as "header_bytes": u32, Kind::Integer { min: 0, max: 512 }, Default::Preset;
         /// Bytes of an acknowledgement on the wire.
         ack_bytes: u32, Kind::Integer { min: 1, max: 65_000 }, Default::Preset;
         /// Congestion window at the start (RFC 6928).
         initial_window as "initial_window_segments": u32, Kind::Integer { min: 1, max: 1_000_000 }, Default::Preset;
-        /// Bound on the window, as a receiver's buffer sets it; 0 = none. With MPTCP of each subflow, and of all of a
-        /// connection together beyond what data is acknowledged.
+        /// Bound on the window, as set by a receiver's buffer; 0 = none. With MPTCP it bounds each subflow, and all
+        /// subflows of a connection together beyond the data acknowledged.
         max_window as "max_window_segments": u32, Kind::Integer { min: 0, max: MOST }, Default::Preset;
         /// Slow-start threshold at the start; 0 = unlimited (RFC 5681 section 3.1).
         initial_ssthresh as "initial_ssthresh_segments": u32, Kind::Integer { min: 0, max: MOST }, Default::Preset;
-        /// Segments sent upon one event (the start, an acknowledgement, a timeout) at most, whatever the window allows;
-        /// 0 = no bound.
+        /// Most segments sent on one event (the start, an acknowledgement, a timeout), whatever the window allows; 0 =
+        /// no bound.
         max_burst as "max_burst_segments": u32, Kind::Integer { min: 0, max: MOST }, Default::Preset;
         /// Least retransmission timeout (RFC 6298 rule 2.4).
         min_rto as "min_rto_us": Span, Kind::Auto(&Kind::Time(Unit::Microseconds, Zero::Refused)), Default::Preset;
@@ -105,67 +105,69 @@ keys! {
         initial_rto as "initial_rto_us": Span, Kind::Auto(&Kind::Time(Unit::Microseconds, Zero::Refused)), Default::Preset;
         /// Greatest retransmission timeout, backed off or not (RFC 6298 rule 2.5).
         max_rto as "max_rto_us": Span, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Preset;
-        /// Clock granularity G of the retransmission timer (RFC 6298 rules 2.2 and 2.3): with G = min_rto_us a timeout is the
-        /// smoothed round trip and that, as in Linux, which bounds the variance.
+        /// Clock granularity G of the retransmission timer (RFC 6298 rules 2.2 and 2.3): with G = min_rto_us a timeout
+        /// is the smoothed round trip plus G, as in Linux, which bounds the variance.
         rto_granularity as "rto_granularity_us": Span, Kind::Auto(&Kind::Time(Unit::Microseconds, Zero::Allowed)), Default::Preset;
-        /// Tick of the hosts' clock: a retransmission timeout expires late by up to this, drawn anew from the seed for each;
-        /// 0 = on time.
+        /// Tick of the hosts' clock: each retransmission timeout expires up to this much late, drawn afresh from the
+        /// seed; 0 = on time.
         rto_tick as "rto_tick_us": Span, Kind::Time(Unit::Microseconds, Zero::Allowed), Default::Preset;
-        /// Does a window leave spread over the round trip, not at once: at the rate window / smoothed round trip, doubled in
-        /// slow start and times 1.2 afterwards, as Linux paces? Some congestion controls pace in any case. Hosts' NICs then
-        /// take from their flows as RNICs do (switch.nics). Not with kind = "mptcp".
+        /// Is a window sent spread over the round trip instead of at once: at the rate window / smoothed round trip,
+        /// doubled in slow start and times 1.2 afterwards, as Linux paces? Some congestion controls always pace. Hosts'
+        /// NICs then pull from their flows as RNICs do (switch.nics). Not with kind = "mptcp".
         pacing: bool, Kind::Bool, Default::Bool(false);
-        /// Acknowledge at least every n-th segment; 1 acknowledges each (RFC 5681 section 4.2).
+        /// Acknowledge at least every n-th segment; 1 acknowledges each segment (RFC 5681 section 4.2).
         delayed_ack as "delayed_ack_segments": u32, Kind::Integer { min: 1, max: 1_000_000 }, Default::Preset;
         /// Longest time an acknowledgement is held back.
         delayed_ack_timeout as "delayed_ack_timeout_us": Span, Kind::Time(Unit::Microseconds, Zero::Allowed), Default::Preset;
-        /// Subflows of each connection, each with ports of its own, so that switches hash them apart. With kind =
-        /// "mptcp" the default is 8 (Raiciu et al., SIGCOMM 2011); only there may it be more than 1.
+        /// Subflows of each connection, each with its own ports, so that switches hash them separately. With kind =
+        /// "mptcp" the default is 8 (Raiciu et al., SIGCOMM 2011); with other kinds it must be 1.
         subflows: u32, Kind::Integer { min: 1, max: 64 }, Default::Preset;
-        /// Do options of MPTCP take bytes on the wire? 20 on data, 8 on acknowledgements (DSS), 4, 12 and 20 on the
+        /// Do MPTCP options take up bytes on the wire? 20 on data, 8 on acknowledgements (DSS), 4, 12 and 20 on the
         /// first handshake (MP_CAPABLE), 12, 16 and 24 on the others (MP_JOIN). Only with kind = "mptcp".
         mptcp_options: OptionBytes, Kind::Words(OptionBytes::WORDS), Default::Word("charged");
-        /// Duplicate acknowledgements that start a fast retransmit; 0 = never, the reorder-tolerant receiver's sender.
+        /// Duplicate acknowledgements that start a fast retransmit; 0 = never, for senders to reorder-tolerant
+        /// receivers.
         dupack_threshold: u32, Kind::Integer { min: 0, max: 1_000_000 }, Default::Preset;
-        /// A round trip that RACK-TLP knows before the first: it judges by the least one, and waits a quarter of that, more after
-        /// each round of duplicates, for what was overtaken. Hosts whose first packets pass empty token buckets or switches that
-        /// cut through know one far below that of a full packet; 0 = what flows measure. Only with recovery = "rack".
+        /// A round-trip time that RACK-TLP knows before it measures any: it goes by the smallest it knows, and waits a
+        /// quarter of that, more after each round of duplicates, for packets that were overtaken. Hosts whose first
+        /// packets pass empty token buckets or cut-through switches know one far below that of a full packet; 0 = only
+        /// what flows measure. Only with recovery = "rack".
         rack_least_rtt as "rack_least_rtt_us": Span, Kind::Time(Unit::Microseconds, Zero::Allowed), Default::Number(0.0);
-        /// Do the first two duplicate acknowledgements let a new segment go each, beyond the window (RFC 3042)? Recoveries
-        /// by selective acknowledgements have their own rule.
+        /// Does each of the first two duplicate acknowledgements release a new segment beyond the window (RFC 3042)?
+        /// Recovery by selective acknowledgements has its own rule.
         limited_transmit: bool, Kind::Bool, Default::Preset;
-        /// Are segments that are here already acknowledged once more (RFC 9293 section 3.10.7.4)? If not, only when the
-        /// sender must have timed out: the segment was sent min_rto_us or more after the last that was taken.
+        /// Are segments that have already arrived acknowledged again (RFC 9293 section 3.10.7.4)? If not, they are only
+        /// when the sender must have timed out: the segment was sent min_rto_us or more after the last one accepted.
         ack_duplicates: bool, Kind::Bool, Default::Preset;
-        /// After a cut by marks, does the window stay as it is until the next new segment is acknowledged? Not with
-        /// recoveries by selective acknowledgements.
+        /// After a cut by marks, does the window stay unchanged until the next new segment is acknowledged? Not with
+        /// recovery by selective acknowledgements.
         hold_after_mark: bool, Kind::Bool, Default::Preset;
         /// Are connections opened by a three-way handshake? Data then waits for the SYN-ACK (RFC 9293 section 3.5).
         handshake: bool, Kind::Bool, Default::Preset;
-        /// Bytes of a SYN and of a SYN-ACK on the wire. The third packet of a handshake has ack_bytes.
+        /// Bytes of a SYN or SYN-ACK on the wire. The third packet of a handshake has ack_bytes.
         syn_bytes: u32, Kind::Integer { min: 1, max: 65_000 }, Default::Preset;
-        /// Time without an answer after which the first SYN is sent again; doubled each time, up to max_rto_us.
+        /// Time without an answer after which the first SYN is retransmitted; doubled each time, up to max_rto_us.
         syn_timeout as "syn_timeout_us": Span, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Preset;
-        /// Do receivers hold data that overtook other data, below TCP, until the rest has come? "on" is Presto's change to
-        /// GRO; "periodic" is the receive buffer of the public ns-3 code of Hermes, which looks at its clocks once a period
-        /// and never stops expecting what it has given up.
+        /// Do receivers hold data that overtook other data, below TCP, until the missing data arrives? "on" is Presto's
+        /// change to GRO; "periodic" is the receive buffer of the public ns-3 code of Hermes, which checks its clocks
+        /// once a period and never stops expecting data that it has given up on.
         resequencing: Resequencing, Kind::Words(Resequencing::WORDS), Default::Word("off");
-        /// Data in order waits this long, too, to be passed on in bursts; "periodic" lets less than
-        /// resequencing_at_once_bytes of it wait (that code: 5 us). Only with resequencing.
+        /// In-order data also waits this long, so that it is passed on in bursts; with "periodic" only less than
+        /// resequencing_at_once_bytes waits (that code: 5 us). Only with resequencing.
         resequencing_in_order as "resequencing_in_order_us": Span, Kind::Time(Unit::Microseconds, Zero::Allowed), Default::Number(0.0);
-        /// Longest time that data waits for what it has overtaken (that code: 100 us). Only with resequencing.
+        /// Longest time that data waits for data it has overtaken (that code: 100 us). Only with resequencing.
         resequencing_timeout as "resequencing_timeout_us": Span, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Number(100.0);
-        /// Payload of one flow that is held at most; with more, all of it is passed on; 0 = no limit. Only with
+        /// Most payload of one flow that is held; beyond it, all of it is passed on; 0 = no limit. Only with
         /// resequencing = "on".
         resequencing_limit as "resequencing_limit_bytes": u64, Kind::Integer { min: 0, max: MOST }, Default::Number(0.0);
-        /// How often the clocks are looked at, from the packet on that finds nothing waiting (that code: 10 us). Only with
-        /// resequencing = "periodic".
+        /// How often the clocks are checked, starting with a packet that finds nothing waiting (that code: 10 us). Only
+        /// with resequencing = "periodic".
         resequencing_period as "resequencing_period_us": Span, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Number(10.0);
-        /// Payload in order that is passed on at once (that code: 100, meant as packets). Only with resequencing =
+        /// In-order payload that is passed on at once (that code: 100, meant as packets). Only with resequencing =
         /// "periodic".
         resequencing_at_once as "resequencing_at_once_bytes": u64, Kind::Integer { min: 0, max: MOST }, Default::Number(100.0);
-        /// Are connections closed by packets? FINs ride on the last data and on its acknowledgement; the sender's answer to
-        /// the latter is a packet of ack_bytes, and its arrival ends close_fct_ps.
+        /// Are connections closed by packets? FINs ride on the last data and on its acknowledgement; the sender answers
+        /// the latter with a packet of ack_bytes, whose arrival ends close_fct_ps.
         fin: bool, Kind::Bool, Default::Preset;
         also {
             /// The parameters of each congestion control.

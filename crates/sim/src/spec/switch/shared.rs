@@ -15,48 +15,54 @@ pub(crate) const MOST_PRIORITIES: u64 = 7;
 keys! {
     /// `[switch]` with a shared buffer.
     SharedKeys {
-        /// What a switch does with packets that must wait: one shared buffer, or (with keys of its own) output queues.
+        /// What a switch does with packets that must wait: one shared buffer, or output queues (which have their own
+        /// keys).
         model: String, Kind::Words(super::Model::WORDS), Default::Preset;
         /// The buffer of a whole switch.
         buffer_bytes: u64, Kind::Auto(&Kind::Integer { min: 1, max: LARGEST_EXACT }), Default::Preset;
-        /// Priority flow control (IEEE 802.1Qbb): upstream ports pause before anything need be dropped. The
-        /// RDMA presets say false with transport.recovery = "irn".
+        /// Priority flow control (IEEE 802.1Qbb): upstream ports are paused before anything has to be dropped. The RDMA
+        /// presets set it to false with transport.recovery = "irn".
         pfc: bool, Kind::Bool, Default::Preset;
-        /// Data priorities, each paused by itself, served in turn; acknowledgements, flow control and messages of schemes
-        /// go before all of them.
+        /// Data priorities, paused separately and served in turn; acknowledgements, flow control and scheme messages go
+        /// ahead of all of them.
         priorities: u32, Kind::Integer { min: 1, max: MOST_PRIORITIES }, Default::Preset;
-        /// Buffer set aside at each port and priority for what still comes after a pause was asked for; only with pfc.
+        /// Buffer set aside at each port and priority for what still arrives after a pause was sent; only with pfc.
         headroom_bytes: Option<u64>, Kind::Integer { min: 0, max: LARGEST_EXACT },
-            Default::Nothing("what each link needs: 2 rate delay + 3 packets + a pause frame of each priority");
-        /// What goes to the headroom: what is above an ingress's own threshold, or what finds the shared part full.
+            Default::Nothing("what each link needs: 2 x rate x delay + 3 packets + one pause frame per priority");
+        /// What goes to the headroom: whatever exceeds the ingress's own threshold, or whatever finds the shared part
+        /// full.
         headroom_use: HeadroomUse, Kind::Words(HeadroomUse::WORDS), Default::Preset;
         /// Bytes of each queue, and of each ingress, that never need the shared part.
         guaranteed_bytes: u64, Kind::Integer { min: 0, max: LARGEST_EXACT }, Default::Preset;
-        /// Packets of each port that are set aside from the shared part.
+        /// Packets per port that are set aside from the shared part.
         reserved_packets: u64, Kind::Integer { min: 0, max: 1_000 }, Default::Preset;
         /// A queue may hold at most this multiple of the free shared part (dynamic threshold).
         egress_alpha: f64, Kind::Positive { max: 1024.0 }, Default::Preset;
-        /// When that bound holds: with flow control too, as in the ns-3 code of ConWeave, then drops what flow control was
-        /// to save; or only without.
+        /// When that bound applies: always, as in the ns-3 code of ConWeave, where it then drops what flow control was
+        /// meant to save, or only without flow control.
         egress_threshold: EgressThreshold, Kind::Words(EgressThreshold::WORDS), Default::Preset;
-        /// What came by one port and priority may hold at most this multiple of it before the sender must pause.
+        /// Data that arrived at one port and priority may hold at most this multiple of the free shared part before the
+        /// sender must pause.
         ingress_alpha: f64, Kind::Positive { max: 1024.0 }, Default::Preset;
         /// Bytes of an ingress that do not count against its threshold.
         pause_offset_bytes: u64, Kind::Integer { min: 0, max: LARGEST_EXACT }, Default::Preset;
-        /// The sender may go on when an ingress is below the threshold it had if this many bytes less were free.
+        /// The sender may resume when the ingress falls below the threshold it would have with this many bytes less
+        /// free.
         resume_offset_bytes: u64, Kind::Integer { min: 0, max: LARGEST_EXACT }, Default::Preset;
-        /// Length of a pause; 0 = until the sender is told to go on.
+        /// Length of a pause; 0 = until the sender is told to resume.
         pause_us: Span, Kind::Time(Unit::Microseconds, Zero::Allowed), Default::Preset;
-        /// What renews a pause of some length while it is needed: a timer too, or only packets above the threshold, as in
-        /// the ns-3 code of ConWeave. There it can run out while nothing leaves, and the headroom then overflow.
+        /// What renews a pause of finite length while it is needed: a timer as well, or only packets above the
+        /// threshold, as in the ns-3 code of ConWeave. In that code a pause can run out while nothing leaves, and the
+        /// headroom can then overflow.
         pause_renewal: PauseRenewal, Kind::Words(PauseRenewal::WORDS), Default::Preset;
         /// Bytes of a pause frame on the wire.
         pause_frame_bytes: u32, Kind::Integer { min: 1, max: 9_000 }, Default::Preset;
-        /// ECN, as a packet leaves its queue: up to this many bytes behind it, beyond guaranteed_bytes, mark nothing.
+        /// ECN, as a packet leaves its queue: it is not marked if at most this many bytes, beyond guaranteed_bytes, are
+        /// behind it.
         ecn_min_bytes: u64, Kind::Auto(&Kind::Integer { min: 0, max: LARGEST_EXACT }), Default::Preset;
-        /// More bytes than this mark every packet.
+        /// Above this many bytes every packet is marked.
         ecn_max_bytes: u64, Kind::Auto(&Kind::Integer { min: 0, max: LARGEST_EXACT }), Default::Preset;
-        /// Probability of a mark at ecn_max_bytes; between the two it grows in proportion.
+        /// Probability of a mark at ecn_max_bytes; between the two thresholds it grows linearly.
         ecn_max_probability: f64, Kind::Number { min: 0.0, max: 1.0 }, Default::Preset;
     }
 }

@@ -12,26 +12,27 @@ use crate::trimming::{Cut, TrimRules};
 keys! {
     /// `[switch]` that trims.
     TrimmingKeys {
-        /// What a switch does with packets that must wait: two queues at each output, where data without room loses its
-        /// payload and its header goes on before all data (other models have keys of their own).
+        /// What a switch does with packets that must wait: two queues at each output, where data that does not fit
+        /// loses its payload and its header goes ahead of all data (other models have their own keys).
         model: String, Kind::Words(super::Model::WORDS), Default::Preset;
-        /// Room of the data queue of each output, the packet in transmission included.
+        /// Capacity of the data queue of each output, including the packet in transmission.
         buffer_bytes: u64, Kind::Auto(&Kind::Integer { min: 1, max: LARGEST_EXACT }), Default::Preset;
-        /// Room of its control queue: headers of trimmed packets, answers, and whatever else carries no data.
+        /// Capacity of the control queue of each output: headers of trimmed packets, answers, and whatever else carries
+        /// no data.
         control_bytes: Option<u64>, Kind::Integer { min: 1, max: LARGEST_EXACT },
             Default::Nothing("twice buffer_bytes");
-        /// Is data without room trimmed? Otherwise it is dropped, as is that of transports which know no trimming: all but
-        /// Ultra Ethernet.
+        /// Is data that does not fit trimmed? Otherwise it is dropped, as is data of any transport that does not
+        /// support trimming: all but Ultra Ethernet.
         trim: bool, Kind::Bool, Default::Preset;
-        /// What is left of a trimmed packet.
+        /// Size of a packet after trimming.
         trimmed_bytes: u32, Kind::Integer { min: 1, max: 1_500 }, Default::Preset;
-        /// ECN, when a packet has been sent: up to this many bytes of data behind it mark nothing.
+        /// ECN, when a packet has been sent: it is not marked if at most this many bytes of data are behind it.
         ecn_min_bytes: u64, Kind::Auto(&Kind::Integer { min: 0, max: LARGEST_EXACT }), Default::Preset;
-        /// More bytes than this mark every packet.
+        /// Above this many bytes every packet is marked.
         ecn_max_bytes: u64, Kind::Auto(&Kind::Integer { min: 0, max: LARGEST_EXACT }), Default::Preset;
-        /// Probability of a mark at ecn_max_bytes; between the two it grows in proportion.
+        /// Probability of a mark at ecn_max_bytes; between the two thresholds it grows linearly.
         ecn_max_probability: f64, Kind::Number { min: 0.0, max: 1.0 }, Default::Preset;
-        /// Do the ports of hosts mark? Where receivers pace, their own queues are theirs to see to.
+        /// Do ports towards hosts mark? Where receivers pace their senders, they control these queues themselves.
         mark_last_hop: bool, Kind::Bool, Default::Preset;
     }
 }

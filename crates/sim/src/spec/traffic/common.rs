@@ -20,7 +20,7 @@ const SUBFLOWS: Kind = Kind::Integer { min: 1, max: 64 };
 keys! {
     /// Keys of every `[[traffic]]` table.
     EntryKeys {
-        /// What is sent. Each kind has keys of its own, which follow.
+        /// What is sent. Each kind has its own keys, listed below.
         kind: String, Kind::Words(&KINDS), Default::Required;
         /// Name of the entry in tables, figures and results.
         name: Option<String>, Kind::Text(NAME),
@@ -33,9 +33,9 @@ keys! {
 keys! {
     /// Keys of every `[[traffic]]` table whose flows the transport carries.
     CarriedKeys {
-        /// Subflows of each of these connections, transport.subflows at most (MPTCP).
+        /// Subflows of each of these connections, at most transport.subflows (MPTCP).
         subflows: Option<u32>, SUBFLOWS, Default::Nothing("transport.subflows");
-        /// Classes of flow size that summaries of this entry are made for, beside one of all its flows.
+        /// Classes of flow size that are summarized for this entry, in addition to all of its flows together.
         size_classes: Option<Vec<Value>>, Kind::List("a list of tables with name, from_bytes and below_bytes"),
             Default::Nothing("metrics.size_classes");
     }

@@ -11,7 +11,7 @@ use crate::workload::dag::{Dag, Local, Table};
 use crate::workload::{MOST_FLOWS, Workload};
 
 const HOSTS: &str = "\"all\" (rank r is on host r), or a list with the host of each rank";
-const FILE: &str = "a CSV file of operations, of which each can start after others";
+const FILE: &str = "a CSV file of operations, each of which may wait for others";
 
 /// Digits of a digest.
 const DIGITS: usize = 16;
@@ -19,18 +19,18 @@ const DIGITS: usize = 16;
 keys! {
     /// `[[traffic]]` of kind `dag`.
     DagKeys {
-        /// A CSV file with a line for each operation; its columns are id, rank, op, peer, size_bytes, tag, duration_ns,
+        /// A CSV file with one operation per line; its columns are id, rank, op, peer, size_bytes, tag, duration_ns,
         /// requires, irequires, needs, unit, start_ns, batch and step.
         file: String, Kind::Text("the path of a file"), Default::Required;
-        /// Digest of the file: written into the resolved spec, and checked if given.
+        /// Digest of the file: written to the resolved spec, and checked if given.
         file_digest: Option<String>, Kind::Text("16 hexadecimal digits"), Default::Nothing("not checked");
         /// The host of each rank, in the order of ranks; several ranks may share one.
         hosts: Value, Kind::Either(HOSTS), Default::Word("all");
         /// Ranks of each server, counted from rank 0 on. Ranks of one server send to each other without the network.
         local_ranks: Option<u32>, Kind::Integer { min: 1, max: MOST_FLOWS }, Default::Nothing("only ranks of one host do");
-        /// How fast each rank sends to others of its server or host, one message after the other.
+        /// How fast each rank sends to others on its server or host, one message after another.
         local_rate_gbps: Option<u64>, Kind::Rate(Zero::Refused), Default::Nothing("needed if ranks share a host or server");
-        /// From the last byte that is sent in this way to its arrival; above 0 if a server has several hosts.
+        /// From sending the last byte of such a message to its arrival; above 0 if a server has several hosts.
         local_delay_ns: Span, Kind::Time(Unit::Nanoseconds, Zero::Allowed), Default::Number(0.0);
     }
 }

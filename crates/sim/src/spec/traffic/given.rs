@@ -18,14 +18,14 @@ const SENDERS: &str = "a number of hosts, or a list of hosts without the receive
 keys! {
     /// `[[traffic]]` of kind `flows`.
     ListKeys {
-        /// A CSV file with the columns src, dst, size_bytes and start_ns, and batch if there are batches.
+        /// A CSV file with the columns src, dst, size_bytes and start_ns, and also batch if there are batches.
         file: Option<String>, Kind::Text("the path of a file"), Default::Nothing("list is taken");
-        /// Digest of the file: written into the resolved spec, and checked if given.
+        /// Digest of the file: written to the resolved spec, and checked if given.
         file_digest: Option<String>, Kind::Text("16 hexadecimal digits"), Default::Nothing("not checked");
         /// The flows themselves, as tables.
         list: Option<Vec<Value>>, Kind::List("a list of tables with src, dst, size_bytes, start_ns and batch"),
             Default::Nothing("file is read");
-        /// How often each flow is sent: again when the one before it has been acknowledged in full.
+        /// How often each flow is sent: again once the previous one has been acknowledged in full.
         rounds: u32, REPEAT, Default::Number(1.0);
         /// From that acknowledgement to the next start.
         gap_us: Span, MICROSECONDS, Default::Number(0.0);
@@ -43,7 +43,7 @@ keys! {
         size_bytes: u64, SIZE, Default::Required;
         /// When it starts.
         start_ns: Span, Kind::Time(Unit::Nanoseconds, Zero::Allowed), Default::Number(0.0);
-        /// Flows of one batch have a completion time together, as those of a collective operation; 0: it stands alone.
+        /// Flows of one batch share a completion time, like those of a collective operation; 0: a flow on its own.
         batch: u32, Kind::Integer { min: 0, max: MOST_FLOWS }, Default::Number(0.0);
     }
 }
@@ -59,7 +59,7 @@ keys! {
         inter_rack: bool, Kind::Bool, Default::Bool(true);
         /// Rounds.
         repeat: u32, REPEAT, Default::Number(1.0);
-        /// From the start of a round to that of the next; needs repeat.
+        /// From the start of one round to the start of the next; needs repeat.
         period_us: Span, MICROSECONDS, Default::Number(0.0);
     }
 }
@@ -77,7 +77,7 @@ keys! {
         start_us: Span, MICROSECONDS, Default::Number(0.0);
         /// Rounds.
         repeat: u32, REPEAT, Default::Number(1.0);
-        /// From the start of a round to that of the next; needs repeat.
+        /// From the start of one round to the start of the next; needs repeat.
         period_us: Span, MICROSECONDS, Default::Number(0.0);
     }
 }
@@ -91,11 +91,11 @@ keys! {
         dst: u32, HOST, Default::Required;
         /// Size of a packet on the wire, headers included.
         packet_bytes: u32, PACKET, Default::Number(1500.0);
-        /// Rates and when they begin, as tables with at_us and rate_gbps.
+        /// Rates and when they take effect, as tables with at_us and rate_gbps.
         schedule: Vec<Value>, Kind::List("a list of tables with at_us and rate_gbps"), Default::Required;
-        /// Bytes on the wire in all, the last packet being short if they do not divide.
+        /// Total bytes on the wire; the last packet is short if they do not divide evenly.
         size_bytes: Option<u64>, SIZE, Default::Nothing("no limit");
-        /// No packet is made from here on; what waits at the NIC still leaves.
+        /// No packets are generated from this time on; those waiting at the NIC still leave.
         end_us: Option<Span>, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Nothing("no end");
     }
 }

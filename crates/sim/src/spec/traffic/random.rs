@@ -14,18 +14,18 @@ const NO_LEAF: Default = Default::Nothing("0, for leaf_pair and one_to_one");
 keys! {
     /// `[[traffic]]` of kind `poisson`.
     PoissonKeys {
-        /// The distribution of flow sizes, one of those built in (see the list of workloads).
+        /// The distribution of flow sizes: a built-in one (see the list of workloads).
         cdf: Option<String>, Kind::Text("the name of a built-in distribution"), Default::Nothing("cdf_file is read");
-        /// A file with the distribution of flow sizes: "size probability" or "size percent" a line.
+        /// A file with the distribution of flow sizes, one "size probability" or "size percent" per line.
         cdf_file: Option<String>, Kind::Text("the path of a file"), Default::Nothing("cdf is taken");
-        /// Digest of the file: written into the resolved spec, and checked if given.
+        /// Digest of the file: written to the resolved spec, and checked if given.
         cdf_file_digest: Option<String>, Kind::Text("16 hexadecimal digits"), Default::Nothing("not checked");
         /// Offered payload over capacity; above 1 is overload.
         load: f64, Kind::Positive { max: 2.0 }, Default::Required;
-        /// The capacity that load 1 fills: the nominal uplinks of the sender's leaf, or the sender's own link.
+        /// The capacity that a load of 1 fills: the nominal uplinks of the sender's leaf, or the sender's own link.
         load_of: LoadWord, Kind::Words(LoadWord::WORDS), Default::Word("leaf_uplinks");
-        /// Who sends to whom: all to the hosts of other racks, all to all, all hosts of from_leaf to those of to_leaf,
-        /// or each host of from_leaf to its counterpart.
+        /// Who sends to whom: every host to hosts of other racks, every host to any other, all hosts of from_leaf to
+        /// those of to_leaf, or each host of from_leaf to its counterpart.
         pairs: PairsWord, Kind::Words(PairsWord::WORDS), Default::Word("inter_rack");
         /// Leaf of the senders, for leaf_pair and one_to_one.
         from_leaf: Option<u32>, LEAF, NO_LEAF;
@@ -33,9 +33,9 @@ keys! {
         to_leaf: Option<u32>, LEAF, Default::Nothing("1, for leaf_pair and one_to_one");
         /// When the arrivals begin.
         start_us: Span, START, Default::Number(0.0);
-        /// How long they go on.
+        /// How long the arrivals last.
         duration_us: Option<Span>, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Nothing("until max_flows");
-        /// At most this many flows, the first of all hosts together; 0 = no limit.
+        /// Most flows, counting the first of all hosts together; 0 = no limit.
         max_flows: u64, Kind::Integer { min: 0, max: MOST_FLOWS }, Default::Number(0.0);
     }
 }
@@ -51,7 +51,7 @@ keys! {
         max_bytes: u64, Kind::Integer { min: 1, max: LARGEST_EXACT }, Default::Number(200_000.0);
         /// Tail index of the sizes; smaller is heavier.
         tail_index: f64, Kind::Positive { max: 100.0 }, Default::Number(1.2);
-        /// Flows per second of all senders together while all are ON.
+        /// Flows per second from all senders together while all are ON.
         arrivals_per_second: f64, Kind::Positive { max: 1e12 }, Default::Number(100_000.0);
         /// Length of an ON period.
         on_us: Span, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Number(500.0);

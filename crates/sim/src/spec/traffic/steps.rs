@@ -22,14 +22,14 @@ keys! {
         fan_in: u32, COUNT, Default::Required;
         /// Size of each answer.
         size_bytes: u64, SIZE, Default::Required;
-        /// Size of each request, sent as a flow to every host asked, whose answer starts when it is there; 0 = requests
-        /// take no time.
+        /// Size of each request, sent as a flow to every host queried, whose answer starts when the request arrives; 0
+        /// = requests take no time.
         request_bytes: u64, Kind::Integer { min: 0, max: LARGEST_EXACT }, Default::Number(0.0);
         /// Number of requests.
         requests: u32, COUNT, Default::Number(1.0);
         /// From one request to the next (on average, if arrivals are Poisson).
         period_us: Span, MICROSECONDS, Default::Number(0.0);
-        /// How requests come: one each period from start_us on, or as a Poisson process.
+        /// How requests arrive: one per period from start_us on, or as a Poisson process.
         arrivals: ArrivalWord, Kind::Words(ArrivalWord::WORDS), Default::Word("periodic");
         /// When requests begin.
         start_us: Span, MICROSECONDS, Default::Number(0.0);
@@ -39,15 +39,16 @@ keys! {
 keys! {
     /// `[[traffic]]` of kind `all_reduce`.
     AllReduceKeys {
-        /// Who takes part: all hosts, some, or groups of hosts, each with a ring of its own.
+        /// Who takes part: all hosts, some, or groups of hosts, each with its own ring.
         hosts: Value, Kind::Either(HOSTS), Default::Word("all");
         /// The ring of a group: as listed (all: by number), or in a random order.
         order: OrderWord, Kind::Words(OrderWord::WORDS), Default::Word("given");
-        /// Data of each host, cut into as many chunks as hosts; if that does not divide, the first ones have a byte more.
+        /// Data of each host, cut into as many chunks as there are hosts; if it does not divide evenly, the first ones
+        /// are a byte longer.
         size_bytes: u64, SIZE, Default::Required;
         /// Number of all-reduces, one after the other.
         rounds: u32, COUNT, Default::Number(1.0);
-        /// From a host's end of a round (all received, all sent acknowledged) to its start of the next.
+        /// From the end of a round at a host (all received, all sent acknowledged) to its start of the next.
         gap_us: Span, MICROSECONDS, Default::Number(0.0);
         /// When the first round starts.
         start_us: Span, MICROSECONDS, Default::Number(0.0);
@@ -57,12 +58,12 @@ keys! {
 keys! {
     /// `[[traffic]]` of kind `all_to_all`.
     AllToAllKeys {
-        /// Who takes part: all hosts, some, or groups of hosts, each for itself.
+        /// Who takes part: all hosts, some, or groups of hosts, each separately.
         hosts: Value, Kind::Either(HOSTS), Default::Word("all");
         /// The numbering of a group: as listed (all: by number), or in a random order.
         order: OrderWord, Kind::Words(OrderWord::WORDS), Default::Word("given");
-        /// Data of each host, cut into a block for each of the others; if that does not divide, the first ones have a
-        /// byte more.
+        /// Data of each host, cut into a block for each of the others; if it does not divide evenly, the first ones are
+        /// a byte longer.
         size_bytes: Option<u64>, SIZE, Default::Nothing("pair_bytes is taken");
         /// Data of each host for each of the others.
         pair_bytes: Option<u64>, SIZE, Default::Nothing("size_bytes is taken");
@@ -70,7 +71,7 @@ keys! {
         concurrent: bool, Kind::Bool, Default::Bool(false);
         /// Number of all-to-alls, one after the other.
         rounds: u32, COUNT, Default::Number(1.0);
-        /// From a host's end of a round (all received, all sent acknowledged) to its start of the next.
+        /// From the end of a round at a host (all received, all sent acknowledged) to its start of the next.
         gap_us: Span, MICROSECONDS, Default::Number(0.0);
         /// When the first round starts.
         start_us: Span, MICROSECONDS, Default::Number(0.0);

@@ -71,7 +71,7 @@ keys! {
         kind as "congestion_control": rate::Kind, Kind::Words(rate::Kind::NAMES), Default::Preset;
         /// Payload of a full packet.
         mss as "mss_bytes": u32, Kind::Integer { min: 1, max: 64_000 }, Default::Preset;
-        /// Bytes of a data packet on the wire besides its payload.
+        /// Bytes of a data packet on the wire in addition to its payload.
         header as "header_bytes": u32, Kind::Integer { min: 0, max: 512 }, Default::Preset;
         /// Bytes of an ACK or a NACK on the wire.
         ack_bytes: u32, Kind::Integer { min: 1, max: 65_000 }, Default::Preset;
