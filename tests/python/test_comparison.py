@@ -242,7 +242,7 @@ def test_every_cell_is_checked_before_any_runs() -> None:
     assert str(unlike_any.value).endswith(" (in scheme zzzz)")
 
 
-LBSP_NEEDS = 'lbsp works by the numbering of a fat-tree: topology.kind = "fat_tree"'
+LBSP_NEEDS = 'lbsp relies on the numbering of a fat-tree: topology.kind = "fat_tree"'
 
 
 def test_a_scheme_that_cannot_serve_the_fabric_is_left_out_with_a_word() -> None:

@@ -97,10 +97,10 @@ def test_columns_of_which_nothing_is_read_are_named(tmp_path: Path) -> None:
         assert found == [one.line() for one in sw.run(spec).summary().warnings if one.code == "columns_unread"]
         return found
 
-    read = "Of its columns src, dst, size_bytes, start_ns and batch are read, and these are not:"
+    read = "Only the columns src, dst, size_bytes, start_ns and batch are read; these are not:"
     of = "warning: traffic[0].file: "
     assert told("src,dst,size_bytes,start_ns,bach,weight", "0,5,9,0,1,2") == [
-        f"{of}{read} `bach`, `weight`. Is batch meant?"
+        f"{of}{read} `bach`, `weight`. Did you mean batch?"
     ]
     assert told("src,dst,size_bytes,start_ns,batch,weight", "0,5,9,0,1,2") == [f"{of}{read} `weight`."]
     # Of what other simulators and tables of results have besides nobody thinks so.

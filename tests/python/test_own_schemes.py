@@ -418,7 +418,7 @@ def test_results_are_looked_at_with_the_code_that_made_them(
     mine.write_text(text.replace("return 0", "return 1"))
     core.OWN_SCHEMES.clear()
     assert main([*looks[0], *code]) == 2
-    assert "the code is not what it was" in capsys.readouterr().err
+    assert "the code has changed" in capsys.readouterr().err
 
 
 def test_the_command_line_shows_the_traceback(tmp_path: Path, tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -145,7 +145,7 @@ def test_a_percentile_that_an_unfinished_flow_makes_is_a_bound(tiny: Study) -> N
 def test_a_scheme_that_cannot_serve_a_fabric_is_skipped_with_its_word(tiny: Study) -> None:
     assert tiny.labels("leaf-spine") == ["ecmp", "letflow"]
     assert [one.label for one in tiny.plan.skipped["leaf-spine"]] == ["lbsp"]
-    assert "SKIPPED lbsp on leaf-spine: lbsp works by the numbering of a fat-tree" in printed(tiny)
+    assert "SKIPPED lbsp on leaf-spine: lbsp relies on the numbering of a fat-tree" in printed(tiny)
 
 
 def test_tables_show_every_cell(tiny: Study) -> None:

@@ -312,7 +312,7 @@ def test_lossless_rdma_is_told_which_pauses_faults_want() -> None:
     with pytest.raises(SpecError) as error:
         resolve(rdma)
     assert (error.value.key, error.value.value) == ("switch.pause_us", "0")
-    assert "set switch.pause_us = 5, as preset conweave-ns3 has it" in str(error.value.hint)
+    assert "set switch.pause_us = 5, as in the preset conweave-ns3" in str(error.value.hint)
     astray = {"kind": "down", "ends": ["leaf0", "spine9"], "at_us": 950, "until_us": 990}
     with pytest.raises(SpecError) as error:
         resolve({**rdma, "fault": [*SPEC["fault"], astray]})

@@ -100,7 +100,7 @@ fn fabric_tables() -> Vec<Table> {
         table("entries of topology.routes", "One static route.", RouteKeys::KEYS),
         table(
             "[[topology.override]]",
-            "Changes to the links of a leaf-spine that match all given selectors.",
+            "Changes to the links of a leaf-spine fabric that match all given selectors.",
             OverrideKeys::KEYS,
         ),
         table(
@@ -201,7 +201,7 @@ fn transport_tables() -> Vec<Table> {
         let header = format!("[transport] congestion_control = \"{}\"", kind.name());
         table(header, "Additional keys of this congestion control of Ultra Ethernet.", kind.keys(), of_uet as Says)
     });
-    let about = "Connections of Ultra Ethernet, one per flow; the same for all flows of a run.";
+    let about = "Ultra Ethernet connections, one per flow; the same for all flows of a run.";
     tables.push(table("[transport] kind = \"uet\"".into(), about, UetConfig::KEYS, of_uet));
     tables.extend(deliveries.filter(|table| !table.keys.is_empty()));
     tables
@@ -401,7 +401,7 @@ fn transports() -> Vec<Value> {
     let udp_keys = udp.map(traffic::Entry::further_keys).unwrap_or_default();
     let udp = json!({
         "name": "udp",
-        "about": "constant bit rate by a schedule, paced exactly",
+        "about": "constant bit rate on a schedule, paced exactly",
         "source": "RFC 768",
         "use": "[[traffic]] kind = \"udp\"",
         "params": params(&udp_keys, says_nothing),
@@ -415,7 +415,7 @@ fn transports() -> Vec<Value> {
     });
     let uet = json!({
         "name": "uet",
-        "about": "connections of Ultra Ethernet, whose packets arrive in any order",
+        "about": "Ultra Ethernet connections, whose packets may arrive in any order",
         "source": "uet-htsim (uec.cpp), second-hand for the specification",
         "use": "[transport] kind = \"uet\"",
         "params": params(UetConfig::KEYS, of_uet),

@@ -21,12 +21,12 @@ keys! {
         /// probability), black_hole (packets of some pairs of hosts are lost), rate (a lower one), delay (a longer one).
         kind: FaultKind, Kind::Words(FaultKind::WORDS), Default::Required;
         /// The two ends of a link, by their names in reports.
-        ends: Option<Vec<Value>>, Kind::List(ENDS), Default::Nothing("none: it is a switch that fails");
+        ends: Option<Vec<Value>>, Kind::List(ENDS), Default::Nothing("none: a switch fails");
         /// Which of the parallel links, from 0.
         link: Option<u32>, Kind::Integer { min: 0, max: 65_535 }, Default::Nothing("all of them");
         /// Instead of ends, a switch by its name: all of its links, in both directions.
         switch: Option<String>, Kind::Text("the name of a switch, such as \"spine3\""),
-            Default::Nothing("none: it is a link that fails");
+            Default::Nothing("none: a link fails");
         /// For a link: both directions, from the first of ends to the second, or back.
         direction: Way, Kind::Words(Way::WORDS), Default::Word("both");
         /// When it starts.
@@ -40,9 +40,11 @@ keys! {
         /// For loss: the probability that a packet is lost, independently of others.
         probability: Option<f64>, Kind::Positive { max: 1.0 }, Default::Nothing("only with loss, which needs it");
         /// For black_hole: the share of all pairs of a source and a destination that it swallows, chosen by hash.
-        fraction: Option<f64>, Kind::Positive { max: 1.0 }, Default::Nothing("only with black_hole, or else pairs");
+        fraction: Option<f64>, Kind::Positive { max: 1.0 }, Default::Nothing("only with black_hole, unless pairs is \
+                                                                             given");
         /// For black_hole: the pairs that it swallows, by numbers of hosts.
-        pairs: Option<Vec<Value>>, Kind::List(PAIRS), Default::Nothing("only with black_hole, or else fraction");
+        pairs: Option<Vec<Value>>, Kind::List(PAIRS), Default::Nothing("only with black_hole, unless fraction is \
+                                                                       given");
         /// For rate: the reduced rate.
         rate_gbps: Option<u64>, Kind::Rate(Zero::Refused), Default::Nothing("only with rate, which needs it");
         /// For delay: what is added to the link's own delay.
@@ -167,7 +169,7 @@ pub(crate) fn read(
         let table = value.as_object().ok_or_else(|| SpecError::new(&path, value, "a table of a fault"))?;
         let mut reader = Reader::new(&path, FaultKeys::KEYS, table)?;
         let keys = FaultKeys::read(&mut reader).map_err(|error| match table.get("kind") {
-            Some(kind) if kind == "up" => error.hint("what goes down comes up at its own until_us"),
+            Some(kind) if kind == "up" => error.hint("what goes down comes up at its until_us"),
             _ => error,
         })?;
         let fault = fault(&keys, &reader)?;
@@ -204,14 +206,14 @@ fn broken(keys: &FaultKeys, reader: &Reader<'_>) -> Result<Broken, SpecError> {
         }
         (None, Some(name)) => {
             if keys.link.is_some() {
-                return Err(reader.refuse("link", "nothing, as with switch all its links fail"));
+                return Err(reader.refuse("link", "nothing, because with switch all of its links fail"));
             }
             if keys.direction != Way::Both {
-                return Err(reader.refuse("direction", "\"both\", as a switch fails both ways"));
+                return Err(reader.refuse("direction", "\"both\", because a switch fails in both directions"));
             }
             Ok(Broken::Switch(name.clone()))
         }
-        (None, None) => Err(SpecError::missing(reader.path_of("ends"), format!("{ENDS}, or else switch"))),
+        (None, None) => Err(SpecError::missing(reader.path_of("ends"), format!("{ENDS}, or instead switch"))),
         (Some(_), Some(_)) => Err(reader.refuse("switch", "either ends or switch, not both")),
     }
 }
@@ -233,14 +235,14 @@ fn effect(keys: &FaultKeys, reader: &Reader<'_>) -> Result<Effect, SpecError> {
             return Err(reader.refuse(name, format!("nothing with kind \"{kind}\"; it is for \"{}\"", of.word())));
         }
     }
-    let missing = |name| SpecError::missing(reader.path_of(name), format!("a value, as kind is \"{kind}\""));
+    let missing = |name| SpecError::missing(reader.path_of(name), format!("a value, because kind is \"{kind}\""));
     Ok(match keys.kind {
         FaultKind::Down => Effect::Down,
         Flap => {
             let period = keys.period_us.ok_or_else(|| missing("period_us"))?;
             let down = keys.down_us.ok_or_else(|| missing("down_us"))?;
             if down >= period {
-                return Err(reader.refuse("down_us", "less than period_us: between two outages the link is up"));
+                return Err(reader.refuse("down_us", "less than period_us: the link is up between two outages"));
             }
             Effect::Flap { period, down }
         }
@@ -264,7 +266,7 @@ fn pairs(keys: &FaultKeys, reader: &Reader<'_>) -> Result<Pairs, SpecError> {
             pairs.filter(|pairs| !pairs.is_empty()).map(Pairs::Listed).ok_or_else(|| reader.refuse("pairs", PAIRS))
         }
         (None, None) => {
-            Err(SpecError::missing(reader.path_of("fraction"), "a share of the pairs of hosts, or else pairs"))
+            Err(SpecError::missing(reader.path_of("fraction"), "a share of the pairs of hosts, or instead pairs"))
         }
         (Some(_), Some(_)) => Err(reader.refuse("pairs", "either fraction or pairs, not both")),
     }
@@ -285,7 +287,7 @@ fn check_pauses(faults: &[Fault], topology: &TopologySpec, switch: &SwitchSpec) 
         };
         nodes.iter().try_for_each(|name| names.find(|| format!("fault[{n}].{key}"), name).map(drop))?;
     }
-    let hint = "set switch.pause_us = 5, as preset conweave-ns3 has it: such a pause is renewed while it is needed. A fault \
-                may lose the frame that ends one, and a pause of 0 has no other end";
+    let hint = "set switch.pause_us = 5, as in the preset conweave-ns3: such a pause is renewed while it is needed. A \
+               fault may lose the frame that ends a pause, and a pause of 0 has no other end";
     Err(SpecError::new("switch.pause_us", &json!(0), "above 0 with faults and switch.pfc = true").hint(hint))
 }

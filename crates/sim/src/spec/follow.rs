@@ -224,7 +224,8 @@ pub(super) fn read(
         (Follow::Nothing, None) => Ok((Rules::default(), None)),
         (Follow::Nothing, Some((name, value))) => {
             let program = Follow::ConweaveNs3.word();
-            let allowed = format!("no [follow] without run.follow = \"{program}\", whose rules these are");
+            let allowed = format!("no [follow] without run.follow = \"{program}\", the program that these rules \
+                                  describe");
             Err(SpecError::new(reader.path_of(name), value, allowed))
         }
     }
@@ -240,11 +241,11 @@ pub(super) fn check(
     let program = Follow::ConweaveNs3.word();
     if Followed::of(scheme).is_none() {
         let schemes = one_of(FOLLOWED.iter().map(|followed| followed.name));
-        let allowed = format!("{schemes} with run.follow = \"{program}\", whose schemes these are");
+        let allowed = format!("{schemes} with run.follow = \"{program}\", which has these schemes");
         return Err(SpecError::new("scheme.name", &scheme.into(), allowed));
     }
     if let TransportSpec::Rdma(RdmaConfig { queue_pairs: Some(many), .. }) = transport {
-        let allowed = "no queue_pairs with run.follow: each flow of that code has a queue pair of its own";
+        let allowed = "no queue_pairs with run.follow: in that code each flow has its own queue pair";
         return Err(SpecError::new("transport.queue_pairs", &(*many).into(), allowed));
     }
     let fits = topology.clock() == Clock::Floor1Ns

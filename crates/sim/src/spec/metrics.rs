@@ -177,7 +177,7 @@ fn read_class(path: &str, value: &Value, before: &[SizeClass]) -> Result<(SizeCl
     let mut reader = Reader::new(path, ClassKeys::KEYS, table)?;
     let keys = ClassKeys::read(&mut reader)?;
     if keys.name == "all" || before.iter().any(|class| class.name == keys.name) {
-        return Err(reader.refuse("name", "a name of its own, other than \"all\""));
+        return Err(reader.refuse("name", "a unique name other than \"all\""));
     }
     let below = keys.below_bytes.unwrap_or(u64::MAX);
     if below <= keys.from_bytes {

@@ -88,12 +88,12 @@ keys! {
         fault: Option<Vec<Value>>, Kind::List("a list of [[fault]] tables"), Default::Nothing("nothing breaks");
         /// How faults are found and repaired.
         detection: Option<Map<String, Value>>, Kind::Table("a table [detection]"),
-            Default::Nothing("its own defaults, with faults");
+            Default::Nothing("its defaults, with faults");
         /// When the run ends, and by which engine.
         run: Map<String, Value>, Kind::Table("a table [run]"), Default::Empty;
         /// The rules of the program that run.follow names: each is on unless it is turned off.
         follow: Option<Map<String, Value>>, Kind::Table("a table [follow]"),
-            Default::Nothing("all of its rules, where run.follow names a program");
+            Default::Nothing("all rules, if run.follow names a program");
         /// What is kept.
         metrics: Map<String, Value>, Kind::Table("a table [metrics]"), Default::Empty;
     }
@@ -260,7 +260,7 @@ fn check_pfc(preset: &Preset, switch: &SwitchSpec, transport: &TransportSpec) ->
         return Ok(());
     }
     let allowed = "true with transport.recovery = \"go_back_n\", or false with \"irn\"";
-    let hint = format!("preset {} has either flow control or IRN; preset datacenter does not mind", preset.name);
+    let hint = format!("preset {} has either flow control or IRN; preset datacenter allows any combination", preset.name);
     Err(SpecError::new("switch.pfc", &shared.pfc.into(), allowed).hint(hint))
 }
 
@@ -281,6 +281,6 @@ fn check_room(switch: &SwitchSpec, transport: &TransportSpec) -> Result<(), Spec
     Err(SpecError::new(
         "switch.buffer_bytes",
         &room.into(),
-        format!("room for one packet at least, {packet} bytes (transport.mss_bytes + header_bytes)"),
+        format!("room for at least one packet, {packet} bytes (transport.mss_bytes + header_bytes)"),
     ))
 }

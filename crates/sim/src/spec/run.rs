@@ -88,7 +88,7 @@ pub(crate) fn read(given: &Map<String, Value>, shortest: Span) -> Result<(RunSpe
     if keys.engine == EngineKind::Windows && shortest == Span::ZERO {
         return Err(reader
             .refuse("engine", "\"auto\" or \"events\"")
-            .hint("a link without delay leaves no window of time; see the delays in [topology]"));
+            .hint("a link without delay leaves no time window; see the delays in [topology]"));
     }
     let window = (keys.window_ns > Span::ZERO).then_some(keys.window_ns);
     if window.is_some_and(|window| window > shortest) {
@@ -98,7 +98,7 @@ pub(crate) fn read(given: &Map<String, Value>, shortest: Span) -> Result<(RunSpe
     }
     let follow = keys.follow;
     if follow != Follow::Nothing && keys.engine != EngineKind::Auto {
-        return Err(reader.refuse("engine", "\"auto\" with run.follow, which has an engine of its own"));
+        return Err(reader.refuse("engine", "\"auto\" with run.follow, which has its own engine"));
     }
     let run = RunSpec {
         stop: keys.stop,

@@ -308,7 +308,7 @@ impl<'a> Table<'a> {
         }
         let chosen = (self.entry.choose)(&set).map_err(|misfit| match misfit {
             Misfit::Param(at, refused) => {
-                assert!(at >= before, "what Spinewise itself says of {} is allowed", self.entry.name());
+                assert!(at >= before, "what Spinewise itself describes for {} is allowed", self.entry.name());
                 let name = set[at].0;
                 match refused {
                     Refused::NotAllowed(range) => param_refused(&self.path(name), &self.given[name], range),
@@ -351,7 +351,7 @@ fn find<'a>(
     let error = reader.refuse(key, one_of(names()));
     match known.all().find(|entry| entry.name() == name) {
         Some(entry) if entry.site == "switch" => {
-            Err(error.hint(format!("{name} goes round dead links by itself, and tags name paths of links that work")))
+            Err(error.hint(format!("{name} avoids dead links itself, and tags name paths of working links")))
         }
         Some(entry) => Err(error.hint(format!("{name} sits at the {}", entry.site))),
         None => Err(error.did_you_mean(name, names())),

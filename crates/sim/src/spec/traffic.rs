@@ -311,7 +311,7 @@ fn read_file(reader: &mut Reader<'_>, key: &str, path: &str, digest_key: &str) -
     if reader.given(digest_key).is_some_and(|given| given.as_str() != Some(&digest)) {
         return Err(reader
             .refuse(digest_key, format!("{digest}, the digest of {path}"))
-            .hint(format!("the file has changed; leave out {digest_key} to read it as it is")));
+            .hint(format!("the file has changed; leave out {digest_key} to read it as it is now")));
     }
     reader.set_resolved(digest_key, digest.into());
     // Editors of some systems put a byte order mark before UTF-8.
@@ -325,10 +325,10 @@ const LONGEST_FILE: u64 = 1_000_000_000;
 fn read_ordinary(path: &str) -> Result<String, String> {
     let about = std::fs::metadata(path).map_err(|error| error.to_string())?;
     if about.is_dir() {
-        return Err("this is a folder".into());
+        return Err("it is a folder".into());
     }
     if !about.is_file() {
-        return Err("this is a device or a pipe, no ordinary file".into());
+        return Err("it is a device or a pipe, not an ordinary file".into());
     }
     let mut text = String::new();
     let read = File::open(path).and_then(|file| file.take(LONGEST_FILE + 1).read_to_string(&mut text));

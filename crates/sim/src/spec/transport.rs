@@ -211,13 +211,13 @@ fn check_recovery(reader: &Reader<'_>, config: &TcpConfig) -> Result<(), SpecErr
     let reno = config.recovery == Recovery::Reno;
     match config.kind {
         Control::Reno if !reno => {
-            let others = "other recoveries go with kind = \"newreno\", \"dctcp\" or \"ecn\"";
+            let others = "other recoveries need kind = \"newreno\", \"dctcp\" or \"ecn\"";
             Err(reader.refuse("recovery", format!("\"reno\" with transport.kind = \"reno\"; {others}")))
         }
         Control::NewReno | Control::Mptcp if reno => {
             let kind = config.kind.name();
             let recoveries = "\"newreno\", \"sack\" or \"rack\"";
-            let allowed = format!("{recoveries} with transport.kind = \"{kind}\"; Reno is a kind of its own");
+            let allowed = format!("{recoveries} with transport.kind = \"{kind}\"; Reno is a separate kind");
             Err(reader.refuse("recovery", allowed))
         }
         _ => Ok(()),
@@ -229,7 +229,7 @@ fn check_mptcp(reader: &Reader<'_>, config: &TcpConfig) -> Result<(), SpecError>
     let mptcp = config.kind == Control::Mptcp;
     if !mptcp && config.subflows > 1 {
         let kind = config.kind.name();
-        let allowed = format!("1 with transport.kind = \"{kind}\"; further subflows go with kind = \"mptcp\"");
+        let allowed = format!("1 with transport.kind = \"{kind}\"; more subflows need kind = \"mptcp\"");
         return Err(reader.refuse("subflows", allowed));
     }
     if mptcp && config.pacing {
@@ -237,7 +237,8 @@ fn check_mptcp(reader: &Reader<'_>, config: &TcpConfig) -> Result<(), SpecError>
         return Err(reader.refuse("pacing", format!("false with transport.kind = \"mptcp\": {why}")));
     }
     if mptcp && config.resequencing != Resequencing::Off {
-        let why = "what is held back below TCP goes on without its options, and MPTCP's say where data belongs";
+        let why = "data held back below TCP is passed on without its options, and MPTCP's options say where data \
+                  belongs";
         return Err(reader.refuse("resequencing", format!("\"off\" with transport.kind = \"mptcp\": {why}")));
     }
     Ok(())
@@ -246,7 +247,8 @@ fn check_mptcp(reader: &Reader<'_>, config: &TcpConfig) -> Result<(), SpecError>
 /// Swift takes the time that an answer is held for delay in the fabric.
 fn check_swift(reader: &Reader<'_>, config: &TcpConfig) -> Result<(), SpecError> {
     if config.kind == Control::Swift && config.delayed_ack > 1 {
-        let why = "the time that an acknowledgement is held counts as delay of the fabric, and windows below a packet stay there";
+        let why = "the time that an acknowledgement is held counts as fabric delay, and windows below one packet stay \
+                  there";
         return Err(reader.refuse("delayed_ack_segments", format!("1 with transport.kind = \"swift\": {why}")));
     }
     Ok(())
@@ -284,13 +286,13 @@ fn tcp_autos(reader: &Reader<'_>, topology: &TopologySpec) -> Result<Autos, Spec
     let frame = Frame { mss: bytes("mss_bytes"), header: bytes("header_bytes"), ack_bytes: bytes("ack_bytes") };
     let rtt = Fabric::of(topology)?.base_rtt(frame).as_us_f64();
     let least = tenths(LEAST_RTO_US.max(10.0 * rtt));
-    let how = format!("5 ms, or ten base round trips of {rtt:.1} us if that is more");
+    let how = format!("5 ms, or ten base round trips of {rtt:.1} us if that is longer");
     let given = reader.wanted("min_rto_us").filter(|&value| value != AUTO).cloned();
     let least_or_given = given.unwrap_or_else(|| least.clone());
     Ok(vec![
         ("min_rto_us", least, how),
         ("initial_rto_us", least_or_given.clone(), "min_rto_us, as if a handshake had shown the round trip".into()),
-        ("rto_granularity_us", least_or_given, "min_rto_us: the bound is on the variance, as in Linux".into()),
+        ("rto_granularity_us", least_or_given, "min_rto_us: it bounds the variance, as in Linux".into()),
     ])
 }
 

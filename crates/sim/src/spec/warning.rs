@@ -64,7 +64,8 @@ pub(crate) fn warnings(spec: &Spec) -> Vec<Warning> {
 fn about_entry(n: usize, entry: &TrafficEntry, spec: &Spec, found: &mut Vec<Warning>) {
     match &entry.source {
         Traffic::Udp(udp) if udp.config.size_bytes.is_none() && udp.config.end == Time::NEVER => {
-            let text = "It sends until the run ends, which does not wait for it. Give end_us or size_bytes to end it.";
+            let text = "This source sends until the run ends, and the run does not wait for it. Set end_us or \
+                       size_bytes to end it.";
             found.push(Warning::of("udp_without_end", format!("traffic[{n}].end_us"), text));
         }
         Traffic::Transported(Workload::Incast(incast)) => about_rounds(n, (incast.repeat, incast.period), spec, found),
@@ -85,9 +86,9 @@ fn about_columns(n: usize, list: &FlowList, found: &mut Vec<Warning>) {
         return;
     }
     let names = unread.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-    let hint = if is_batch_meant { " Is batch meant?" } else { "" };
+    let hint = if is_batch_meant { " Did you mean batch?" } else { "" };
     let text =
-        format!("Of its columns src, dst, size_bytes, start_ns and batch are read, and these are not: {names}.{hint}");
+        format!("Only the columns src, dst, size_bytes, start_ns and batch are read; these are not: {names}.{hint}");
     found.push(Warning::of("columns_unread", format!("traffic[{n}].file"), text));
 }
 
@@ -97,12 +98,12 @@ fn about_rounds(n: usize, (repeat, period): (u32, Span), spec: &Spec, found: &mu
         return;
     }
     if period == Span::ZERO {
-        let text = format!("All {repeat} rounds start at once, as period_us is 0.");
+        let text = format!("All {repeat} rounds start at once because period_us is 0.");
         found.push(Warning::of("rounds_at_once", format!("traffic[{n}].period_us"), text));
     } else if let Some(rto) = spec.transport.sheet().least_timeout.filter(|&rto| in_step(period, rto)) {
         let text = format!(
-            "A retransmission timeout of {} is a multiple of this period: what one round loses is sent again as another \
-             begins. Compare with a period that does not divide it.",
+            "A retransmission timeout of {} is a multiple of this period: packets lost in one round are retransmitted \
+            as another begins. Compare with a period that does not divide it.",
             said(rto)
         );
         found.push(Warning::of("rounds_in_step_with_timeout", format!("traffic[{n}].period_us"), text));
@@ -112,14 +113,14 @@ fn about_rounds(n: usize, (repeat, period): (u32, Span), spec: &Spec, found: &mu
 fn about_fault(n: usize, fault: &Fault, spec: &Spec, found: &mut Vec<Warning>) {
     let end = spec.run.until;
     if fault.from >= end {
-        let text = format!("It begins after the run has ended (run.until_us = {}).", us(end));
+        let text = format!("This fault begins after the run has ended (run.until_us = {}).", us(end));
         found.push(Warning::of("fault_after_end", format!("fault[{n}].at_us"), text));
         return;
     }
     let Effect::Flap { period, .. } = fault.effect else { return };
     if fault.until == Time::NEVER {
         let text = format!(
-            "The flap has no end: it goes on until all flows are done, or to the end of the run at run.until_us = {}.",
+            "The flap has no end: it goes on until all flows are done or the run ends at run.until_us = {}.",
             us(end)
         );
         found.push(Warning::of("flap_without_end", format!("fault[{n}].until_us"), text));
@@ -127,8 +128,8 @@ fn about_fault(n: usize, fault: &Fault, spec: &Spec, found: &mut Vec<Warning>) {
     if let Some(rto) = spec.transport.sheet().least_timeout.filter(|&rto| in_step(period, rto)) {
         // RFC 6298 §5.5: each timeout doubles the next, so that all of them are multiples too.
         let text = format!(
-            "A retransmission timeout of {} and its doubles are multiples of this period: a packet that meets one outage \
-             may meet one each time it is sent again. Compare with a period that does not divide it.",
+            "A retransmission timeout of {} and its doubles are multiples of this period: a packet that meets an \
+            outage may meet another each time it is retransmitted. Compare with a period that does not divide it.",
             said(rto)
         );
         found.push(Warning::of("flap_in_step_with_timeout", format!("fault[{n}].period_us"), text));
@@ -144,7 +145,7 @@ fn about_rates(spec: &Spec, found: &mut Vec<Warning>) {
         let (gbps, most) = (rate as f64 / 1e9, FASTEST_GBPS);
         if gbps > most as f64 {
             let text = format!(
-                "{gbps} Gbps is more than any link has ({most}): is it {gbps} Mbps, which would be {} here?",
+                "{gbps} Gbps is more than any link has ({most}): if you meant {gbps} Mbps, write {} here.",
                 gbps / 1e3
             );
             found.push(Warning::of("rate_in_mbps", key, text));
@@ -197,7 +198,8 @@ fn about_series(spec: &Spec, found: &mut Vec<Warning>) {
     let packet = Span::sending(frame.mtu().into(), rate);
     if interval < packet {
         let text = format!(
-            "The interval is shorter than a full packet takes on the fastest link ({}): most points say 0 or 1.",
+            "The interval is shorter than a full packet's transmission time on the fastest link ({}): most points are \
+            0 or 1.",
             said(packet)
         );
         found.push(Warning::of("series_finer_than_packets", "metrics.series_interval_us", text));
@@ -225,7 +227,7 @@ fn about_marks(spec: &Spec, found: &mut Vec<Warning>) {
         (None, _) => return,
     };
     if never {
-        let text = "The marking threshold is above the buffer: packets are dropped before one is marked.";
+        let text = "The marking threshold is above the buffer: packets are dropped before any is marked.";
         found.push(Warning::of("marks_never", key, text.to_owned()));
     }
 }
@@ -238,9 +240,9 @@ fn about_drops(spec: &Spec, found: &mut Vec<Warning>) {
         SwitchSpec::SharedBuffer(shared) => !shared.pfc,
     };
     if drops && rdma.recovery == Recovery::GoBackN {
-        let text = "RDMA with go-back-N over queues that drop: after each loss all that was sent since goes again. Lossless \
-                    RDMA has switch.model = \"shared_buffer\" and switch.pfc = true; transport.recovery = \"irn\" is made \
-                    for fabrics that drop.";
+        let text = "RDMA with go-back-N over queues that drop: each loss causes everything sent since to be \
+                   retransmitted. Lossless RDMA has switch.model = \"shared_buffer\" and switch.pfc = true; \
+                   transport.recovery = \"irn\" is designed for fabrics that drop.";
         let key = if matches!(spec.switch, SwitchSpec::OutputQueued(_)) { "switch.model" } else { "switch.pfc" };
         found.push(Warning::of("rdma_drops", key, text));
     }
@@ -251,8 +253,8 @@ fn about_values(spec: &Spec, found: &mut Vec<Warning>) {
     let Some(edge) = &spec.scheme.edge else { return };
     if spec.scheme.hash == HashKind::Murmur3 && edge.layout(&shape(Tier::Host, &spec.topology)).draws_tags {
         let text = format!(
-            "Switches hash addresses and ports alone, so the values that {} writes into headers choose no path: it acts as \
-             ECMP does. scheme.hash = \"mix\" hashes them.",
+            "Switches hash only addresses and ports, so the values that {} writes into headers choose no path: it \
+            behaves like ECMP. scheme.hash = \"mix\" hashes these values.",
             edge.name()
         );
         found.push(Warning::of("values_not_hashed", "scheme.hash", text));
@@ -266,8 +268,8 @@ fn about_target(spec: &Spec, found: &mut Vec<Warning>) {
     let (target, rtt) = (tcp.control.swift.base, fabric.base_rtt(spec.transport.frame()));
     if tcp.kind == Kind::Swift && target <= rtt {
         let text = format!(
-            "Swift aims at a round trip of {} and {} for each switch on the way, and one of the empty fabric takes {}: \
-             windows shrink to the least, and flows may never end. Aim above it.",
+            "Swift's target round trip is {} plus {} per switch on the path, and a round trip of the empty fabric \
+            takes {}: windows shrink to the minimum, and flows may never end. Set a longer target.",
             said(target),
             said(tcp.control.swift.per_hop),
             said(rtt)
@@ -289,8 +291,8 @@ fn about_timeout(spec: &Spec, found: &mut Vec<Warning>) {
     let rtt = Span(fabric.longest_rtt(spec.transport.frame()).0.saturating_add(added.max().unwrap_or(0)));
     if timeout <= rtt {
         let text = format!(
-            "The timeout of {} expires before an answer can come: a round trip takes up to {} where nothing waits. Senders send what \
-             is under way again and again.",
+            "The timeout of {} expires before an answer can arrive: a round trip takes up to {} even without queueing. \
+            Senders retransmit packets in flight again and again.",
             said(timeout),
             said(rtt)
         );
@@ -311,9 +313,9 @@ fn about_increases(spec: &Spec, found: &mut Vec<Warning>) {
     let (gbps, times) = (|rate: u64| rate as f64 / 1e9, line as f64 / DcqcnConfig::MADE_FOR as f64);
     let steps = (line / 2).div_ceil(own.hyper_increase);
     let text = format!(
-        "These are the increases of a link of {} Gbps: {} Gbps every {} at most, so a rate takes {} from half of {} Gbps to all \
-         of it. In proportion to the link, as ConWeave's code has them, dcqcn_additive_increase_gbps is {} and \
-         dcqcn_hyper_increase_gbps {}.",
+        "These increases are for links of {} Gbps: at most {} Gbps every {}, so a rate takes {} to grow from half of \
+        {} Gbps to all of it. Scaled to the link, as in ConWeave's code, dcqcn_additive_increase_gbps would be {} and \
+        dcqcn_hyper_increase_gbps {}.",
         gbps(DcqcnConfig::MADE_FOR),
         gbps(own.hyper_increase),
         said(own.increase_timer),

@@ -204,7 +204,7 @@ impl Collective {
             flows += u64::from(self.pattern.steps(n)) * u64::from(n);
         }
         if self.rounds == 0 || u64::from(self.rounds).saturating_mul(flows) > MOST_FLOWS {
-            let allowed = format!("1 or more, at most {MOST_FLOWS} flows in all; a round makes {flows}");
+            let allowed = format!("1 or more, at most {MOST_FLOWS} flows in total; a round makes {flows}");
             return Err(WorkloadError::new("rounds", self.rounds, allowed));
         }
         Ok(())

@@ -304,7 +304,7 @@ fn check(flow: &ListedFlow, hosts: u32) -> Result<(), ListError> {
         }
     }
     if flow.src == flow.dst {
-        return Err(error("dst", flow.dst, "another host than src"));
+        return Err(error("dst", flow.dst, "a host other than src"));
     }
     if flow.size == 0 {
         return Err(error("size_bytes", flow.size, "a whole number of bytes, 1 or more"));
@@ -388,7 +388,7 @@ mod tests {
             "line 1, column start_ns: `missing`; allowed is a header with src, dst, size_bytes, start_ns; is `start_us` meant?"
         );
         let error = FlowList::from_csv("src,dst,size_bytes,start_ns\n0,0,1,0", 8).unwrap_err();
-        assert_eq!(error.to_string(), "line 2, column dst: `0`; allowed is another host than src");
+        assert_eq!(error.to_string(), "line 2, column dst: `0`; allowed is a host other than src");
     }
 
     #[test]

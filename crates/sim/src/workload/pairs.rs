@@ -70,7 +70,7 @@ impl<'a> Matching<'a> {
     fn check(&self, leaves: u32) -> Result<(), WorkloadError> {
         let refuse = |allowed: &str| Err(WorkloadError::new("pairs", self.pairs.name(), allowed));
         match self.pairs {
-            Pairs::Any if self.order.len() < 2 => refuse("a topology of two hosts or more"),
+            Pairs::Any if self.order.len() < 2 => refuse("a topology with at least two hosts"),
             Pairs::InterRack if (0..leaves).filter(|&leaf| self.hosts_under(leaf) > 0).count() < 2 => {
                 refuse("\"any\", or a topology with hosts under two leaves or more")
             }
@@ -85,7 +85,7 @@ impl<'a> Matching<'a> {
                     }
                 }
                 if from == to {
-                    return Err(WorkloadError::new("to_leaf", to, "another leaf than from_leaf"));
+                    return Err(WorkloadError::new("to_leaf", to, "a leaf other than from_leaf"));
                 }
                 Ok(())
             }

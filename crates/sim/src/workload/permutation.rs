@@ -77,7 +77,7 @@ impl Permutation {
         let allowed = if self.inter_rack {
             "false, or a topology with no more than half of the hosts under one leaf"
         } else {
-            "a topology of two hosts or more"
+            "a topology with at least two hosts"
         };
         WorkloadError::new("inter_rack", self.inter_rack, allowed)
     }

@@ -211,7 +211,7 @@ fn what_does_not_fit_is_refused() {
     for tag in ["outer", "inner"] {
         let (key, text) = refused(json!({"scheme": {"params": {"weights": "cells"}, "path_tag": tag}}));
         assert_eq!(key, "scheme.path_tag");
-        assert!(text.contains("told the rates of paths"), "{text}");
+        assert!(text.contains("given the rates of paths"), "{text}");
     }
     let on = |change: Value| merged(&resequencing(50.0), &json!({"transport": change}));
     let (key, text) = refused(on(json!({"resequencing_in_order_us": 60})));

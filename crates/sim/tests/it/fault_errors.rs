@@ -31,7 +31,7 @@ fn what_cannot_break_like_that_is_refused() {
         ),
         (json!({"fault": with(json!({"at_us": null}))}), "fault[0].at_us is missing"),
         (json!({"fault": with(json!({"until_us": 10}))}), "fault[0].until_us = 10: expected later than at_us"),
-        (json!({"fault": with(json!({"kind": "up"}))}), "what goes down comes up at its own until_us"),
+        (json!({"fault": with(json!({"kind": "up"}))}), "what goes down comes up at its until_us"),
         (json!({"fault": with(json!({"switch": "spine0"}))}), "either ends or switch"),
         (json!({"fault": with(json!({"ends": null}))}), "fault[0].ends is missing"),
         (json!({"fault": with(json!({"ends": null, "switch": "host1"}))}), "expected a switch"),
@@ -110,7 +110,7 @@ fn what_cannot_break_like_that_is_refused() {
         ),
         (
             json!({"fault": [down], "preset": "conweave-ns3", "switch": {"pause_us": 0}}),
-            "set switch.pause_us = 5, as preset conweave-ns3 has it",
+            "set switch.pause_us = 5, as in the preset conweave-ns3",
         ),
         (
             json!({"fault": [down, merged(&down, &json!({"ends": ["leaf0", "spine77"]}))], "preset": "conweave-ns3",

@@ -240,14 +240,15 @@ fn other_fabrics_and_uneven_trees_are_refused() {
     let cables = vec![json!([0, 2, 1, 1000]), json!([1, 2, 1, 1000])];
     let tree = |change: Value| merged(&json!({"kind": "fat_tree"}), &change);
     for (topology, params, message) in [
-        (leaf_spine, json!({}), "scheme.name = \"lbsp\": expected any scheme that `spinewise schemes` lists but lbsp"),
+        (leaf_spine, json!({}), "scheme.name = \"lbsp\": expected any scheme that `spinewise schemes` lists except \
+                                 lbsp"),
         (graph(2, 1, cables), json!({}), "topology.kind = \"fat_tree\""),
         (
             tree(json!({"k": 2})),
             json!({}),
             "scheme.params.leaf_bits = 1: expected a fat-tree whose leaf has an even number",
         ),
-        (tree(json!({"k": 6})), json!({}), "2 link groups of one size are to share the 3 links up of each leaf"),
+        (tree(json!({"k": 6})), json!({}), "2 equal link groups share the 3 uplinks of each leaf"),
         (tree(json!({"k": 8})), json!({"leaf_bits": 3}), "scheme.params.leaf_bits = 3: expected \"1\" or \"2\""),
         (
             tree(json!({"k": 8, "cores_per_aggregation": 3})),

@@ -148,7 +148,8 @@ fn what_makes_no_sense_is_refused() {
         (
             messages(&[9]),
             json!({"queue_pair_use": "split"}),
-            "transport.queue_pair_use = \"split\": expected no queue_pair_use without queue_pairs: no message shares one then",
+            "transport.queue_pair_use = \"split\": expected no queue_pair_use without queue_pairs: without it, \
+             messages share none",
         ),
     ] {
         assert_eq!(refused(traffic, transport), said);

@@ -88,13 +88,12 @@ fn lbsp_serves_fat_trees_whose_links_up_make_groups() {
         let expected = match what {
             "fat_tree" | "larger fat_tree" | "oversubscribed" => None,
             "one pod" => Some(
-                "scheme.params.aggregation_bits = 1: expected a fat-tree whose aggregation switch has an even number of \
-                 links up (k a multiple of 4); 2 link groups of one size are to share the 1 links up of each \
-                 aggregation switch",
+                "scheme.params.aggregation_bits = 1: expected a fat-tree whose aggregation switch has an even number \
+                 of uplinks (k a multiple of 4); 2 equal link groups share the 1 uplinks of each aggregation switch",
             ),
             _ => Some(
-                "scheme.name = \"lbsp\": expected any scheme that `spinewise schemes` lists but lbsp; lbsp works by the numbering of a fat-tree: \
-                 topology.kind = \"fat_tree\"",
+                "scheme.name = \"lbsp\": expected any scheme that `spinewise schemes` lists except lbsp; lbsp relies \
+                 on the numbering of a fat-tree: topology.kind = \"fat_tree\"",
             ),
         };
         let got = resolve(&spec(json!({"name": "lbsp"}), &topology, hosts));

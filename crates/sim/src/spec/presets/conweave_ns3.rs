@@ -8,7 +8,7 @@ use crate::transport::RdmaConfig;
 
 pub(super) const PRESET: Preset = Preset {
     name: "conweave-ns3",
-    doc: "RDMA as the public ns-3 code of ConWeave has it, in whole nanoseconds",
+    doc: "RDMA as in the public ns-3 code of ConWeave, in whole nanoseconds",
     source: "conweave-project/conweave-ns3: rdma-hw.cc, switch-mmu.cc, run.py",
     topology: || table([("tx_time_rounding", "floor_1ns".into())]),
     switch: Switch::Shared(|| {

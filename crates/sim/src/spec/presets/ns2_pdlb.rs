@@ -6,7 +6,7 @@ use spinewise_policy::Span;
 
 pub(super) const PRESET: Preset = Preset {
     name: "ns2-pdlb",
-    doc: "the ns-2 settings of PDLB's public test program, with the buffer of its large-scale test",
+    doc: "the ns-2 settings of PDLB's public test program, with the buffer of PDLB's large-scale test",
     // The program's queue is 256 * 1460 bytes at 1 Gbps; the paper says 250 KB for the 10 Gbps runs. RED counts
     // bytes there (queue_in_bytes) in packets of 1460; the packet in transmission has left an ns-2 queue.
     source: "K = 65 * 1460 bytes, marked at enqueue, queue without the packet in transmission: PDLB's public ns-2 program; \

@@ -18,8 +18,8 @@ use crate::transport::UetConfig;
 
 pub(super) const PRESET: Preset = Preset {
     name: "uet",
-    doc: "Ultra Ethernet: uet-htsim without the artefacts of that program",
-    source: "as uet-htsim, seven rules turned: docs/model.md, Ultra Ethernet",
+    doc: "Ultra Ethernet: uet-htsim without that program's artefacts",
+    source: "as uet-htsim with seven rules changed: docs/model.md, Ultra Ethernet",
     switch: Switch::Trimming(trimming),
     transport: TransportPreset::Uet(UetConfig::uet),
     ..Preset::TCP

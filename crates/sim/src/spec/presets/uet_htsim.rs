@@ -7,8 +7,8 @@ use crate::transport::UetConfig;
 
 pub(super) const PRESET: Preset = Preset {
     name: "uet-htsim",
-    doc: "Ultra Ethernet as its reference simulator has it: trimming switches, NSCC, packets in any order",
-    source: "ultraethernet/uet-htsim 40ccb05: main_uec.cpp, uec.cpp, compositequeue.cpp, as a description of them has it",
+    doc: "Ultra Ethernet as in its reference simulator: trimming switches, NSCC, packets in any order",
+    source: "ultraethernet/uet-htsim 40ccb05: main_uec.cpp, uec.cpp, compositequeue.cpp, from a description of them",
     switch: Switch::Trimming(trimming),
     transport: TransportPreset::Uet(UetConfig::uet_htsim),
     // Its senders do not keep the values of packets: a timeout blames value 0, whichever was lost. Its aggregation switches

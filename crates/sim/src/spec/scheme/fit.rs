@@ -55,9 +55,9 @@ pub(super) fn check_tree(
         _ if !entry.in_trees => return Ok(()),
         Wiring::FatTree(tree) => tree.numbering(),
         Wiring::LeafSpine(_) | Wiring::Links(_) => {
-            let hint = format!("{name} works by the numbering of a fat-tree: topology.kind = \"fat_tree\"");
+            let hint = format!("{name} relies on the numbering of a fat-tree: topology.kind = \"fat_tree\"");
             let trees = REGISTRY.iter().filter(|entry| entry.in_trees).map(Entry::name).collect::<Vec<_>>();
-            let allowed = format!("any scheme that `spinewise schemes` lists but {}", trees.join(", "));
+            let allowed = format!("any scheme that `spinewise schemes` lists except {}", trees.join(", "));
             return Err(reader.refuse("name", allowed).hint(hint).unserved_if(true));
         }
     };
@@ -66,11 +66,11 @@ pub(super) fn check_tree(
     let bits = (1..=uplinks.trailing_zeros()).map(|bits| bits.to_string());
     let allowed = match uplinks {
         0..=64 if uplinks.is_multiple_of(2) => one_of(bits.collect::<Vec<_>>().iter().map(String::as_str)),
-        0..=64 => format!("a fat-tree whose {switch} has an even number of links up (k a multiple of 4)"),
-        _ => format!("a fat-tree whose {switch} has at most 64 links up"),
+        0..=64 => format!("a fat-tree whose {switch} has an even number of uplinks (k a multiple of 4)"),
+        _ => format!("a fat-tree whose {switch} has at most 64 uplinks"),
     };
     let value = value_of(chosen, param);
-    let hint = format!("{groups} link groups of one size are to share the {uplinks} links up of each {switch}");
+    let hint = format!("{groups} equal link groups share the {uplinks} uplinks of each {switch}");
     let error = SpecError::new(format!("{}.{param}", reader.path_of("params")), &value, allowed).hint(hint);
     Err(error.unserved_if(set.get(param).is_none_or(Json::is_null)))
 }
@@ -94,15 +94,15 @@ pub(super) fn check_tag(
     let probes = layout.draws_tags && layout.peers != Peers::None;
     if tag == PathTag::Explicit && layout.draws_tags {
         let hint = format!(
-            "tags of {name} are flow labels or source ports, which switches hash; they are no numbers of paths"
+            "tags of {name} are flow labels or source ports, which switches hash; they do not number paths"
         );
         let hashed = if probes { "\"outer\"" } else { hashed_tags(&rows) };
         return Err(reader.refuse("path_tag", hashed).hint(hint));
     }
     if !fabric.tags_name_paths() {
         let hint = format!(
-            "{name} tags packets at the hosts, and tags name whole paths only where a packet has at most two choices: at \
-             its leaf, and at a switch without hosts behind that"
+            "{name} tags packets at the hosts, and tags name whole paths only where a packet has at most two choices: \
+            at its leaf, and at a switch without hosts beyond it"
         );
         match (&rows, tag) {
             (Peers::Leaves, _) => {
@@ -118,18 +118,19 @@ pub(super) fn check_tag(
     }
     if tag != PathTag::Explicit && layout.path_rates {
         let hint =
-            format!("{name} is told the rates of paths, with these parameters, and a hashed tag is no path by name");
+            format!("with these parameters {name} is given the rates of paths, and a hashed tag does not name a path");
         return Err(reader.refuse("path_tag", "\"explicit\"").hint(hint));
     }
     match (rows, tag) {
         (Peers::Leaves, PathTag::Outer | PathTag::Inner) => Err(reader.refuse("path_tag", "\"explicit\"").hint(
-            format!("{name} keeps state per rack and path, and a hashed tag is another path for each pair of hosts"),
+            format!("{name} keeps state per rack and path, and a hashed tag is a different path for each pair of \
+                    hosts"),
         )),
         (Peers::Hosts, PathTag::Inner) => Err(reader
             .refuse("path_tag", "\"explicit\" or \"outer\"")
-            .hint(format!("{name} keeps state per host and path, and an inner tag is another path for each flow"))),
+            .hint(format!("{name} keeps state per host and path, and an inner tag is a different path for each flow"))),
         (Peers::None, PathTag::Inner) if probes => Err(reader.refuse("path_tag", "\"outer\"").hint(format!(
-            "{name} probes what it draws, and an inner tag is another path for a probe than for the data of a flow"
+            "{name} probes what it draws, and an inner tag selects a different path for a probe than for a flow's data"
         ))),
         _ => Ok(()),
     }
@@ -147,7 +148,7 @@ pub(super) fn check_hashed(
     }
     let hashing = REGISTRY.iter().filter(|entry| entry.hashes != Hashes::Nothing).map(Entry::name);
     let hint = format!(
-        "{} sends data by no hash of its header: what {} writes there would choose no path",
+        "{} does not hash the header of data packets: what {} writes there would choose no path",
         under.name(),
         chosen.name()
     );
@@ -158,7 +159,7 @@ pub(super) fn check_hashed(
 pub(super) fn check_headers(reader: &Reader<'_>, edge: &Entry, under: &Entry) -> Result<(), SpecError> {
     if edge.header && under.header {
         let allowed =
-            format!("a switch scheme without an in-band header: a packet has one, and {} writes it", edge.name());
+            format!("a switch scheme without an in-band header: a packet has room for one, and {} writes it", edge.name());
         return Err(reader.refuse("fabric", allowed));
     }
     Ok(())
@@ -183,7 +184,7 @@ pub(in crate::spec) fn check_ecn(scheme: &SchemeSpec, transport: &TransportSpec)
             let kind = Json::from(sheet.kind);
             let path = format!("scheme.params.{name}");
             let allowed = format!("{} with transport.kind = {kind}", allowed(range));
-            let hint = format!("{} would wait for ECN echoes that never come", chosen.name());
+            let hint = format!("{} would wait for ECN echoes that never arrive", chosen.name());
             Err(SpecError::new(path, &value_of(chosen, name), allowed).hint(hint))
         }
         _ => Ok(()),
@@ -203,10 +204,10 @@ pub(in crate::spec) fn check_trimming(
     let how = if transport.sheet().knows_trims {
         "switch.model = \"trimming\" and switch.trim = true"
     } else {
-        "transport.kind = \"uet\" and switch.model = \"trimming\", its default; no other transport knows trimmed packets"
+        "transport.kind = \"uet\" and switch.model = \"trimming\", its default; no other transport supports trimming"
     };
     let hint = format!(
-        "{} takes a timeout for a failed path, and it may be congestion there; to trim, set {how}",
+        "{} takes a timeout for a failed path, and here it may be congestion; to trim, set {how}",
         chosen.name()
     );
     let asked = given.get("params").and_then(|params| params.get(name)).is_some_and(|value| !value.is_null());

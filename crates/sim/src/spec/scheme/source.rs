@@ -17,9 +17,9 @@ pub(super) fn check_given(reader: &Reader<'_>, keys: &SchemeKeys, known: Known<'
         return Ok(());
     }
     let word = |key: &str| source.get(key).and_then(Json::as_str).unwrap_or("?");
-    let allowed = format!("a scheme that is given with the spec: the class {} of {}", word("class"), word("file"));
+    let allowed = format!("a scheme supplied with the spec: the class {} of {}", word("class"), word("file"));
     let hint = format!(
-        "this spec ran a scheme of one's own (SHA-256 {}): give it by scheme=, or by --scheme-file {}:{}",
+        "this spec ran a user-written scheme (SHA-256 {}): supply it with scheme=, or with --scheme-file {}:{}",
         word("sha256"),
         word("file"),
         word("class")
@@ -40,7 +40,7 @@ pub(super) fn check_same(
     {
         let allowed = told.get(key).map_or("class, file and sha256".into(), Json::to_string);
         let error = SpecError::new(format!("{}.{key}", reader.path_of("source")), &given[key], allowed);
-        return Err(error.hint("the code is not what it was; without [scheme.source] it runs as it is now"));
+        return Err(error.hint("the code has changed; without [scheme.source] it runs as it is now"));
     }
     reader.set_resolved("source", told);
     Ok(())

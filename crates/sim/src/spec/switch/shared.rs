@@ -175,14 +175,14 @@ fn shared_autos(reader: &Reader<'_>, place: Place<'_>) -> Result<Autos, SpecErro
         if needed > most {
             let name = topology.node_name(node);
             how = format!(
-                "4 KB a Gbps of {name}'s {total} Gbps, headroom of {headrooms} B and {reserved} B set aside besides"
+                "4 KB per Gbps of {name}'s {total} Gbps, plus headroom of {headrooms} B and {reserved} B set aside"
             );
             most = needed;
         }
     }
     let fastest = gbps(topology.links.iter().map(|link| link.rate).max().unwrap_or(0));
     let ramp = RAMP_BYTES_PER_GBPS.map(|bytes| bytes * fastest);
-    let of = |kb| format!("{kb} KB a Gbps of the fastest links' {fastest} Gbps (conweave-ns3: 100 Gbps)");
+    let of = |kb| format!("{kb} KB per Gbps of the fastest links' {fastest} Gbps (conweave-ns3: 100 Gbps)");
     Ok(vec![
         ("buffer_bytes", most.max(2 * ramp[1]).next_multiple_of(1024).into(), how),
         ("ecn_min_bytes", ramp[0].into(), of(1)),
@@ -196,7 +196,7 @@ fn check(reader: &Reader<'_>, keys: &SharedKeys) -> Result<(), SpecError> {
         return Err(reader.refuse("headroom_bytes", "no headroom without pfc: nothing pauses"));
     }
     if keys.pfc && keys.headroom_bytes == Some(0) {
-        return Err(reader.refuse("headroom_bytes", "some headroom with pfc, or nothing for what each link needs"));
+        return Err(reader.refuse("headroom_bytes", "some headroom with pfc, or leave it out for what each link needs"));
     }
     if keys.ecn_max_bytes < keys.ecn_min_bytes {
         let max_stands = reader.given("ecn_max_bytes").is_none();

@@ -60,12 +60,12 @@ fn names_are_checked() {
     assert_eq!(refused(&number), format!("traffic[0].name = 5: {allowed}"));
     assert_eq!(
         refused(&spec(&[("incast", "web"), ("udp", "web")])),
-        format!("traffic[1].name = \"web\": {allowed}; traffic[0] is called that; traffic[1] is \"web\"")
+        format!("traffic[1].name = \"web\": {allowed}; traffic[0] has that name; traffic[1] is \"web\"")
     );
     // It is the given name that is in the way, not the default.
     assert_eq!(
         refused(&spec(&[("udp", "incast-1"), ("incast", ""), ("incast", "")])),
-        format!("traffic[0].name = \"incast-1\": {allowed}; traffic[1] is called that; traffic[0] is \"incast-1\"")
+        format!("traffic[0].name = \"incast-1\": {allowed}; traffic[1] has that name; traffic[0] is \"incast-1\"")
     );
 }
 

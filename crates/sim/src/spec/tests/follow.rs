@@ -108,6 +108,7 @@ fn what_is_no_rule_is_refused() {
     );
     assert_eq!(
         refused(json!({"double_clock": false}), "nothing"),
-        "follow.double_clock = false: expected no [follow] without run.follow = \"conweave-ns3\", whose rules these are"
+        "follow.double_clock = false: expected no [follow] without run.follow = \"conweave-ns3\", the program that \
+         these rules describe"
     );
 }

@@ -44,7 +44,7 @@ fn links() {
             json!([{"a": 9, "b": 4, "rate_gbps": 10, "delay_ns": 1000}]),
             "topology.links[6].a = 9: expected a node from 0 to 6: hosts 0 to 3, switches 4 to 6",
         ),
-        (json!([[6, 6, 10, 1000]]), "topology.links[6].b = 6: expected another node than a"),
+        (json!([[6, 6, 10, 1000]]), "topology.links[6].b = 6: expected a node other than a"),
         (json!([[0, 3, 10, 1000]]), "topology.links[6].b = 3: expected a switch, 4 to 6: hosts are linked to switches"),
         (
             json!([[6, 2, 10, 1000]]),
@@ -213,8 +213,8 @@ fn host_schemes_in_deep_graphs() {
     };
     let why = |name: &str| {
         format!(
-            "{name} tags packets at the hosts, and tags name whole paths only where a packet has at most two choices: at \
-             its leaf, and at a switch without hosts behind that"
+            "{name} tags packets at the hosts, and tags name whole paths only where a packet has at most two choices: \
+             at its leaf, and at a switch without hosts beyond it"
         )
     };
     for entry in crate::bank::REGISTRY.iter().filter(|entry| !entry.in_trees) {

@@ -182,7 +182,8 @@ fn switch_and_transport() {
         ),
         (
             json!({"switch": {"buffer_bytes": 1000}}),
-            "switch.buffer_bytes = 1000: expected room for one packet at least, 1500 bytes (transport.mss_bytes + header_bytes)",
+            "switch.buffer_bytes = 1000: expected room for at least one packet, 1500 bytes (transport.mss_bytes + \
+             header_bytes)",
         ),
         (
             json!({"switch": {"buffer": 100}}),
@@ -237,19 +238,22 @@ fn switch_and_transport() {
         ),
         (
             json!({"transport": {"kind": "reno", "recovery": "sack"}}),
-            "transport.recovery = \"sack\": expected \"reno\" with transport.kind = \"reno\"; other recoveries go with kind = \"newreno\", \"dctcp\" or \"ecn\"",
+            "transport.recovery = \"sack\": expected \"reno\" with transport.kind = \"reno\"; other recoveries need \
+             kind = \"newreno\", \"dctcp\" or \"ecn\"",
         ),
         (
             json!({"transport": {"kind": "newreno", "recovery": "reno"}}),
-            "transport.recovery = \"reno\": expected \"newreno\", \"sack\" or \"rack\" with transport.kind = \"newreno\"; Reno is a kind of its own",
+            "transport.recovery = \"reno\": expected \"newreno\", \"sack\" or \"rack\" with transport.kind = \
+             \"newreno\"; Reno is a separate kind",
         ),
         (
             json!({"transport": {"kind": "mptcp", "recovery": "reno"}}),
-            "transport.recovery = \"reno\": expected \"newreno\", \"sack\" or \"rack\" with transport.kind = \"mptcp\"; Reno is a kind of its own",
+            "transport.recovery = \"reno\": expected \"newreno\", \"sack\" or \"rack\" with transport.kind = \
+             \"mptcp\"; Reno is a separate kind",
         ),
         (
             json!({"transport": {"subflows": 8}}),
-            "transport.subflows = 8: expected 1 with transport.kind = \"dctcp\"; further subflows go with kind = \"mptcp\"",
+            "transport.subflows = 8: expected 1 with transport.kind = \"dctcp\"; more subflows need kind = \"mptcp\"",
         ),
         (
             json!({"transport": {"kind": "mptcp", "subflows": 65}}),
@@ -257,7 +261,8 @@ fn switch_and_transport() {
         ),
         (
             json!({"transport": {"kind": "mptcp", "resequencing": "on"}}),
-            "transport.resequencing = \"on\": expected \"off\" with transport.kind = \"mptcp\": what is held back below TCP goes on without its options, and MPTCP's say where data belongs",
+            "transport.resequencing = \"on\": expected \"off\" with transport.kind = \"mptcp\": data held back below \
+             TCP is passed on without its options, and MPTCP's options say where data belongs",
         ),
         (
             json!({"transport": {"kind": "mptcp", "dcqcn_g": 0.5}}),
@@ -265,7 +270,8 @@ fn switch_and_transport() {
         ),
         (
             json!({"transport": {"kind": "mptcp"}, "scheme": {"name": "hermes"}}),
-            "scheme.params.signals = \"rtt_ecn\": expected \"rtt\" with transport.kind = \"mptcp\"; hermes would wait for ECN echoes that never come",
+            "scheme.params.signals = \"rtt_ecn\": expected \"rtt\" with transport.kind = \"mptcp\"; hermes would wait \
+             for ECN echoes that never arrive",
         ),
         (json!({"transport": {"handshake": "yes"}}), "transport.handshake = \"yes\": expected true or false"),
         (json!({"transport": {"min_rto_us": 1e9}}), "transport.max_rto_us = 60000000: expected min_rto_us or more"),
@@ -279,7 +285,8 @@ fn switch_and_transport() {
         ),
         (
             json!({"transport": {"kind": "swift", "delayed_ack_segments": 2}}),
-            "transport.delayed_ack_segments = 2: expected 1 with transport.kind = \"swift\": the time that an acknowledgement is held counts as delay of the fabric, and windows below a packet stay there",
+            "transport.delayed_ack_segments = 2: expected 1 with transport.kind = \"swift\": the time that an \
+             acknowledgement is held counts as fabric delay, and windows below one packet stay there",
         ),
     ]);
 }
@@ -324,11 +331,13 @@ fn scheme() {
         ),
         (
             json!({"transport": {"kind": "newreno"}, "scheme": {"name": "hermes"}}),
-            "scheme.params.signals = \"rtt_ecn\": expected \"rtt\" with transport.kind = \"newreno\"; hermes would wait for ECN echoes that never come",
+            "scheme.params.signals = \"rtt_ecn\": expected \"rtt\" with transport.kind = \"newreno\"; hermes would \
+             wait for ECN echoes that never arrive",
         ),
         (
             json!({"transport": {"kind": "reno"}, "scheme": {"name": "hermes", "params": {"signals": "rtt_ecn"}}}),
-            "scheme.params.signals = \"rtt_ecn\": expected \"rtt\" with transport.kind = \"reno\"; hermes would wait for ECN echoes that never come",
+            "scheme.params.signals = \"rtt_ecn\": expected \"rtt\" with transport.kind = \"reno\"; hermes would wait \
+             for ECN echoes that never arrive",
         ),
         (
             scheme(json!({"name": "ecmp", "fabric": "rps"})),
@@ -353,7 +362,8 @@ fn scheme() {
 fn path_tags() {
     check(vec![(
         json!({"scheme": {"name": "loopback_host", "path_tag": "inner"}}),
-        "scheme.path_tag = \"inner\": expected \"explicit\" or \"outer\"; loopback_host keeps state per host and path, and an inner tag is another path for each flow",
+        "scheme.path_tag = \"inner\": expected \"explicit\" or \"outer\"; loopback_host keeps state per host and path, \
+         and an inner tag is a different path for each flow",
     )]);
 }
 
@@ -406,7 +416,7 @@ fn random_traffic() {
         (poisson(json!({"pairs": "leaf_pair", "to_leaf": 2})), "traffic[0].to_leaf = 2: expected a leaf from 0 to 1"),
         (
             poisson(json!({"pairs": "one_to_one", "to_leaf": 0})),
-            "traffic[0].to_leaf = 0: expected another leaf than from_leaf, 0",
+            "traffic[0].to_leaf = 0: expected a leaf other than from_leaf, 0",
         ),
         (
             poisson(json!({"from_leaf": 1})),
@@ -419,7 +429,7 @@ fn random_traffic() {
     ]);
     let mut one_leaf = poisson(json!({}));
     one_leaf["topology"] = json!({"leaves": 1});
-    assert_eq!(message(one_leaf), "traffic[0].pairs = \"inter_rack\": expected \"any\", since there is one leaf only");
+    assert_eq!(message(one_leaf), "traffic[0].pairs = \"inter_rack\": expected \"any\", since there is only one leaf");
 }
 
 #[test]
@@ -433,7 +443,7 @@ fn given_traffic() {
         (flow(json!({"src": 0, "dst": 8, "size_bytes": 1})), "traffic[0].list[0].dst = 8: expected a host from 0 to 7"),
         (
             flow(json!({"src": 1, "dst": 1, "size_bytes": 1})),
-            "traffic[0].list[0].dst = 1: expected another host than src",
+            "traffic[0].list[0].dst = 1: expected a host other than src",
         ),
         (
             flow(json!({"src": 0, "dst": 1, "size_bytes": 0})),
@@ -445,13 +455,13 @@ fn given_traffic() {
         ),
         (
             traffic(json!({"kind": "permutation", "size_bytes": 1, "repeat": 100000000})),
-            "traffic[0].repeat = 100000000: expected at most 100000000 flows in all; a round makes 8",
+            "traffic[0].repeat = 100000000: expected at most 100000000 flows in total; a round makes 8",
         ),
         (
             incast(json!(8)),
             "traffic[0].senders = 8: expected a number of hosts from 1 to 7, or a list of hosts without the receiver",
         ),
-        (incast(json!([1, 0])), "traffic[0].senders[1] = 0: expected another host than the receiver"),
+        (incast(json!([1, 0])), "traffic[0].senders[1] = 0: expected a host other than the receiver"),
         (incast(json!([1, 1])), "traffic[0].senders[1] = 1: expected each host once"),
         (
             incast(json!([])),
@@ -461,7 +471,7 @@ fn given_traffic() {
         (schedule(json!([])), "traffic[0].schedule = []: expected at least one entry with a rate above 0"),
         (
             schedule(json!([{"at_us": 5, "rate_gbps": 1}, {"at_us": 5, "rate_gbps": 2}])),
-            "traffic[0].schedule[1].at_us = 5: expected a time after that of the entry before, 5",
+            "traffic[0].schedule[1].at_us = 5: expected a time after that of the previous entry, 5",
         ),
         (
             schedule(json!([{"at_us": 5, "rate_gbps": -1}])),
@@ -492,7 +502,7 @@ fn run_and_metrics() {
         ),
         (
             json!({"run": {"follow": "conweave-ns3", "engine": "events"}}),
-            "run.engine = \"events\": expected \"auto\" with run.follow, which has an engine of its own",
+            "run.engine = \"events\": expected \"auto\" with run.follow, which has its own engine",
         ),
         (
             json!({"run": {"window_ns": 2000}}),
@@ -500,15 +510,16 @@ fn run_and_metrics() {
         ),
         (
             json!({"run": {"engine": "windows"}, "topology": {"host_delay_ns": 0}}),
-            "run.engine = \"windows\": expected \"auto\" or \"events\"; a link without delay leaves no window of time; see the delays in [topology]",
+            "run.engine = \"windows\": expected \"auto\" or \"events\"; a link without delay leaves no time window; \
+             see the delays in [topology]",
         ),
         (
             class(json!({"name": "short"})),
-            "metrics.size_classes[1].name = \"short\": expected a name of its own, other than \"all\"",
+            "metrics.size_classes[1].name = \"short\": expected a unique name other than \"all\"",
         ),
         (
             class(json!({"name": "all"})),
-            "metrics.size_classes[1].name = \"all\": expected a name of its own, other than \"all\"",
+            "metrics.size_classes[1].name = \"all\": expected a unique name other than \"all\"",
         ),
         (
             class(json!({"name": "long", "from_bytes": 10, "below_bytes": 10})),
@@ -531,32 +542,39 @@ fn files() {
     let cdf = |text| file_message(r#"{"kind": "poisson", "load": 0.5, "duration_us": 10}"#, "cdf_file", text);
     assert_eq!(
         cdf(""),
-        "traffic[0].cdf_file = PATH: expected a distribution, \"size probability\" a line; no points; the least is two, from probability 0 to 1"
+        "traffic[0].cdf_file = PATH: expected a distribution, one \"size probability\" per line; no points; the least \
+         is two, from probability 0 to 1"
     );
     assert_eq!(
         cdf("0 0\n10 0.5\n5 1\n"),
-        "traffic[0].cdf_file = PATH: expected a distribution, \"size probability\" a line; line 3: size 5 after 10; sizes must not fall"
+        "traffic[0].cdf_file = PATH: expected a distribution, one \"size probability\" per line; line 3: size 5 after \
+         10; sizes must not fall"
     );
     assert_eq!(
         cdf("0 0\n10 0.7\n20 0.6\n30 1\n"),
-        "traffic[0].cdf_file = PATH: expected a distribution, \"size probability\" a line; line 3: value 0.6 after 0.7; values must not fall"
+        "traffic[0].cdf_file = PATH: expected a distribution, one \"size probability\" per line; line 3: value 0.6 \
+         after 0.7; values must not fall"
     );
     assert_eq!(
         cdf("0 0\n10 ninety\n"),
-        "traffic[0].cdf_file = PATH: expected a distribution, \"size probability\" a line; line 2: `ninety` is not a number"
+        "traffic[0].cdf_file = PATH: expected a distribution, one \"size probability\" per line; line 2: `ninety` is \
+         not a number"
     );
     let csv = |text| file_message(r#"{"kind": "flows"}"#, "file", text);
     assert_eq!(
         csv("src,dst,bytes,start_ns\n0,1,5,0\n"),
-        "traffic[0].file = PATH: expected a CSV file of one flow or more between the hosts of this topology; line 1, column size_bytes: `missing`; allowed is a header with src, dst, size_bytes, start_ns"
+        "traffic[0].file = PATH: expected a CSV file of at least one flow between the hosts of this topology; line 1, \
+         column size_bytes: `missing`; allowed is a header with src, dst, size_bytes, start_ns"
     );
     assert_eq!(
         csv("src,dst,size_bytes,start_ns\n0,1,5,0\n0,1,-5,0\n"),
-        "traffic[0].file = PATH: expected a CSV file of one flow or more between the hosts of this topology; line 3, column size_bytes: `-5`; allowed is a whole number of bytes, 1 or more"
+        "traffic[0].file = PATH: expected a CSV file of at least one flow between the hosts of this topology; line 3, \
+         column size_bytes: `-5`; allowed is a whole number of bytes, 1 or more"
     );
     assert_eq!(
         csv("src,dst,size_bytes,start_ns\n0,99,5,0\n"),
-        "traffic[0].file = PATH: expected a CSV file of one flow or more between the hosts of this topology; line 2, column dst: `99`; allowed is a host, from 0 to 7"
+        "traffic[0].file = PATH: expected a CSV file of at least one flow between the hosts of this topology; line 2, \
+         column dst: `99`; allowed is a host, from 0 to 7"
     );
 }
 

@@ -187,9 +187,9 @@ fn texts_say_what_to_look_at() {
     assert_eq!(
         texts,
         [
-            "The flap has no end: it goes on until all flows are done, or to the end of the run at run.until_us = 10000000.",
-            "A retransmission timeout of 10 ms and its doubles are multiples of this period: a packet that meets one \
-             outage may meet one each time it is sent again. Compare with a period that does not divide it.",
+            "The flap has no end: it goes on until all flows are done or the run ends at run.until_us = 10000000.",
+            "A retransmission timeout of 10 ms and its doubles are multiples of this period: a packet that meets an \
+             outage may meet another each time it is retransmitted. Compare with a period that does not divide it.",
         ]
     );
     let again = resolve(&spec.resolved).unwrap_or_else(|error| panic!("{error}"));

@@ -64,7 +64,7 @@ pub(super) fn read(reader: &mut Reader<'_>, names: &[Named], number: usize) -> R
         let rival = |&other: &usize| other != number && names[other].name == *name;
         let blamed = |&other: &usize| other < number || !names[other].given;
         if let Some(other) = (0..names.len()).filter(rival).find(blamed) {
-            return Err(reader.refuse("name", NAME).hint(format!("traffic[{other}] is called that")));
+            return Err(reader.refuse("name", NAME).hint(format!("traffic[{other}] has that name")));
         }
     }
     reader.set_resolved("name", names[number].name.as_str().into());
@@ -80,7 +80,7 @@ pub(super) fn read_carried(
     let keys = CarriedKeys::read(reader)?;
     let most = transport.sheet().most_subflows;
     if keys.subflows.is_some_and(|given| given > most) {
-        return Err(reader.refuse("subflows", format!("from 1 to {most}, which is transport.subflows")));
+        return Err(reader.refuse("subflows", format!("from 1 to {most} (transport.subflows)")));
     }
     common.subflows = keys.subflows.map(|given| given as u8);
     if let Some(list) = keys.size_classes {

@@ -19,12 +19,12 @@ keys! {
     /// `[[traffic]]` of kind `flows`.
     ListKeys {
         /// A CSV file with the columns src, dst, size_bytes and start_ns, and also batch if there are batches.
-        file: Option<String>, Kind::Text("the path of a file"), Default::Nothing("list is taken");
+        file: Option<String>, Kind::Text("the path of a file"), Default::Nothing("list is used");
         /// Digest of the file: written to the resolved spec, and checked if given.
         file_digest: Option<String>, Kind::Text("16 hexadecimal digits"), Default::Nothing("not checked");
         /// The flows themselves, as tables.
         list: Option<Vec<Value>>, Kind::List("a list of tables with src, dst, size_bytes, start_ns and batch"),
-            Default::Nothing("file is read");
+            Default::Nothing("file is used");
         /// How often each flow is sent: again once the previous one has been acknowledged in full.
         rounds: u32, REPEAT, Default::Number(1.0);
         /// From that acknowledgement to the next start.
@@ -118,15 +118,15 @@ pub(super) fn read_list(reader: &mut Reader<'_>, fabric: &TopologySpec) -> Resul
     let list = match (keys.file, keys.list) {
         (Some(path), None) => {
             let text = read_file(reader, "file", &path, "file_digest")?;
-            let allowed = "a CSV file of one flow or more between the hosts of this topology";
+            let allowed = "a CSV file of at least one flow between the hosts of this topology";
             let read = FlowList::from_csv(&text, fabric.hosts());
             let found = read.map_err(|error| reader.refuse("file", allowed).hint(error.to_string()))?;
             if found.flows().is_empty() {
-                return Err(reader.refuse("file", allowed).hint("it has a header alone"));
+                return Err(reader.refuse("file", allowed).hint("it has only a header"));
             }
             found
         }
-        (None, Some(list)) if list.is_empty() => return Err(reader.refuse("list", "a list of one flow or more")),
+        (None, Some(list)) if list.is_empty() => return Err(reader.refuse("list", "a list of at least one flow")),
         (None, Some(list)) => read_flows(reader, &list, fabric)?,
         (Some(_), Some(_)) => return Err(reader.refuse("list", "either file or list, not both")),
         (None, None) => return Err(reader.refuse("file", "the path of a CSV file, or list")),
@@ -157,7 +157,7 @@ fn check_ends(reader: &Reader<'_>, src: u32, dst: u32, fabric: &TopologySpec) ->
     check_host(reader, "src", src, fabric)?;
     check_host(reader, "dst", dst, fabric)?;
     if src == dst {
-        return Err(reader.refuse("dst", "another host than src"));
+        return Err(reader.refuse("dst", "a host other than src"));
     }
     Ok(())
 }
@@ -165,10 +165,10 @@ fn check_ends(reader: &Reader<'_>, src: u32, dst: u32, fabric: &TopologySpec) ->
 pub(super) fn read_permutation(reader: &mut Reader<'_>, fabric: &TopologySpec) -> Result<Traffic, SpecError> {
     let keys = PermutationKeys::read(reader)?;
     if keys.inter_rack && fabric.leaves() < 2 {
-        return Err(reader.refuse("inter_rack", "false, since there is one leaf only"));
+        return Err(reader.refuse("inter_rack", "false, since there is only one leaf"));
     }
     if fabric.hosts() < 2 {
-        return Err(reader.refuse("kind", "a topology of two hosts or more"));
+        return Err(reader.refuse("kind", "a topology with at least two hosts"));
     }
     check_period(reader, keys.period_us)?;
     check_repeat(reader, keys.repeat, fabric.hosts())?;
@@ -187,12 +187,12 @@ fn check_period(reader: &Reader<'_>, period: Span) -> Result<(), SpecError> {
         return Ok(());
     }
     let allowed = format!("a number of rounds from 1 to {MOST_FLOWS}, since period_us is given");
-    Err(SpecError::missing(reader.path_of("repeat"), allowed).hint("rounds after the end of the run are left out"))
+    Err(SpecError::missing(reader.path_of("repeat"), allowed).hint("rounds after the end of the run are omitted"))
 }
 
 fn check_repeat(reader: &Reader<'_>, repeat: u32, flows: u32) -> Result<(), SpecError> {
     match u64::from(repeat) * u64::from(flows) > MOST_FLOWS {
-        true => Err(reader.refuse("repeat", format!("at most {MOST_FLOWS} flows in all; a round makes {flows}"))),
+        true => Err(reader.refuse("repeat", format!("at most {MOST_FLOWS} flows in total; a round makes {flows}"))),
         false => Ok(()),
     }
 }
@@ -245,7 +245,7 @@ fn read_senders(
             |allowed: String| SpecError::new(format!("{}[{index}]", reader.path_of("senders")), value, allowed);
         let host = whole(value, 0, hosts - 1).ok_or_else(|| refuse(format!("a host from 0 to {}", hosts - 1)))?;
         if host == receiver {
-            return Err(refuse("another host than the receiver".into()));
+            return Err(refuse("a host other than the receiver".into()));
         }
         if senders.contains(&host) {
             return Err(refuse("each host once".into()));
@@ -272,7 +272,7 @@ pub(super) fn read_udp(reader: &mut Reader<'_>, fabric: &TopologySpec) -> Result
         let step = StepKeys::read(&mut entry)?;
         let at = Time(step.at_us.0);
         if let Some((before, _)) = schedule.last().filter(|(before, _)| *before >= at) {
-            let allowed = format!("a time after that of the entry before, {}", Span(before.0).as_us_f64());
+            let allowed = format!("a time after that of the previous entry, {}", Span(before.0).as_us_f64());
             return Err(entry.refuse("at_us", allowed));
         }
         schedule.push((at, step.rate_gbps));

@@ -15,9 +15,9 @@ keys! {
     /// `[[traffic]]` of kind `poisson`.
     PoissonKeys {
         /// The distribution of flow sizes: a built-in one (see the list of workloads).
-        cdf: Option<String>, Kind::Text("the name of a built-in distribution"), Default::Nothing("cdf_file is read");
+        cdf: Option<String>, Kind::Text("the name of a built-in distribution"), Default::Nothing("cdf_file is used");
         /// A file with the distribution of flow sizes, one "size probability" or "size percent" per line.
-        cdf_file: Option<String>, Kind::Text("the path of a file"), Default::Nothing("cdf is taken");
+        cdf_file: Option<String>, Kind::Text("the path of a file"), Default::Nothing("cdf is used");
         /// Digest of the file: written to the resolved spec, and checked if given.
         cdf_file_digest: Option<String>, Kind::Text("16 hexadecimal digits"), Default::Nothing("not checked");
         /// Offered payload over capacity; above 1 is overload.
@@ -135,7 +135,7 @@ fn read_cdf(reader: &mut Reader<'_>, keys: &PoissonKeys) -> Result<Cdf, SpecErro
         (None, Some(path)) => {
             let text = read_file(reader, "cdf_file", path, "cdf_file_digest")?;
             Cdf::parse(&text).map_err(|error| {
-                reader.refuse("cdf_file", "a distribution, \"size probability\" a line").hint(error.to_string())
+                reader.refuse("cdf_file", "a distribution, one \"size probability\" per line").hint(error.to_string())
             })
         }
         (Some(_), Some(_)) => Err(reader.refuse("cdf_file", "either cdf or cdf_file, not both")),
@@ -182,9 +182,9 @@ fn read_pairs(
     }
     match pairs {
         PairsWord::InterRack if fabric.leaves() < 2 => {
-            Err(reader.refuse("pairs", "\"any\", since there is one leaf only"))
+            Err(reader.refuse("pairs", "\"any\", since there is only one leaf"))
         }
-        PairsWord::Any if fabric.hosts() < 2 => Err(reader.refuse("pairs", "a topology of two hosts or more")),
+        PairsWord::Any if fabric.hosts() < 2 => Err(reader.refuse("pairs", "a topology with at least two hosts")),
         PairsWord::InterRack => Ok(Pairs::InterRack),
         PairsWord::Any => Ok(Pairs::Any),
         PairsWord::LeafPair => Ok(Pairs::LeafPair { from, to }),
@@ -200,7 +200,7 @@ fn check_leaves(reader: &mut Reader<'_>, from: u32, to: u32, fabric: &TopologySp
         }
     }
     if from == to {
-        return Err(reader.refuse("to_leaf", format!("another leaf than from_leaf, {from}")));
+        return Err(reader.refuse("to_leaf", format!("a leaf other than from_leaf, {from}")));
     }
     Ok(())
 }

@@ -64,9 +64,9 @@ keys! {
         order: OrderWord, Kind::Words(OrderWord::WORDS), Default::Word("given");
         /// Data of each host, cut into a block for each of the others; if it does not divide evenly, the first ones are
         /// a byte longer.
-        size_bytes: Option<u64>, SIZE, Default::Nothing("pair_bytes is taken");
+        size_bytes: Option<u64>, SIZE, Default::Nothing("pair_bytes is used");
         /// Data of each host for each of the others.
-        pair_bytes: Option<u64>, SIZE, Default::Nothing("size_bytes is taken");
+        pair_bytes: Option<u64>, SIZE, Default::Nothing("size_bytes is used");
         /// Do all steps start at once?
         concurrent: bool, Kind::Bool, Default::Bool(false);
         /// Number of all-to-alls, one after the other.

@@ -38,7 +38,8 @@ pub(super) fn read(
     if reader.wants_auto() {
         let mss = reader.wanted("mss_bytes").and_then(Value::as_u64).unwrap_or_default();
         let how =
-            "twice the propagation and the payload of a packet on each link, at the rate of the slowest (conweave-ns3)";
+            "twice the propagation delay plus one packet's payload per link, at the rate of the slowest link \
+            (conweave-ns3)";
         worked_out.push(("window_bytes", Fabric::of(topology)?.irn_window(mss as u32).into(), how.into()));
     }
     let mut reader = reader.with_autos(worked_out);
@@ -52,7 +53,7 @@ pub(super) fn read(
     }
     if config.queue_pairs.is_none() && reader.given("queue_pair_use").is_some() {
         return Err(
-            reader.refuse("queue_pair_use", "no queue_pair_use without queue_pairs: no message shares one then")
+            reader.refuse("queue_pair_use", "no queue_pair_use without queue_pairs: without it, messages share none")
         );
     }
     config.control = preset.control;

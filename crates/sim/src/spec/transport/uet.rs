@@ -49,11 +49,11 @@ fn uet_autos(reader: &Reader<'_>, topology: &TopologySpec) -> Result<Autos, Spec
     let packets = (bdp(fabric.base_rtt(frame), rate) as u64).div_ceil(mtu).max(1);
     // Whole nanoseconds, so that it is said as it is.
     let ns = 15_000 + 6 * packets * mtu * 8_000_000_000 / rate;
-    let mut how = format!("15 us and six times what a queue of {packets} packets takes (uet-htsim)");
+    let mut how = format!("15 us plus six times what a queue of {packets} packets takes (uet-htsim)");
     // That program knows no links of other delays. An answer by one must come in time.
     let longer = fabric.detour.0.div_ceil(1000);
     if longer > 0 {
-        how += ", and by how much the delays of overrides make a round trip longer";
+        how += ", plus what the delays of overrides add to a round trip";
     }
     let ns = ns + longer;
     // Cores that are slower than all hosts together: receivers must not grant as if they were not.
@@ -62,23 +62,23 @@ fn uet_autos(reader: &Reader<'_>, topology: &TopologySpec) -> Result<Autos, Spec
     let window = control != Some(&Value::from(Control::None.name()));
     let always = reader.wanted("pull_heeds") == Some(&Value::from(PullHeeds::Congestion.word()));
     let (least, why) = match (window, always) {
-        (true, _) => (1.0, "nothing to heed: senders have windows".into()),
+        (true, _) => (1.0, "no reaction: senders have windows".into()),
         (false, true) => {
             let least = LEAST_PULL.min(0.9 / ratio);
             (
                 least,
-                "many flows of one link inside the fabric: a tenth, or 0.9 of what the core leaves each host".into(),
+                "for many flows on one link inside the fabric: a tenth, or 0.9 of what the core leaves each host".into(),
             )
         }
         (false, false) if ratio > 1.0 => {
-            (0.9 / ratio, format!("0.9 of what a core with {ratio:.2} times too little leaves each host (uet-htsim)"))
+            (0.9 / ratio, format!("0.9 of what a core oversubscribed {ratio:.2} times leaves each host (uet-htsim)"))
         }
-        (false, false) => (1.0, "nothing to heed: the core is as fast as the hosts".into()),
+        (false, false) => (1.0, "no reaction: the core is as fast as the hosts".into()),
     };
     let (target, whose) =
         match reader.wanted("nscc_target_rtts").filter(|_| control == Some(&Control::Nscc.name().into())) {
             Some(target) => (target.clone(), "nscc_target_rtts"),
-            None => (UNTRIMMED_TARGET.into(), "what uet-htsim has where nothing is trimmed"),
+            None => (UNTRIMMED_TARGET.into(), "as in uet-htsim where nothing is trimmed"),
         };
     Ok(vec![
         ("rto_us", (ns as f64 / 1e3).into(), how),
@@ -110,7 +110,8 @@ pub(super) fn read(
     config.control.read(kind, &mut own)?;
     if kind == Control::None && !config.receiver_credit {
         return Err(
-            reader.refuse("receiver_credit", "true with transport.congestion_control = \"none\": something must pace")
+            reader.refuse("receiver_credit", "true with transport.congestion_control = \"none\": something must pace \
+                                             senders")
         );
     }
     if kind == Control::None && config.recovery == Recovery::Sleek {

@@ -24,19 +24,19 @@ keys! {
         /// A fat-tree of three tiers (Al-Fares et al., SIGCOMM 2008), or another Clos fabric of pods under cores.
         _kind as "kind": String, Kind::Words(KINDS), Default::Required;
         /// Ports of a switch, even: k pods of k / 2 leaves and k / 2 aggregation switches, k² / 4 cores, k³ / 4 hosts.
-        /// Leaf l is in pod l / (k / 2), and has the hosts l * hosts_per_leaf and following. Port j of a leaf's uplinks
-        /// leads to aggregation switch j of its pod, port i of that one's to core j * (k / 2) + i, and port p of a core
-        /// to pod p.
+        /// Leaf l is in pod l / (k / 2) and has the hosts from l * hosts_per_leaf on. Uplink j of a leaf leads to
+        /// aggregation switch j of its pod, uplink i of that switch to core j * (k / 2) + i, and port p of a core to
+        /// pod p.
         k: u32, Kind::Integer { min: 2, max: 64 }, Default::Number(4.0);
         /// Pods.
         pods: Option<u32>, Kind::Integer { min: 1, max: 128 }, Default::Nothing("k");
-        /// Leaf switches (racks) of a pod.
+        /// Leaf switches (racks) in each pod.
         leaves_per_pod: Option<u32>, Kind::Integer { min: 1, max: 128 }, HALF;
-        /// Aggregation switches of a pod: the uplinks of each of its leaves.
+        /// Aggregation switches in each pod, and so uplinks of each leaf.
         aggregations_per_pod: Option<u32>, Kind::Integer { min: 1, max: 128 }, HALF;
         /// Uplinks of an aggregation switch: there are aggregations_per_pod times this many cores.
         cores_per_aggregation: Option<u32>, Kind::Integer { min: 1, max: 128 }, HALF;
-        /// Hosts under each leaf. More than aggregation switches of a pod: oversubscribed at the leaves.
+        /// Hosts under each leaf. With more than there are aggregation switches in a pod, leaves are oversubscribed.
         hosts_per_leaf: Option<u32>, Kind::Integer { min: 1, max: 4096 }, HALF;
         /// Rate of the links between hosts and leaves.
         host_rate_gbps: u64, Kind::Rate(Zero::Refused), Default::Number(10.0);
@@ -50,12 +50,12 @@ keys! {
         fabric_delay_ns: Span, Kind::Time(Unit::Nanoseconds, Zero::Allowed), Default::Number(1000.0);
         /// Propagation delay of each link between an aggregation switch and a core, one way.
         core_delay_ns: Option<Span>, Kind::Time(Unit::Nanoseconds, Zero::Allowed), Default::Nothing("fabric_delay_ns");
-        /// Time from the arrival of a packet's last bit at a switch until it is queued at its output.
+        /// Time from the arrival of a packet's last bit at a switch until the packet is queued at its output.
         switch_latency_ns: Span, Kind::Time(Unit::Nanoseconds, Zero::Allowed), Default::Number(0.0);
-        /// Is each transmission time exact, or floored to a whole nanosecond, as ns-3.19 does? Then its order holds, too:
-        /// what arrives at an instant goes before transmissions that end at it.
+        /// Is each transmission time exact, or floored to a whole nanosecond as in ns-3.19? If floored, ns-3.19's event
+        /// order also applies: arrivals at an instant go before transmissions that end at it.
         tx_time_rounding: TxTimeRounding, Kind::Words(TxTimeRounding::WORDS), DEFAULT_ROUNDING;
-        /// Changes to single links, `[[topology.override]]`, in order: a later one wins.
+        /// Changes to single links, `[[topology.override]]`, applied in order: a later one wins.
         overrides as "override": Vec<Value>, Kind::List("a list of overrides"), Default::Empty;
     }
 }
@@ -77,7 +77,7 @@ keys! {
         rate_gbps: Option<u64>, Kind::Rate(Zero::Refused), Default::Nothing("unchanged");
         /// Propagation delay, one way.
         delay_ns: Option<Span>, Kind::Time(Unit::Nanoseconds, Zero::Allowed), Default::Nothing("unchanged");
-        /// Does the link work? Packets are never sent to a link that is down.
+        /// Is the link up? Packets are never sent to a link that is down.
         up: Option<bool>, Kind::Bool, Default::Nothing("unchanged");
     }
 }

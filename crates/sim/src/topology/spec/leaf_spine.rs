@@ -17,7 +17,7 @@ keys! {
     LeafSpineKeys {
         /// The kind of fabric: two tiers, every leaf linked to every spine.
         _kind as "kind": String, Kind::Words(KINDS), Default::Word(KINDS[0]);
-        /// Leaf switches (racks); leaf l has the hosts l * hosts_per_leaf and following.
+        /// Leaf switches (racks); leaf l has the hosts from l * hosts_per_leaf on.
         leaves: u32, Kind::Integer { min: 1, max: 4096 }, Default::Number(2.0);
         /// Spine switches.
         spines: u32, Kind::Integer { min: 1, max: 4096 }, Default::Number(2.0);
@@ -33,12 +33,12 @@ keys! {
         fabric_delay_ns: Span, Kind::Time(Unit::Nanoseconds, Zero::Allowed), Default::Number(1000.0);
         /// Parallel links between each leaf and each spine.
         parallel_links: u32, Kind::Integer { min: 1, max: 1024 }, Default::Number(1.0);
-        /// Time from the arrival of a packet's last bit at a switch until it is queued at its output.
+        /// Time from the arrival of a packet's last bit at a switch until the packet is queued at its output.
         switch_latency_ns: Span, Kind::Time(Unit::Nanoseconds, Zero::Allowed), Default::Number(0.0);
-        /// Is each transmission time exact, or floored to a whole nanosecond, as ns-3.19 does? Then its order holds, too:
-        /// what arrives at an instant goes before transmissions that end at it.
+        /// Is each transmission time exact, or floored to a whole nanosecond as in ns-3.19? If floored, ns-3.19's event
+        /// order also applies: arrivals at an instant go before transmissions that end at it.
         tx_time_rounding: TxTimeRounding, Kind::Words(TxTimeRounding::WORDS), DEFAULT_ROUNDING;
-        /// Changes to single links, `[[topology.override]]`, in order: a later one wins.
+        /// Changes to single links, `[[topology.override]]`, applied in order: a later one wins.
         overrides as "override": Vec<Value>, Kind::List("a list of overrides"), Default::Empty;
     }
 }
@@ -60,7 +60,7 @@ keys! {
         rate_gbps: Option<u64>, Kind::Rate(Zero::Refused), Default::Nothing("unchanged");
         /// Propagation delay, one way.
         delay_ns: Option<Span>, Kind::Time(Unit::Nanoseconds, Zero::Allowed), Default::Nothing("unchanged");
-        /// Does the link work? Packets are never sent to a link that is down.
+        /// Is the link up? Packets are never sent to a link that is down.
         up: Option<bool>, Kind::Bool, Default::Nothing("unchanged");
     }
 }

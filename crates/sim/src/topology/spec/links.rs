@@ -34,15 +34,17 @@ keys! {
         hosts: u32, Kind::Integer { min: 1, max: MOST_HOSTS }, Default::Required;
         /// Switches: the nodes that follow the hosts.
         switches: u32, Kind::Integer { min: 1, max: MOST_SWITCHES }, Default::Required;
-        /// All links, [node, node, rate_gbps, delay_ns] each: alike in both directions. Two switches may have parallel ones.
+        /// All links, each as [node, node, rate_gbps, delay_ns]: the same in both directions. Two switches may have
+        /// parallel links.
         links: Vec<Value>, Kind::List("a list of links"), Default::Required;
-        /// Static routes, [switch, host, next node] each: instead of the shortest paths from that switch to that host's
-        /// switch. Several for one switch and host are equal choices. Hosts of one switch must be routed alike.
+        /// Static routes, each as [switch, host, next node]: they replace the shortest paths from that switch to that
+        /// host's switch. Several routes for one switch and host are equal choices. All hosts of a switch must have the
+        /// same routes.
         routes: Vec<Value>, Kind::List("a list of routes"), Default::Empty;
-        /// Time from the arrival of a packet's last bit at a switch until it is queued at its output.
+        /// Time from the arrival of a packet's last bit at a switch until the packet is queued at its output.
         switch_latency_ns: Span, Kind::Time(Unit::Nanoseconds, Zero::Allowed), Default::Number(0.0);
-        /// Is each transmission time exact, or floored to a whole nanosecond, as ns-3.19 does? Then its order holds, too:
-        /// what arrives at an instant goes before transmissions that end at it.
+        /// Is each transmission time exact, or floored to a whole nanosecond as in ns-3.19? If floored, ns-3.19's event
+        /// order also applies: arrivals at an instant go before transmissions that end at it.
         tx_time_rounding: TxTimeRounding, Kind::Words(TxTimeRounding::WORDS), DEFAULT_ROUNDING;
     }
 }
@@ -64,11 +66,11 @@ keys! {
 keys! {
     /// An entry of `routes`.
     RouteKeys {
-        /// The switch that is told.
+        /// The switch that has the route.
         switch: u32, NODE, Default::Required;
         /// The host that packets go to.
         dst: u32, NODE, Default::Required;
-        /// The neighbour they are sent to.
+        /// The neighbour that the switch sends them to.
         next: u32, NODE, Default::Required;
     }
 }
@@ -171,7 +173,7 @@ fn read_links(list: &[Value], graph: &mut Graph) -> Result<Value, SpecError> {
         check_node(&reader, "a", a, graph)?;
         check_node(&reader, "b", b, graph)?;
         if a == b {
-            return Err(reader.refuse("b", "another node than a"));
+            return Err(reader.refuse("b", "a node other than a"));
         }
         if a < hosts && b < hosts {
             return Err(reader.refuse("b", format!("a switch, {hosts} to {}: hosts are linked to switches", nodes - 1)));

@@ -31,17 +31,17 @@ keys! {
     DcqcnConfig {
         /// Weight g of one slot in DCQCN's alpha (DCQCN, SIGCOMM 2015, section 3.1).
         g as "dcqcn_g": f64, Kind::Positive { max: 1.0 }, Default::Number(1.0 / 256.0);
-        /// Alpha as the first CNP arrives.
+        /// Alpha when the first CNP arrives.
         initial_alpha as "dcqcn_initial_alpha": f64, Kind::Number { min: 0.0, max: 1.0 }, Default::Number(1.0);
         /// Length of a slot of alpha.
         alpha_timer as "dcqcn_alpha_timer_us": Span, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Number(1.0);
-        /// A rate is cut at most this often, at instants counted from the first CNP; 0 cuts it on each CNP.
+        /// The rate is cut at most this often, at instants counted from the first CNP; 0 cuts it on every CNP.
         decrease_interval as "dcqcn_decrease_interval_us": Span, Kind::Time(Unit::Microseconds, Zero::Allowed), Default::Number(4.0);
-        /// The rate rises each time this has passed.
+        /// The rate rises each time this time has passed.
         increase_timer as "dcqcn_increase_timer_us": Span, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Number(300.0);
-        /// The rate rises each time this many bytes have been sent; 0 = not.
+        /// The rate rises each time this many bytes have been sent; 0 = no byte counter.
         byte_counter as "dcqcn_byte_counter_bytes": u64, Kind::Integer { min: 0, max: LARGEST_EXACT }, Default::Number(0.0);
-        /// Rises after a cut that only halve the distance to the target.
+        /// The number of rises after a cut that only halve the distance to the target.
         fast_recovery_steps as "dcqcn_fast_recovery_steps": u32, Kind::Integer { min: 0, max: 1_000_000 }, Default::Number(1.0);
         /// Additive increase of the target rate.
         additive_increase as "dcqcn_additive_increase_gbps": u64, Kind::Rate(Zero::Allowed), Default::Number(0.04);
@@ -49,7 +49,7 @@ keys! {
         hyper_increase as "dcqcn_hyper_increase_gbps": u64, Kind::Rate(Zero::Allowed), Default::Number(0.1);
         /// Least rate.
         min_rate as "dcqcn_min_rate_gbps": u64, Kind::Rate(Zero::Refused), Default::Number(0.1);
-        /// Does every cut set the target to the rate before it? Otherwise only a cut after a rise does.
+        /// Does every cut set the target to the rate before the cut? If not, only a cut after a rise does.
         clamp_target as "dcqcn_clamp_target": bool, Kind::Bool, Default::Bool(false);
         also {
             /// A CNP that arrives as a slot of alpha ends belongs to that slot: ns-3 plans an arrival a link's delay ahead,

@@ -35,13 +35,13 @@ keys! {
     /// The parameters of HPCC.
     #[derive(PartialEq)]
     Config {
-        /// eta: the use of the busiest link that is aimed at.
+        /// eta: the target utilization of the busiest link.
         eta as "hpcc_eta": f64, Kind::Positive { max: 1.0 }, Default::Number(0.95);
-        /// maxStage: round trips of additive increase in a row before the window is set by the use again.
+        /// maxStage: consecutive round trips of additive increase before the window is set by utilization again.
         max_stage as "hpcc_max_stage": u32, Kind::Integer { min: 0, max: 1000 }, Default::Number(5.0);
-        /// Additive increase of the rate each round trip; W_AI is what it sends in T.
+        /// Additive increase of the rate per round trip; W_AI is what it sends in T.
         increase as "hpcc_increase_gbps": u64, Kind::Rate(Zero::Refused), Default::Number(0.05);
-        /// T: the round trip of the empty fabric; 0 = that of a full packet and its answer on its longest path.
+        /// T: the round trip of the empty fabric; 0 = that of a full packet and its answer on the longest path.
         base_rtt as "hpcc_base_rtt_us": Span, Kind::Time(Unit::Microseconds, Zero::Allowed), Default::Number(0.0);
         /// Least rate.
         min_rate as "hpcc_min_rate_gbps": u64, Kind::Rate(Zero::Refused), Default::Number(0.1);

@@ -37,14 +37,14 @@ keys! {
         /// Weight of a new sample in the average delay.
         weight as "nscc_delay_weight": f64, Kind::Positive { max: 1.0 }, Default::Number(0.0125);
         /// Quick adapt sets the window to what was delivered in a period if that is less than the largest window
-        /// divided by two to this power.
+        /// divided by 2 to this power.
         gate as "nscc_quick_adapt_gate": u32, Kind::Integer { min: 0, max: 30 }, Default::Number(3.0);
-        /// The base round trip falls with that of trimmed packets, which is shorter: their headers overtake queues. So does
-        /// the largest window (a trap of uet-htsim, which has it on).
+        /// Trimmed packets lower the base round trip: theirs is shorter, because their headers overtake queues. The
+        /// largest window falls with it (a pitfall of uet-htsim, which has this on).
         trims_tell_rtt as "nscc_base_rtt_from_trims": bool, Kind::Bool, Default::Bool(true);
-        /// After a quick adapt, marks are old news for as many bytes as were under way. These count as less than none while
-        /// packets that were given up too early arrive: is that nearly 2³² (a trap of uet-htsim, whose count wraps), so that
-        /// marks and trims move the window no more? Otherwise it is none.
+        /// After a quick adapt, marks are ignored for as many bytes as were in flight. That count goes below zero while
+        /// packets that were given up too early arrive: does it wrap to nearly 2³² (a pitfall of uet-htsim), so that
+        /// marks and trims no longer move the window? If not, it counts as zero.
         flight_wraps as "nscc_flight_wraps": bool, Kind::Bool, Default::Bool(true);
     }
 }

@@ -40,18 +40,18 @@ keys! {
     /// The parameters of Swift.
     #[derive(PartialEq)]
     Config {
-        /// Base target: the round trip that is aimed at without hops and with large windows. It has to be longer than that of
-        /// an empty fabric.
+        /// Base target: the target round-trip time without hops and with large windows. It must be longer than the
+        /// round trip of an empty fabric.
         base as "swift_base_target_us": Span, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Number(20.0);
         /// h: what each switch on the way adds to the target.
         per_hop as "swift_per_hop_us": Span, Kind::Time(Unit::Microseconds, Zero::Allowed), Default::Number(3.0);
-        /// fs_range: what small windows, as those of many flows are, add to the target at most.
+        /// fs_range: the most that small windows, as with many flows, add to the target.
         fs_range as "swift_fs_range_us": Span, Kind::Time(Unit::Microseconds, Zero::Allowed), Default::Number(100.0);
-        /// fs_min_cwnd: at this window, in packets, all of fs_range is added.
+        /// fs_min_cwnd: at this window, in packets, the whole of fs_range is added.
         fs_min as "swift_fs_min_window": f64, Kind::Number { min: 1e-6, max: 1e6 }, Default::Number(0.1);
         /// fs_max_cwnd: from this window on, in packets, nothing is added.
         fs_max as "swift_fs_max_window": f64, Kind::Number { min: 1e-6, max: 1e6 }, Default::Number(100.0);
-        /// ai: additive increase, packets for each round trip.
+        /// ai: additive increase, packets per round trip.
         ai as "swift_ai": f64, Kind::Positive { max: 1e6 }, Default::Number(1.0);
         /// beta: what share of the excess over the target is taken off the window.
         beta as "swift_beta": f64, Kind::Positive { max: 1.0 }, Default::Number(0.8);
@@ -59,7 +59,7 @@ keys! {
         max_mdf as "swift_max_mdf": f64, Kind::Number { min: 0.01, max: 0.99 }, Default::Number(0.5);
         /// min_cwnd: the least window, packets.
         min as "swift_min_window": f64, Kind::Number { min: 1e-6, max: 1.0 }, Default::Number(0.001);
-        /// RETX_RESET_THRESHOLD: after this many retransmission timeouts in a row the window is the least one.
+        /// RETX_RESET_THRESHOLD: after this many consecutive retransmission timeouts the window falls to its minimum.
         reset_after as "swift_retx_reset": u32, Kind::Integer { min: 1, max: 1000 }, Default::Number(5.0);
     }
 }

@@ -37,16 +37,16 @@ keys! {
         t_low as "timely_t_low_us": Span, Kind::Time(Unit::Microseconds, Zero::Allowed), Default::Number(50.0);
         /// T_high: above this round trip the rate falls, whatever the gradient.
         t_high as "timely_t_high_us": Span, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Number(500.0);
-        /// D_minRTT: the gradient counts in this.
+        /// D_minRTT: the unit that the gradient is measured in.
         min_rtt as "timely_min_rtt_us": Span, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Number(20.0);
-        /// alpha: weight of a new difference of round trips.
+        /// alpha: weight of a new difference between round trips.
         alpha as "timely_alpha": f64, Kind::Positive { max: 1.0 }, Default::Number(0.875);
         /// beta: how far the rate falls.
         beta as "timely_beta": f64, Kind::Positive { max: 1.0 }, Default::Number(0.8);
         /// delta: additive increase of the rate.
         increase as "timely_increase_gbps": u64, Kind::Rate(Zero::Refused), Default::Number(0.05);
-        /// N: once the round trip has fallen this many times in a row, an increase by the gradient is as many times as large
-        /// (HAI).
+        /// N: once the round trip has fallen this many times in a row, an increase by the gradient is this many times
+        /// as large (HAI).
         hai as "timely_hai": u32, Kind::Integer { min: 1, max: 1000 }, Default::Number(5.0);
         /// Least rate.
         min_rate as "timely_min_rate_gbps": u64, Kind::Rate(Zero::Refused), Default::Number(0.1);

@@ -67,7 +67,7 @@ keys! {
     RdmaConfig {
         /// The transport: the queue pairs of an RNIC.
         family as "kind": Family, Kind::Words(KINDS), Default::Preset;
-        /// The congestion control: DCQCN (SIGCOMM 2015), or another one that the reference lists.
+        /// The congestion control: DCQCN (SIGCOMM 2015), or another that the reference lists.
         kind as "congestion_control": rate::Kind, Kind::Words(rate::Kind::NAMES), Default::Preset;
         /// Payload of a full packet.
         mss as "mss_bytes": u32, Kind::Integer { min: 1, max: 64_000 }, Default::Preset;
@@ -77,30 +77,33 @@ keys! {
         ack_bytes: u32, Kind::Integer { min: 1, max: 65_000 }, Default::Preset;
         /// Loss recovery: go back to the oldest unacknowledged packet, or IRN's selective repeat (SIGCOMM 2018).
         recovery: Recovery, Kind::Words(Recovery::WORDS), Default::Preset;
-        /// Least time between two NACKs that say the same.
+        /// Least time between two identical NACKs.
         nack_interval as "nack_interval_us": Span, Kind::Time(Unit::Microseconds, Zero::Allowed), Default::Preset;
-        /// Retransmission timeout of go-back-N, since the last packet sent or answer received.
+        /// Retransmission timeout of go-back-N, counted from the last packet sent or answer received.
         rto as "rto_us": Span, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Preset;
         /// Retransmission timeout of IRN while few packets are in flight.
         rto_low as "rto_low_us": Span, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Preset;
         /// Retransmission timeout of IRN otherwise.
         rto_high as "rto_high_us": Span, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Preset;
-        /// How many packets are few, beside the newest.
+        /// How many packets count as few, not counting the newest.
         rto_low_packets: u32, Kind::Integer { min: 0, max: MOST }, Default::Preset;
-        /// Most payload bytes in flight, as IRN's BDP flow control has it; 0 = no bound. With recovery = "irn" it is "auto" in
-        /// the presets linux and conweave-ns3, and 104000 in the others, the bandwidth-delay product of their leaf-spine.
+        /// Most payload bytes in flight, as in IRN's BDP flow control; 0 = no bound. With recovery = "irn" the default
+        /// is "auto" in the presets linux and conweave-ns3, and 104000 in the others, the bandwidth-delay product of
+        /// their leaf-spine.
         window_bytes: u64, Kind::Auto(&Kind::Integer { min: 0, max: LARGEST_EXACT }), Default::Preset;
-        /// Is a NACK made by a packet out of order a CNP too?
+        /// Does a NACK for an out-of-order packet also act as a CNP?
         ooo_cnp: bool, Kind::Bool, Default::Preset;
-        /// Least time between two CNPs for marks of one queue pair; 0 makes the answer to each marked packet one.
+        /// Least time between two CNPs for marks of one queue pair; 0 makes the answer to every marked packet a CNP.
         cnp_interval as "cnp_interval_us": Span, Kind::Time(Unit::Microseconds, Zero::Allowed), Default::Preset;
-        /// Gaps between paced packets: exact, with remainders carried, or cut to whole nanoseconds as ns-3.19 has them.
+        /// Gaps between paced packets: exact, with remainders carried, or truncated to whole nanoseconds as in ns-3.19.
         clock as "pacing_rounding": Clock, Kind::Words(ROUNDINGS), Default::Preset;
-        /// Queue pairs of the connection from a host to another, which its messages share, as collective libraries have them
-        /// (NCCL_IB_QPS_PER_CONNECTION). Switches hash the queue pair with the hosts (E-ECMP), so messages of one queue pair
-        /// take one path under ECMP.
-        queue_pairs: Option<u32>, Kind::Integer { min: 1, max: 64 }, Default::Nothing("one for each message, which none other shares");
-        /// How messages use them: in turn, each on one, or split over all (NCCL_IB_SPLIT_DATA_ON_QPS). With queue_pairs.
+        /// Queue pairs of the connection from one host to another, shared by its messages, as in collective libraries
+        /// (NCCL_IB_QPS_PER_CONNECTION). Switches hash the queue pair together with the hosts (E-ECMP), so messages of
+        /// one queue pair take one path under ECMP.
+        queue_pairs: Option<u32>, Kind::Integer { min: 1, max: 64 }, Default::Nothing("one for each message, not \
+                                                                                      shared");
+        /// How messages use queue pairs: each on one, in turn, or split over all (NCCL_IB_SPLIT_DATA_ON_QPS). Only with
+        /// queue_pairs.
         queue_pair_use: Option<QueuePairUse>, Kind::Words(QueuePairUse::WORDS), Default::Nothing("\"round_robin\", with queue_pairs");
         also {
             /// The parameters of each congestion control.

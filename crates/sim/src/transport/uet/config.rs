@@ -52,7 +52,7 @@ keys! {
     UetConfig {
         /// The transport: Ultra Ethernet's packet delivery, in any order.
         family as "kind": Family, Kind::Words(KINDS), Default::Preset;
-        /// The sender's congestion control: NSCC, or another one that the reference lists.
+        /// The sender's congestion control: NSCC, or another that the reference lists.
         kind as "congestion_control": delivery::Kind, Kind::Words(delivery::Kind::NAMES), Default::Preset;
         /// Payload of a full packet.
         mss as "mss_bytes": u32, Kind::Integer { min: 1, max: 64_000 }, Default::Preset;
@@ -60,41 +60,47 @@ keys! {
         header as "header_bytes": u32, Kind::Integer { min: 1, max: 512 }, Default::Preset;
         /// Bytes of an answer on the wire.
         ack_bytes: u32, Kind::Integer { min: 1, max: 65_000 }, Default::Preset;
-        /// A receiver answers once it has taken this many bytes on the wire since the last answer; 1 answers each packet.
-        /// Marks, duplicates, the first packet, and packets that ask for it are answered at once.
+        /// A receiver answers once it has received this many bytes on the wire since the last answer; 1 answers every
+        /// packet. Marks, duplicates, the first packet, and packets that request an answer are answered at once.
         ack_every_bytes: u32, Kind::Integer { min: 1, max: 16_777_216 }, Default::Preset;
-        /// Connections from a host to another, which messages take in turn and which keep what they learn: switches hash messages of
-        /// one connection alike, and a message begins with the scheme's values, the window and the base round trip of the one before.
-        connections: Option<u32>, Kind::Integer { min: 1, max: 64 }, Default::Nothing("one for each message, which none other shares");
-        /// Retransmission timeout, for the packet that has been under way longest.
+        /// Connections from one host to another, which messages use in turn and which keep what they learn: switches
+        /// hash all messages of a connection the same way, and a message begins with the scheme's values, the window
+        /// and the base round trip of the previous one.
+        connections: Option<u32>, Kind::Integer { min: 1, max: 64 }, Default::Nothing("one for each message, not \
+                                                                                      shared");
+        /// Retransmission timeout, for the packet that has been in flight longest.
         rto as "rto_us": Span, Kind::Auto(&Kind::Time(Unit::Microseconds, Zero::Refused)), Default::Preset;
-        /// How a sender finds losses of which no trimmed packet tells: by the timeout, or by SLEEK (uet-htsim's `-sleek`), for
-        /// fabrics that do not trim. It needs a window.
+        /// How a sender detects losses that no trimmed packet reports: by the timeout, or by SLEEK (uet-htsim's
+        /// `-sleek`), for fabrics that do not trim. SLEEK needs a window.
         recovery: Recovery, Kind::Words(Recovery::WORDS), Default::Word("timeout");
-        /// With SLEEK: a probe that is delayed by less finds no queue in which packets could still wait, and the last of a flow are
-        /// asked after as much later; in round trips of the empty network (uet-htsim: NSCC's target, whatever moves windows).
+        /// With SLEEK: a probe delayed by less than this found no queue in which packets could still wait, and the last
+        /// packets of a flow are probed for this much later; in round trips of the empty network (uet-htsim: NSCC's
+        /// target, whatever the congestion control).
         sleek_target as "sleek_target_rtts": f64, Kind::Auto(&Kind::Positive { max: 100.0 }), Default::Preset;
-        /// How the NIC takes requests and probes, which ask a receiver what it has: with answers, or in the turn of their flow.
+        /// How the NIC sends requests and probes, which ask a receiver what it has: with answers, or in their flow's
+        /// turn.
         requests: Requests, Kind::Words(Requests::WORDS), Default::Word("as_control");
-        /// Does a sender that waits for credit, with nothing under way, ask again when none has come for the retransmission
-        /// timeout? A request may have been lost, or what granted it. uet-htsim, whose links lose nothing, asks once.
+        /// Does a sender that waits for credit, with nothing in flight, ask again when no credit has come for the
+        /// retransmission timeout? The request may have been lost, or the packet that granted credit. uet-htsim, whose
+        /// links lose nothing, asks once.
         ask_again: bool, Kind::Bool, Default::Preset;
         /// Do receivers pace their senders by credit (RCCC)? A sender that has no window (congestion_control = "none") needs it.
         receiver_credit: bool, Kind::Bool, Default::Bool(false);
-        /// What a packet that grants credit grants.
+        /// Credit granted by one packet.
         pull_bytes: u32, Kind::Integer { min: 256, max: 16_777_216 }, Default::Number(16_384.0);
-        /// Packets that grant credit cycle through this many entropy values, which switches hash whatever the scheme; 1: they have
-        /// none, and are hashed by their flow.
+        /// Packets that grant credit cycle through this many entropy values, which switches hash whatever the scheme;
+        /// 1: they have no value and are hashed by their flow.
         pull_values: u32, Kind::Integer { min: 1, max: 32_768 }, Default::Number(128.0);
         /// The share of a host's rate that its receivers grant.
         pull_share: f64, Kind::Positive { max: 1.0 }, Default::Number(0.99);
-        /// Do receivers go on granting a flow credit when all of it is here, as far as they do one that asks for none? Each time
-        /// it was satisfied it has a turn more.
+        /// Do receivers go on granting credit to a flow that has fully arrived, to the extent that they do to one that
+        /// requests none? It gets one more turn for each time it was satisfied.
         pull_after_end: bool, Kind::Bool, Default::Preset;
-        /// When "auto" has receivers heed marks and trims inside the fabric, if senders have no window: where the core is
-        /// oversubscribed, as in uet-htsim, or wherever they meet any.
+        /// When "auto" makes receivers react to marks and trims inside the fabric, if senders have no window: where the
+        /// core is oversubscribed, as in uet-htsim, or wherever any occur.
         pull_heeds: PullHeeds, Kind::Words(PullHeeds::WORDS), Default::Preset;
-        /// Least part of that share where receivers heed marks and trims inside the fabric; 1: they do not.
+        /// Least part of pull_share to which receivers reduce credit on marks and trims inside the fabric; 1: they do
+        /// not react.
         pull_least: f64, Kind::Auto(&Kind::Positive { max: 1.0 }), Default::Preset;
         also {
             /// The largest window, bytes: one and a half bandwidth-delay products of the fabric.

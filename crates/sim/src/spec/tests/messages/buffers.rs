@@ -32,37 +32,49 @@ fn a_buffer_smaller_than_its_headroom() {
     check(vec![
         (
             small(json!({"buffer_bytes": 100_000})),
-            "switch.buffer_bytes = 100000: expected 147336 or more: the 4 ports of switch4 need 112752 bytes of headroom (headroom_bytes, per port and priority) and 33536 of guarantees (reserved_packets, guaranteed_bytes), and one packet of 1048 must find room beside",
+            "switch.buffer_bytes = 100000: expected 147336 or more: the 4 ports of switch4 need 112752 bytes of \
+             headroom (headroom_bytes, per port and priority) and 33536 of guarantees (reserved_packets, \
+             guaranteed_bytes), plus room for one packet of 1048",
         ),
         (
             small(json!({"buffer_bytes": 147_335})),
-            "switch.buffer_bytes = 147335: expected 147336 or more: the 4 ports of switch4 need 112752 bytes of headroom (headroom_bytes, per port and priority) and 33536 of guarantees (reserved_packets, guaranteed_bytes), and one packet of 1048 must find room beside",
+            "switch.buffer_bytes = 147335: expected 147336 or more: the 4 ports of switch4 need 112752 bytes of \
+             headroom (headroom_bytes, per port and priority) and 33536 of guarantees (reserved_packets, \
+             guaranteed_bytes), plus room for one packet of 1048",
         ),
         (
             small(json!({"buffer_bytes": 147_336, "priorities": 2})),
-            "switch.buffer_bytes = 147336: expected 260432 or more: the 4 ports of switch4 need 225848 bytes of headroom (headroom_bytes, per port and priority) and 33536 of guarantees (reserved_packets, guaranteed_bytes), and one packet of 1048 must find room beside",
+            "switch.buffer_bytes = 147336: expected 260432 or more: the 4 ports of switch4 need 225848 bytes of \
+             headroom (headroom_bytes, per port and priority) and 33536 of guarantees (reserved_packets, \
+             guaranteed_bytes), plus room for one packet of 1048",
         ),
         (
             switch(json!({"headroom_bytes": 3_000_000})),
-            "switch.buffer_bytes = 9437184: expected 12034584 or more: the 4 ports of switch4 need 12000000 bytes of headroom (headroom_bytes, per port and priority) and 33536 of guarantees (reserved_packets, guaranteed_bytes), and one packet of 1048 must find room beside",
+            "switch.buffer_bytes = 9437184: expected 12034584 or more: the 4 ports of switch4 need 12000000 bytes of \
+             headroom (headroom_bytes, per port and priority) and 33536 of guarantees (reserved_packets, \
+             guaranteed_bytes), plus room for one packet of 1048",
         ),
         (
             switch(json!({"guaranteed_bytes": 3_000_000})),
-            "switch.buffer_bytes = 9437184: expected 12113800 or more: the 4 ports of switch4 need 112752 bytes of headroom (headroom_bytes, per port and priority) and 12000000 of guarantees (reserved_packets, guaranteed_bytes), and one packet of 1048 must find room beside",
+            "switch.buffer_bytes = 9437184: expected 12113800 or more: the 4 ports of switch4 need 112752 bytes of \
+             headroom (headroom_bytes, per port and priority) and 12000000 of guarantees (reserved_packets, \
+             guaranteed_bytes), plus room for one packet of 1048",
         ),
         (
             star(
                 json!({"buffer_bytes": 100_000, "pfc": false, "reserved_packets": 30, "ecn_min_bytes": 0, "ecn_max_bytes": 1}),
                 json!({"transport": {"kind": "rdma", "recovery": "irn"}}),
             ),
-            "switch.buffer_bytes = 100000: expected 126808 or more: the 4 ports of switch4 need 0 bytes of headroom (headroom_bytes, per port and priority) and 125760 of guarantees (reserved_packets, guaranteed_bytes), and one packet of 1048 must find room beside",
+            "switch.buffer_bytes = 100000: expected 126808 or more: the 4 ports of switch4 need 0 bytes of headroom \
+             (headroom_bytes, per port and priority) and 125760 of guarantees (reserved_packets, guaranteed_bytes), \
+             plus room for one packet of 1048",
         ),
     ]);
     // The largest packet counts: a UDP source may send larger ones than the transport.
     let udp = json!([{"kind": "udp", "src": 0, "dst": 1, "packet_bytes": 9000, "schedule": [{"rate_gbps": 1}]}]);
     let said = message(star(json!({"buffer_bytes": 150_000, "ecn_max_bytes": 100_000}), json!({"traffic": udp})));
     assert!(
-        said.contains("need 208176 bytes of headroom") && said.ends_with("one packet of 9000 must find room beside"),
+        said.contains("need 208176 bytes of headroom") && said.ends_with("plus room for one packet of 9000"),
         "{said}"
     );
     assert!(resolve(&small(json!({"buffer_bytes": 147_336}))).is_ok());
@@ -73,7 +85,7 @@ fn flow_control_and_its_headroom() {
     check(vec![
         (
             switch(json!({"headroom_bytes": 0})),
-            "switch.headroom_bytes = 0: expected some headroom with pfc, or nothing for what each link needs",
+            "switch.headroom_bytes = 0: expected some headroom with pfc, or leave it out for what each link needs",
         ),
         (
             star(
@@ -88,7 +100,8 @@ fn flow_control_and_its_headroom() {
         ),
         (
             switch(json!({"pause_us": 0.05})),
-            "switch.pause_us = 0.05: expected more than 0.087281 us, or 0 (until the sender is told to go on): the frame that renews a pause may wait that long for a packet of 1048 bytes at switch4",
+            "switch.pause_us = 0.05: expected more than 0.087281 us, or 0 (until the sender is told to resume): the \
+             frame that renews a pause may wait that long behind a packet of 1048 bytes at switch4",
         ),
         (
             star(
@@ -148,16 +161,19 @@ fn both_or_neither_of_flow_control_and_irn() {
     check(vec![
         (
             of("selb", json!(true), "irn"),
-            "switch.pfc = true: expected true with transport.recovery = \"go_back_n\", or false with \"irn\"; preset selb has either flow control or IRN; preset datacenter does not mind",
+            "switch.pfc = true: expected true with transport.recovery = \"go_back_n\", or false with \"irn\"; preset \
+             selb has either flow control or IRN; preset datacenter allows any combination",
         ),
         (
             of("selb", json!(false), "go_back_n"),
-            "switch.pfc = false: expected true with transport.recovery = \"go_back_n\", or false with \"irn\"; preset selb has either flow control or IRN; preset datacenter does not mind",
+            "switch.pfc = false: expected true with transport.recovery = \"go_back_n\", or false with \"irn\"; preset \
+             selb has either flow control or IRN; preset datacenter allows any combination",
         ),
         // Its headroom is the preset's, not the user's.
         (
             of("conweave-ns3", json!(false), "go_back_n"),
-            "switch.pfc = false: expected true with transport.recovery = \"go_back_n\", or false with \"irn\"; preset conweave-ns3 has either flow control or IRN; preset datacenter does not mind",
+            "switch.pfc = false: expected true with transport.recovery = \"go_back_n\", or false with \"irn\"; preset \
+             conweave-ns3 has either flow control or IRN; preset datacenter allows any combination",
         ),
     ]);
     for (preset, pfc, recovery) in

@@ -12,13 +12,14 @@ fn entropy_values() {
         format!("scheme.params.freezing = \"{value}\": expected \"idle_timeout\" where switches do not trim; {trims}")
     };
     let here = "switch.model = \"trimming\" and switch.trim = true";
-    let there = "transport.kind = \"uet\" and switch.model = \"trimming\", its default; no other transport knows trimmed packets";
+    let there = "transport.kind = \"uet\" and switch.model = \"trimming\", its default; no other transport supports \
+                 trimming";
     let [dropping, off, tcp] = [(told("timeout"), here), (told("off"), here), (told("timeout"), there)]
         .map(|(told, how)| format!("{told} {how}"));
     let hashing = "\"ecmp\", \"hedera\", \"wcmp\", \"round_robin\", \"host_ar\", \"resilient\" or \"loopback_switch\"";
     let drill = format!(
-        "scheme.fabric = \"drill\": expected {hashing}; drill sends data by no hash of its header: what oblivious writes \
-         there would choose no path"
+        "scheme.fabric = \"drill\": expected {hashing}; drill does not hash the header of data packets: what oblivious \
+         writes there would choose no path"
     );
     check(vec![
         (uet(json!({"trim": false}), json!({})), dropping.as_str()),
@@ -36,8 +37,8 @@ fn entropy_values() {
         (json!({"preset": "uet-htsim", "scheme": {"name": "oblivious", "fabric": "drill"}}), drill.as_str()),
         (
             json!({"preset": "uet-htsim", "scheme": {"name": "mrc", "path_tag": "inner"}}),
-            "scheme.path_tag = \"inner\": expected \"outer\"; mrc probes what it draws, and an inner tag is another path for \
-             a probe than for the data of a flow",
+            "scheme.path_tag = \"inner\": expected \"outer\"; mrc probes what it draws, and an inner tag selects a \
+             different path for a probe than for a flow's data",
         ),
         (
             json!({"preset": "uet-htsim", "scheme": {"name": "mrc", "params": {"planes": 4, "backups": 33}}}),

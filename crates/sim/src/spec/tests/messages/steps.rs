@@ -45,7 +45,7 @@ fn traffic_in_steps() {
         ),
         (
             traffic(json!({"kind": "all_reduce", "size_bytes": 8, "rounds": 1000000})),
-            "traffic[0].rounds = 1000000: expected 1 or more, at most 100000000 flows in all; a round makes 112",
+            "traffic[0].rounds = 1000000: expected 1 or more, at most 100000000 flows in total; a round makes 112",
         ),
         (all(json!({})), "traffic[0].size_bytes is missing: expected a number of bytes, or pair_bytes"),
         (
