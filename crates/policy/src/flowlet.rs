@@ -7,9 +7,9 @@ crate::listed! {
     /// What schemes with flowlets tell of one, first of all they tell of a flow.
     pub enum Told: Quantity {
         /// Its idle time.
-        Gap = quantity("gap", "µs", "since the flow's last packet, as long as the scheme remembers it"),
+        Gap = quantity("gap", "µs", "time since the flow's last packet, while the scheme remembers it"),
         /// The limit.
-        FlowletGap = quantity("flowlet_gap", "µs", "a longer gap opens a flowlet"),
+        FlowletGap = quantity("flowlet_gap", "µs", "a gap longer than this opens a flowlet"),
     }
 }
 

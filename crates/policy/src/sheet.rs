@@ -70,7 +70,7 @@ impl Sheet {
     /// What schemes at the switches have in common.
     pub const AT_SWITCH: Sheet = Sheet {
         tiers: &["leaf", "aggregation", "spine"],
-        three_tiers: "every switch that has a choice decides by itself",
+        three_tiers: "every switch that has a choice decides independently",
         ..Sheet::AT_HOST
     };
 }

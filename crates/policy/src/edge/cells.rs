@@ -4,7 +4,7 @@ use crate::sees::quantity;
 use crate::{Quantity, Rng, Rule, Sight, Way};
 
 crate::choice! {
-    /// How the path of the next cell is found.
+    /// How the path of the next cell is chosen.
     Dispatch {
         /// Drawn uniformly over the live paths; the same one may come again.
         Random = "random",
@@ -67,16 +67,16 @@ impl<F: Fn(u16) -> bool> Live<F> {
 crate::listed! {
     /// What a flowcell is about to do, and so the rules of schemes with flowcells.
     pub(crate) enum Turn: Rule {
-        GoesOn = Rule::Keeps("the flowcell is not full: it goes on"),
-        First = Rule::Chooses("the flow's first packet: a path is found"),
-        Full = Rule::Chooses("the flowcell is full: a path is found for the next one"),
-        Dead = Rule::Chooses("its path is held to be dead: a path is found for a new flowcell"),
+        GoesOn = Rule::Keeps("the flowcell is not full: it continues"),
+        First = Rule::Chooses("the flow's first packet: a path is chosen"),
+        Full = Rule::Chooses("the flowcell is full: a path is chosen for the next one"),
+        Dead = Rule::Chooses("its path is considered dead: a path is chosen for a new flowcell"),
     }
 
     /// What schemes with flowcells see of a flow.
     pub(crate) enum OfCell: Quantity {
-        Sent = quantity("cell_sent", "packets", "of this flowcell so far"),
-        Size = quantity("cell_size", "packets", "a full flowcell"),
+        Sent = quantity("cell_sent", "packets", "part of this flowcell sent so far"),
+        Size = quantity("cell_size", "packets", "size of a full flowcell"),
     }
 }
 

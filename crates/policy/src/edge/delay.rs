@@ -1,4 +1,4 @@
-//! What of a packet is the delay of its path.
+//! What a packet's path delay is measured as.
 
 use crate::{HostView, Span};
 

@@ -133,7 +133,7 @@ mod tests {
         let mut heard = Heard::default();
         assert!(!heard.calls(&data(0, 7), Receiver::NewLabel), "new data");
         heard.acknowledges(1000);
-        assert!(!heard.calls(&data(0, 7), Receiver::NewLabel), "the label of before");
+        assert!(!heard.calls(&data(0, 7), Receiver::NewLabel), "the current label");
         assert!(heard.calls(&data(0, 8), Receiver::NewLabel));
         assert!(!heard.calls(&data(0, 8), Receiver::NewLabel), "now known");
         assert!(!heard.calls(&data(1000, 9), Receiver::NewLabel), "new data under a new label is no duplicate");

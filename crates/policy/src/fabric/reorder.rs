@@ -64,17 +64,17 @@ pub fn queues(parameter: u32) -> u16 {
 crate::listed! {
     /// The first series of every scheme that uses this half.
     pub(crate) enum Points: Series {
-        ReorderQueues = series("reorder_queues", "reorder queues in use at a port, after one was taken"),
+        ReorderQueues = series("reorder_queues", "reorder queues in use at a port, after one was allocated"),
         HeldUs = series("held_us", "microseconds from the first packet held to the release of its queue"),
         HeldPackets = series("held_packets", "packets that a released queue had held"),
-        EarlyUs = series("early_us", "microseconds by which the first packet held came before its TAIL"),
+        EarlyUs = series("early_us", "microseconds by which the first packet held arrived before its TAIL"),
         EarlyMeanUs = series("early_mean_us", "the same, mean of the packets held in one queue"),
         Clears = series("clears", "1 for every TAIL that arrived and was answered by CLEAR"),
-        Timeouts = series("timeouts", "microseconds held, of queues released by the prediction instead of the TAIL"),
+        Timeouts = series("timeouts", "microseconds held, for queues released by the prediction instead of the TAIL"),
         NoQueue = series("no_queue", "1 for every reroute whose first early packet found no free queue"),
         OutOfOrder = series(
             "out_of_order",
-            "1 for every packet that passed before its TAIL, for want of a queue or after a timeout",
+            "1 for every packet that passed before its TAIL, because no queue was free or after a timeout",
         ),
         DrainedQueues = series("drained_queues", "reorder queues still in use at a port, after one has drained"),
     }

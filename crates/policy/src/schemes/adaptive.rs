@@ -42,23 +42,23 @@ crate::choice! {
 crate::params! {
     /// The parameters of adaptive routing.
     Config {
-        /// What is routed by itself (htsim: -ar_granularity packet or flow).
+        /// The unit that is routed separately (htsim: -ar_granularity packet or flow).
         unit: Unit = Unit::Packet, Allowed::Words(Unit::WORDS);
-        /// By what ports are compared, most important first: p is pauses, q queues, b bandwidth in use (htsim: queue).
+        /// What ports are compared by, most important first: p is pauses, q queues, b bandwidth in use (htsim: queue).
         compare: Compare = Compare::Queue, Allowed::Words(Compare::WORDS);
-        /// A queue that fills this share of its room has level 1, percent (htsim: 5).
+        /// A queue that fills this share of its capacity has level 1, percent (htsim: 5).
         level_1_percent: f64 = 5.0, Allowed::Number { min: 0.0, max: 100.0 };
-        /// The same of level 2, percent (htsim: 10).
+        /// The same for level 2, percent (htsim: 10).
         level_2_percent: f64 = 10.0, Allowed::Number { min: 0.0, max: 100.0 };
-        /// The same of level 3, percent (htsim: 20).
+        /// The same for level 3, percent (htsim: 20).
         level_3_percent: f64 = 20.0, Allowed::Number { min: 0.0, max: 100.0 };
-        /// The room that levels are shares of, bytes; 0: what each port has.
+        /// The capacity that levels are shares of, bytes; 0: each port's own.
         room_bytes: u32 = 0, Allowed::Integer { min: 0.0, max: 4e9 };
-        /// A level is looked up again when it is older than this, microseconds (htsim: 0.1).
+        /// A level is refreshed when it is older than this, microseconds (htsim: 0.1).
         refresh_us: f64 = 0.1, Allowed::Number { min: 0.0, max: 1e6 };
         /// Packets of fewer bytes are hashed (htsim: 100).
         small_bytes: u32 = 100, Allowed::Integer { min: 0.0, max: 65_535.0 };
-        /// With flowlets: a flow may move only after a longer gap, microseconds (htsim: 10).
+        /// With flowlets: a flow may move only after a gap longer than this, microseconds (htsim: 10).
         flowlet_gap_us: f64 = 10.0, Allowed::Number { min: 0.0, max: 1e9 },
             crate::config::FLOWLET_GAP;
         /// With flowlets: the probability that it then looks for a better port (htsim: 0.5).
@@ -80,30 +80,31 @@ pub struct Adaptive {
 crate::listed! {
     /// Why a packet gets its way.
     enum Why: Rule {
-        Best = Rule::Chooses("the best port by its level, drawn among equals"),
+        Best = Rule::Chooses("the port with the best level, ties broken at random"),
         Small = Rule::Chooses("a small packet: by a hash of the header"),
-        GoesOn = Rule::Keeps("a packet of the flow passed within the flowlet gap: its port"),
-        Looks = Rule::Chooses("a new flowlet: by a coin another port, if one is strictly better"),
+        GoesOn = Rule::Keeps("a packet of the flow passed within the flowlet gap: the same port"),
+        Looks = Rule::Chooses("a new flowlet: by a coin toss another port, if one is strictly better"),
     }
 
     /// What it looks at of a candidate.
     enum OfWay: Quantity {
-        Rank = quantity("rank", "", "pause (16), level of the queue (4) and of use (1) as far as they are compared: less is better"),
+        Rank = quantity("rank", "", "pause (16), level of the queue (4) and of utilization (1), as far as compared: \
+                                     lower is better"),
     }
 }
 
 impl Policy for Adaptive {
     const SHEET: Sheet = Sheet {
         name: "adaptive",
-        summary: "each packet to the port with the lowest level of its queue, ties drawn, at every switch",
+        summary: "each packet to the port with the lowest queue level, ties broken at random, at every switch",
         source: "htsim (ecmp_ar); NVIDIA Spectrum-X in kind",
         unit: "packet",
         compared: Some(Compared {
             aware: Aware::Local,
-            senses: &["levels of own queues, or of use, and pauses"],
+            senses: &["levels of own queues or of utilization, and pauses"],
             state: "per port, at every switch; per flow with flowlets",
             needs: Needs::Switches,
-            order: "nothing, or with flowlets gaps longer than paths differ",
+            order: "nothing, or with flowlets, gaps longer than the difference between paths",
             pick: "O(n)",
             update: "–",
         }),

@@ -53,27 +53,29 @@ crate::choice! {
 crate::params! {
     /// The parameters of ARS.
     Config {
-        /// What is assigned, and by what (SAI: flowlet_quality).
+        /// What is assigned, and on what basis (SAI: flowlet_quality).
         mode: Mode = Mode::FlowletQuality, Allowed::Words(Mode::WORDS);
-        /// A flow that sends nothing for longer opens a flowlet, microseconds (SAI: 256).
+        /// A flow that sends nothing for longer than this opens a flowlet, microseconds (SAI: 256).
         idle_time_us: f64 = 256.0, Allowed::Number { min: 0.001, max: 1e9 };
-        /// Flows that a switch knows at once; those beyond are hashed (SAI: 512).
+        /// Flows that a switch tracks at once; further flows are hashed (SAI: 512).
         max_flows: u32 = 512, Allowed::Integer { min: 1.0, max: 1e9 };
         /// How often loads are sampled, microseconds (SAI: 16).
         sampling_us: f64 = 16.0, Allowed::Number { min: 0.1, max: 1e6 };
-        /// Averages keep 1 - 2^-exponent of what was with each sample (SAI: 2).
+        /// Averages keep 1 - 2^-exponent of their old value at each sample (SAI: 2).
         exponent: u32 = 2, Allowed::Integer { min: 0.0, max: 15.0 };
-        /// A sample below its average is taken as it is (SAI: false).
+        /// A sample below the average replaces it (SAI: false).
         current: bool = false, Allowed::Bool;
         /// Weight of the band of past load in the quality; 0 leaves it out (SAI: 16).
         past_weight: u32 = 16, Allowed::Integer { min: 0.0, max: 255.0 };
         /// Weight of the band of future load (SAI: 16).
         future_weight: u32 = 16, Allowed::Integer { min: 0.0, max: 255.0 };
-        /// Bands of each measure (SAI: 8).
+        /// Number of bands of each measure (SAI: 8).
         bands: u32 = 8, Allowed::Integer { min: 1.0, max: 8.0 };
-        /// Where the second band of queues begins, bytes; each further one at twice that (own choice: two packets).
+        /// Where the second band of queues begins, bytes; each further band begins at twice the previous one (own
+        /// choice: two packets).
         future_min_bytes: u32 = 3_000, Allowed::Integer { min: 1.0, max: 1e9 };
-        /// Are queues of slow ports counted as longer, in proportion to the fastest port (SAI: the port's scaling factor)?
+        /// Are the queues of slow ports counted as longer, in proportion to the fastest port (SAI: the port's scaling
+        /// factor)?
         scale_by_rate: bool = true, Allowed::Bool;
     }
 }
@@ -163,33 +165,35 @@ pub struct Ars {
 crate::listed! {
     /// Why a packet gets its way.
     enum Why: Rule {
-        GoesOn = Rule::Keeps("the flow is known, and its flowlet goes on"),
-        Best = Rule::Chooses("a new flow or flowlet, or each packet: a member of the best quality, ties at random"),
+        GoesOn = Rule::Keeps("the flow is known, and its flowlet continues"),
+        Best = Rule::Chooses("a new flow or flowlet, or each packet: a member of the best quality, ties broken at \
+                              random"),
         Drawn = Rule::Chooses("a new flow or flowlet, or each packet: a member drawn at random"),
-        Gone = Rule::Chooses("its member is none for this leaf any more: another one"),
+        Gone = Rule::Chooses("its member no longer leads to this leaf: another one"),
         Full = Rule::Chooses("the table is full: by a hash of the header"),
     }
 
     /// What it looks at of a candidate.
     enum OfWay: Quantity {
-        Quality = quantity("quality", "", "quality of the port, less is better"),
-        Past = quantity("past", "%", "average use of its link, of the rate"),
-        Future = quantity("future", "bytes", "average of what is queued there"),
+        Quality = quantity("quality", "", "quality of the port, lower is better"),
+        Past = quantity("past", "%", "average utilization of its link, of the rate"),
+        Future = quantity("future", "bytes", "average queue there"),
     }
 }
 
 impl Policy for Ars {
     const SHEET: Sheet = Sheet {
         name: "ars",
-        summary: "flowlets or packets to the uplink whose averaged load and queue have the best band, at every switch",
+        summary: "flowlets or packets to the uplink whose averaged load and queue are in the best band, at every \
+                  switch",
         source: "OCP SAI (saiars.h, saiarsprofile.h)",
         unit: "flowlet",
         compared: Some(Compared {
             aware: Aware::Local,
-            senses: &["averages of own links' use and queues"],
+            senses: &["averages of own links' utilization and queues"],
             state: "per flow and per port, at every switch",
             needs: Needs::Nothing,
-            order: "gaps longer than paths differ; with packets nothing",
+            order: "gaps longer than the difference between paths; with packets nothing",
             pick: "O(n)",
             update: "O(ports) per sample",
         }),

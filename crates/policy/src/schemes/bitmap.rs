@@ -24,7 +24,7 @@ crate::params! {
     Config {
         /// Entropy values, a power of two (uet-htsim: 64; its recorded runs: 128).
         values: u32 = 128, Allowed::PowerOfTwo { max: 1_024.0 };
-        /// Whom a timeout blames: the value of the packet that was waited for, or the first one, as in uet-htsim.
+        /// Which value a timeout blames: that of the packet waited for, or the first one, as in uet-htsim.
         timeout_blames: Blames = Blames::Value, Allowed::Words(Blames::WORDS);
     }
 }
@@ -46,10 +46,11 @@ crate::listed! {
 impl Policy for Bitmap {
     const SHEET: Sheet = Sheet {
         name: "bitmap",
-        summary: "every packet has another entropy value; values that met marks, trims or losses are skipped for a while",
+        summary: "every packet takes a new entropy value; values that met marks, trims or losses are skipped for a \
+                  while",
         source: "uet-htsim (uec_mp.cpp), second-hand",
         unit: "packet",
-        three_tiers: "switches hash the value at every tier",
+        three_tiers: "switches at every tier hash the value",
         compared: Some(Compared {
             aware: Aware::Paths,
             senses: &["ECN marks", "trimmed packets", "timeouts"],

@@ -65,7 +65,7 @@ crate::choice! {
 }
 
 crate::choice! {
-    /// How a new flowlet finds its path by the weights.
+    /// How a new flowlet's path is chosen by weight.
     Choice {
         /// In turn, as often as its weight says.
         RoundRobin = "weighted_round_robin",
@@ -77,18 +77,20 @@ crate::choice! {
 crate::params! {
     /// CLOVE's parameters.
     Config {
-        /// What of CLOVE runs; the public ns-3 code runs edge_flowlet unless told otherwise.
+        /// Which part of CLOVE runs; the public ns-3 code runs edge_flowlet by default.
         mode: Mode = Mode::Ecn, Allowed::Words(Mode::WORDS);
         /// Flowlet gap, microseconds: a longer idle time opens a new flowlet (scenarios of the ns-3 code: 500 us).
         flowlet_gap_us: f64 = 500.0, Allowed::Number { min: 0.0, max: 1e9 },
             FLOWLET_GAP;
-        /// How a new flowlet finds its path by the weights.
+        /// How a new flowlet's path is chosen by weight.
         choice: Choice = Choice::RoundRobin, Allowed::Words(Choice::WORDS);
-        /// Part of its weight that a marked path loses (CLOVE: a third).
+        /// Fraction of its weight that a marked path loses (CLOVE: a third).
         cut_fraction: f64 = 1.0 / 3.0, Allowed::Number { min: 0.0, max: 0.99 };
-        /// Who gets what a marked path loses: paths without congestion (CLOVE), all others (ns-3 code), nobody (ELAB).
+        /// Which paths gain what a marked path loses: those without congestion (CLOVE), all others (ns-3 code), or none
+        /// (ELAB).
         redistribute: Redistribute = Redistribute::Uncongested, Allowed::Words(Redistribute::WORDS);
-        /// A mark of a path is relayed, and its weight cut, at most this often, microseconds; 0: half the base RTT.
+        /// Least time between two relayed marks of a path, and between two cuts of its weight, microseconds; 0: half
+        /// the base RTT.
         cut_interval_us: f64 = 0.0, Allowed::Number { min: 0.0, max: 1e9 };
         /// A path counts as congested for this long after a mark, microseconds; 0: the base RTT (own).
         congested_us: f64 = 0.0, Allowed::Number { min: 0.0, max: 1e9 };
@@ -176,37 +178,37 @@ pub struct Clove {
 crate::listed! {
     /// Why a packet gets its way.
     enum Why: Rule {
-        GoesOn = Rule::Keeps("a packet of the flow left within the flowlet gap: the flowlet goes on"),
-        InTurn = Rule::Chooses("a new flowlet: the path whose turn it is by the weights"),
-        DrawnByWeight = Rule::Chooses("a new flowlet: a path drawn by the weights"),
+        GoesOn = Rule::Keeps("a packet of the flow left within the flowlet gap: the flowlet continues"),
+        InTurn = Rule::Chooses("a new flowlet: the path whose turn it is by weight"),
+        DrawnByWeight = Rule::Chooses("a new flowlet: a path drawn by weight"),
         Drawn = Rule::Chooses("a new flowlet: a path drawn at random"),
     }
 
     /// What it looks at of a candidate.
     enum OfWay: Quantity {
         Weight = quantity("weight", "of an equal share", "share of new flowlets; none before the first"),
-        Marked = quantity("marked", "µs", "since a mark of it was last heard of; none if never"),
+        Marked = quantity("marked", "µs", "time since a mark on it was last reported; none if never"),
     }
 }
 
 impl Policy for Clove {
     const SHEET: Sheet = Sheet {
         name: "clove",
-        summary: "flowlets over paths in turn by weights, which ECN marks move from path to path (CLOVE-ECN)",
+        summary: "flowlets over paths in turn by weight; ECN marks shift weight from path to path (CLOVE-ECN)",
         source: "Katta et al., HotNets 2016",
         unit: "flowlet",
         told: &[
             "paths to each rack, and a tag that selects one",
-            "round-trip time of an empty path (half of it between two cuts)",
+            "round-trip time of an empty path (at least half of it between two cuts)",
         ],
         compared: Some(Compared {
             aware: Aware::Paths,
             senses: &["ECN marks", "gaps between packets"],
             state: "per flow and per (destination, path), at the host",
             needs: Needs::Hosts,
-            order: "gaps longer than paths differ",
+            order: "gaps longer than the difference between paths",
             pick: "O(n) per flowlet",
-            update: "O(n) per mark heard of",
+            update: "O(n) per mark reported",
         }),
         sees: Sees { rules: Why::ALL, flow: flowlet::Told::ALL, way: OfWay::ALL, ..Sees::NOTHING },
         ..Sheet::AT_HOST

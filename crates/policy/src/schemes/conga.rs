@@ -100,26 +100,28 @@ crate::params! {
     Config {
         /// Period of the DRE's decay T_dre, microseconds (ns3-load-balance: 30; with α = 0.2, τ = 150; CONGA §3.6: τ = 160).
         dre_period_us: f64 = 30.0, Allowed::Number { min: 0.01, max: 1e6 };
-        /// Share α that a decay takes off (ns3-load-balance and conweave-ns3: 0.2), kept as a multiple of 1/65536.
+        /// Share α that each decay takes off (ns3-load-balance and conweave-ns3: 0.2), kept as a multiple of 1/65536.
         dre_alpha: f64 = 0.2, Allowed::Number { min: 0.01, max: 0.99 };
         /// Bits Q of the congestion metric (CONGA §3.6: 3).
         metric_bits: u32 = 3, Allowed::Integer { min: 1.0, max: 8.0 };
         /// Flowlet gap T_fl, microseconds (CONGA §3.6: 500; 13000 is the paper's CONGA-Flow).
         flowlet_gap_us: f64 = 500.0, Allowed::Number { min: 0.0, max: 1e9 },
             FLOWLET_GAP;
-        /// Age at which a metric not updated counts as zero and is no longer fed back, milliseconds (CONGA §3.3: 10).
+        /// Age at which a metric without updates counts as zero and is no longer fed back, milliseconds (CONGA §3.3:
+        /// 10).
         age_ms: f64 = 10.0, Allowed::Number { min: 0.001, max: 1e6 };
-        /// Ties (CONGA §3.5: the old port if among the best).
+        /// How ties are broken (CONGA §3.5: the old port if among the best).
         tie: Tie = Tie::KeepOld, Allowed::Words(Tie::WORDS);
         /// Uplinks to choose among (CONGA §3.5: all).
         candidates: Candidates = Candidates::All, Allowed::Words(Candidates::WORDS);
-        /// CE as it leaves the source leaf (CONGA §3.3: zero).
+        /// CE when a packet leaves the source leaf (CONGA §3.3: zero).
         ce_at_source: CeAtSource = CeAtSource::Zero, Allowed::Words(CeAtSource::WORDS);
-        /// Metric that a packet takes back (CONGA §3.3: in turn, those that have changed first).
+        /// Metric that a packet carries back (CONGA §3.3: in turn, changed ones first).
         feedback: FeedbackBy = FeedbackBy::InTurn, Allowed::Words(FeedbackBy::WORDS);
-        /// When estimators decay and tables age (CONGA §3.2: every T_dre; ConWeave's code: from the first packet on).
+        /// When estimators decay and tables age (CONGA §3.2: every T_dre; ConWeave's code: starting with the first
+        /// packet).
         beats: Beats = Beats::Clock, Allowed::Words(Beats::WORDS);
-        /// How estimators count (own choice: fixed; ConWeave's code: double).
+        /// Arithmetic of the estimators (own choice: fixed; ConWeave's code: double).
         register: Register = Register::Fixed, Allowed::Words(Register::WORDS);
         /// Bytes charged to every packet that crosses the fabric (CONGA §3.1: in the overlay's header, so 0).
         header_bytes: u32 = 0, Allowed::Integer { min: 0.0, max: 64.0 };
@@ -218,36 +220,37 @@ const REMEMBER: Span = Span::from_ms(100);
 crate::listed! {
     /// Why a packet gets its way.
     enum Why: Rule {
-        GoesOn = Rule::Keeps("a packet of the flow passed within the flowlet gap: the flowlet goes on"),
-        LeastCongested = Rule::Chooses("a new flowlet: the uplink whose worse metric, local or remote, is the least"),
-        Hashed = Rule::Keeps("a spine's links to the leaf: by a hash of the header"),
+        GoesOn = Rule::Keeps("a packet of the flow passed within the flowlet gap: the flowlet continues"),
+        LeastCongested = Rule::Chooses("a new flowlet: the uplink whose larger metric, local or remote, is smallest"),
+        Hashed = Rule::Keeps("parallel links from a spine to the leaf: by a hash of the header"),
     }
 
     /// What it looks at of a candidate.
     enum OfWay: Quantity {
-        Local = quantity("local", "of 2^Q - 1", "use of the own uplink, by its rate estimator"),
-        Remote = quantity("remote", "of 2^Q - 1", "use of the path beyond, as the other leaf fed it back"),
-        RemoteAge = quantity("remote_age", "µs", "since that was fed back; none if never"),
+        Local = quantity("local", "of 2^Q - 1", "utilization of the leaf's own uplink, from its rate estimator"),
+        Remote = quantity("remote", "of 2^Q - 1", "utilization of the path beyond, as fed back by the other leaf"),
+        RemoteAge = quantity("remote_age", "µs", "time since that was fed back; none if never"),
     }
 }
 
 impl Policy for Conga {
     const SHEET: Sheet = Sheet {
         name: "conga",
-        summary: "each flowlet on the uplink with the least congested path, learnt by in-band feedback between leaves",
+        summary: "each flowlet on the uplink with the least congested path, learned from in-band feedback between \
+                  leaves",
         source: "Alizadeh et al., SIGCOMM 2014",
         unit: "flowlet",
         tiers: &["leaf", "spine"],
         told: &["leaf of every host", "rates of its own links"],
-        three_tiers: "leaves choose uplinks by the worst link that packets met beyond them, \
-            and aggregation switches hash by flow: an uplink stands for several paths, as the paper says of larger \
-            fabrics (from memory)",
+        three_tiers: "leaves choose uplinks by the worst link that packets met beyond them, and aggregation switches \
+                      hash by flow: an uplink stands for several paths, as the paper describes for larger fabrics \
+                      (from memory)",
         compared: Some(Compared {
             aware: Aware::Shared,
-            senses: &["use of links, fed back by the leaves"],
+            senses: &["utilization of links, fed back by the leaves"],
             state: "per flow and per (leaf, uplink) at leaves, per port at every switch",
             needs: Needs::Switches,
-            order: "gaps longer than paths differ",
+            order: "gaps longer than the difference between paths",
             pick: "O(n)",
             update: "O(1) per packet",
         }),

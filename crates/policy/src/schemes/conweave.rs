@@ -99,8 +99,8 @@ crate::params! {
         /// Expected wait for a TAIL of whose path nothing came yet, microseconds (conweave-ns3: 200).
         default_wait_us: f64 = 200.0, Allowed::Number { min: 0.0, max: 1e5 },
             crate::conweave_like!(200.0);
-        /// A flow that found no reorder queue keeps its path this long, or until silent, microseconds (SELB §II: its
-        /// life); 0: it is not told.
+        /// A flow that found no free reorder queue keeps its path this long, or until idle, microseconds (SELB §II: for
+        /// its lifetime); 0: it is not notified.
         keep_path_us: f64 = 1e9, Allowed::Number { min: 0.0, max: 1e9 };
         /// An oracle instead of that message: a flow stays on its path while no reorder queue of its destination's port was
         /// free at the last instant of the run's grid (`run.grid_ns`). It reserves nothing, so two flows may go by one queue.
@@ -163,9 +163,9 @@ crate::listed! {
     enum Points: Series after reorder::Points {
         Tails = series("tails", "1 for every TAIL sent"),
         Reroutes = series("reroutes", "path that a flow moved to behind its TAIL"),
-        IdleMoves = series("idle_moves", "path that a flow moved to after a silence"),
-        Kept = series("kept", "path that a flow must keep, for it found no reorder queue"),
-        Notified = series("notified", "path that a NOTIFY made busy"),
+        IdleMoves = series("idle_moves", "path that a flow moved to after being idle"),
+        Kept = series("kept", "path that a flow must keep because it found no free reorder queue"),
+        Notified = series("notified", "path that a NOTIFY marked as busy"),
     }
 }
 
@@ -175,31 +175,31 @@ const REMEMBER: Span = Span::from_ms(2);
 crate::listed! {
     /// What it looks at of a flow.
     enum OfFlow: Quantity {
-        Silence = quantity("silence", "µs", "since the flow's last packet here; none if there was none"),
+        Silence = quantity("silence", "µs", "time since the flow's last packet here; none if there was none"),
         Late = quantity(
             "late",
             "µs",
-            "how long the answer to its epoch's first packet is overdue; below zero: it has time yet",
+            "how long the answer to its epoch's first packet is overdue; below zero: not yet due",
         ),
     }
 
     /// What it looks at of a candidate.
     enum OfWay: Quantity {
-        Busy = quantity("busy", "µs", "how long it is not drawn, since a NOTIFY named it"),
+        Busy = quantity("busy", "µs", "how much longer it is not drawn, because a NOTIFY named it"),
     }
 }
 
 impl Policy for ConWeave {
     const SHEET: Sheet = Sheet {
         name: "conweave",
-        summary: "a flow whose path answers late moves to another at once; its last leaf restores the order",
+        summary: "a flow whose path answers late moves to another at once; its last leaf restores order",
         source: "Song et al., SIGCOMM 2023",
         unit: "packet",
         tiers: &["leaf"],
         told: &["leaf of every host", "base RTT (in theta_reply_us)", "paths to every leaf, hop by hop"],
         series: Points::ALL,
-        three_tiers: "leaves choose whole paths, and aggregation switches obey; with path = \
-            \"uplink\" they hash by flow",
+        three_tiers: "leaves choose whole paths, and aggregation switches follow them; with path = \"uplink\" they \
+                      hash by flow",
         compared: Some(Compared {
             aware: Aware::Paths,
             senses: &["answers of the last leaf in time", "ECN marks"],

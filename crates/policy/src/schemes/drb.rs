@@ -39,7 +39,7 @@ crate::choice! {
 crate::params! {
     /// DRB's parameters.
     Config {
-        /// Whose packets take turns together (DRB: per pair of hosts).
+        /// Which packets share a rotation (DRB: per pair of hosts).
         scope: Scope = Scope::Destination, Allowed::Words(Scope::WORDS);
         /// Who chooses the paths of acknowledgements.
         acks: Acks = Acks::AsData, Allowed::Words(Acks::WORDS);
@@ -76,15 +76,15 @@ pub struct Drb {
 crate::listed! {
     /// Why a packet gets its way.
     enum Why: Rule {
-        First = Rule::Chooses("the first of its turn: a path drawn at random"),
-        Next = Rule::Chooses("the next path in turn, one packet each"),
+        First = Rule::Chooses("the first packet of a rotation: a path drawn at random"),
+        Next = Rule::Chooses("the next path in turn, one packet per path"),
     }
 }
 
 impl Policy for Drb {
     const SHEET: Sheet = Sheet {
         name: "drb",
-        summary: "each packet on the next path of the pair in turn, chosen by the sending host",
+        summary: "each packet on the pair's next path in turn, chosen by the sending host",
         source: "Cao et al., CoNEXT 2013",
         unit: "packet",
         told: &["paths to each rack, and a tag that selects one"],
@@ -93,7 +93,7 @@ impl Policy for Drb {
             senses: &[],
             state: "per destination, at the host",
             needs: Needs::Hosts,
-            order: "nothing but queues of like length",
+            order: "nothing but queues of similar length",
             pick: "O(1)",
             update: "–",
         }),

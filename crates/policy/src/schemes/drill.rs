@@ -76,15 +76,15 @@ const MOST_M: usize = 8;
 crate::params! {
     /// DRILL's parameters.
     Config {
-        /// Ports d drawn for each packet, all if there are no more (SELB's and ConWeave's comparisons: 2).
+        /// Ports d drawn for each packet, or all if there are fewer (SELB's and ConWeave's comparisons: 2).
         d: u32 = 2, Allowed::Integer { min: 1.0, max: MOST_D as f64 };
         /// Ports m remembered from the last packet (SELB's and ConWeave's comparisons: 1).
         m: u32 = 1, Allowed::Integer { min: 0.0, max: MOST_M as f64 };
-        /// Whose memory: of each destination host (both public codes), or of a forwarding engine as in the paper, with one
-        /// engine for the switch or one for each port that packets come by.
+        /// What has a memory: each destination host (both public codes), or a forwarding engine as in the paper, with
+        /// one engine per switch or one per port that packets arrive at.
         memory: Memory = Memory::Dst, Allowed::Words(Memory::WORDS);
-        /// Is a flow kept to one symmetric component of its paths, of which there are several only where links differ or are
-        /// down (DRILL §3.4; no public code has it)?
+        /// Is a flow kept to one symmetric component of its paths (DRILL §3.4; no public code does this)? There are
+        /// several only where links differ or are down.
         components: Within = Within::Off, Allowed::Words(Within::WORDS);
     }
 }
@@ -181,13 +181,13 @@ impl Drill {
 crate::listed! {
     /// Why a packet gets its way.
     enum Why: Rule {
-        Shortest = Rule::Chooses("the shortest of the queues looked at: some drawn at random, some remembered"),
+        Shortest = Rule::Chooses("the shortest of the queues examined: some drawn at random, some remembered"),
     }
 
     /// What it looks at of a candidate.
     enum OfWay: Quantity {
-        Queue = quantity("queue", "bytes", "own queue at that uplink, if it was looked at"),
-        Remembered = quantity("remembered", "", "1: from the last packet; 0: drawn"),
+        Queue = quantity("queue", "bytes", "own queue at that uplink, if it was examined"),
+        Remembered = quantity("remembered", "", "1: remembered from the last packet; 0: drawn"),
     }
 }
 
@@ -197,13 +197,13 @@ impl Policy for Drill {
         summary: "each packet on the shortest of d queues drawn at random and m remembered ones, at every switch",
         source: "Ghorbani et al., SIGCOMM 2017",
         unit: "packet",
-        told: &["with components: which paths are alike"],
+        told: &["with components: which paths are equivalent"],
         compared: Some(Compared {
             aware: Aware::Local,
             senses: &["own queues"],
             state: "per destination or forwarding engine, at every switch",
             needs: Needs::Switches,
-            order: "nothing but queues of like length",
+            order: "nothing but queues of similar length",
             pick: "O(d² + m n), to find ports in the group",
             update: "–",
         }),

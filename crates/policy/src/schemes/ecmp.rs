@@ -20,7 +20,8 @@ pub struct Ecmp;
 impl Policy for Ecmp {
     const SHEET: Sheet = Sheet {
         name: "ecmp",
-        summary: "hashes the header of each packet, with a salt per switch: a flow stays on its path while uplinks stay",
+        summary: "hashes each packet's header with a salt per switch: a flow stays on its path while uplinks do not \
+                  change",
         source: "RFC 2992",
         unit: "flow",
         compared: Some(Compared {

@@ -143,59 +143,60 @@ crate::choice! {
 crate::params! {
     /// ELAB's parameters.
     Config {
-        /// T_explore, base RTTs: a path without marks for this long after one is probed (§5.1; 100 to 500).
+        /// T_explore, base RTTs: a path that has had no marks for this long is probed (§5.1; 100 to 500).
         t_explore_rtts: f64 = 200.0, Allowed::Number { min: 1.0, max: 1e6 };
         /// C_burst, packets of a burst (§5.1).
         c_burst: u32 = 10, Allowed::Integer { min: 2.0, max: 10_000.0 };
         /// alpha, weight of the newest rate in R_i (§5.1).
         alpha: f64 = 0.3, Allowed::Number { min: 0.001, max: 1.0 };
-        /// Counts of a path are summed for this many base RTTs before R_i is computed, no more than T_explore; 0: with
-        /// each count (own choice).
+        /// A path's counts are summed over this many base RTTs before R_i is computed, at most T_explore; 0: with each
+        /// count (own choice).
         rate_interval_rtts: f64 = 0.25, Allowed::Number { min: 0.0, max: 1e6 };
-        /// What the operator says the first B_i is, unless initial_gbps does: the rate of the host's link (§4.4.3), or of
-        /// an empty path.
+        /// What the operator configures as the first B_i, unless initial_gbps is set: the rate of the host's link
+        /// (§4.4.3) or of an empty path.
         initial_rate: InitialRate = InitialRate::Link, Allowed::Words(InitialRate::WORDS);
-        /// The first B_i, Gbps; 0: as initial_rate says.
+        /// The first B_i, Gbps; 0: from initial_rate.
         initial_gbps: f64 = 0.0, Allowed::Number { min: 0.0, max: 4000.0 };
-        /// B_i is no less than this part of the first B_i; 0: no floor, as the paper has it (own choice).
+        /// B_i is at least this fraction of the first B_i; 0: no floor, as in the paper (own choice).
         floor: f64 = 0.01, Allowed::Number { min: 0.0, max: 1.0 };
-        /// A_i is no less than this part of B_i; 0: a full path gets nothing, as the paper has it (own choice).
+        /// A_i is at least this fraction of B_i; 0: a full path gets nothing, as in the paper (own choice).
         epsilon: f64 = 0.01, Allowed::Number { min: 0.0, max: 1.0 };
-        /// What the rate of a burst does to B_i: taken (§4.4.3), or raises it only.
+        /// What the rate of a burst does to B_i: replaces it (§4.4.3), or only raises it.
         burst_result: BurstResult = BurstResult::Taken, Allowed::Words(BurstResult::WORDS);
         /// Unit of VP_RBurst_Rate; the paper names none.
         rate_unit: RateUnit = RateUnit::Kbps, Allowed::Words(RateUnit::WORDS);
-        /// What VP_RCnt counts: packets since it was last told (§4.4.2), or all, so that no loss of feedback matters.
+        /// What VP_RCnt counts: packets since the last report (§4.4.2), or all packets, so that lost feedback does not
+        /// matter.
         counting: Counting = Counting::Zeroed, Allowed::Words(Counting::WORDS);
-        /// Bytes of a counted packet on the wire; 0: the mean of what was sent by that path (own choice).
+        /// Bytes of a counted packet on the wire; 0: the mean of the packets sent on that path (own choice).
         packet_bytes: u32 = 0, Allowed::Integer { min: 0.0, max: 65_535.0 };
-        /// What the transport learns of marks; the paper says that ELAB is transparent to it.
+        /// What the transport sees of marks; the paper says that ELAB is transparent to it.
         ecn: Ecn = Ecn::Passed, Allowed::Words(Ecn::WORDS);
         /// The tunnel: a UDP header of 8 bytes (§4.2), or VXLAN's 50.
         tunnel: Tunnel = Tunnel::Udp, Allowed::Words(Tunnel::WORDS);
-        /// How source ports are found: traceroute (§4.3), or blind; then explicit tags are the paths themselves, and
-        /// hashed ones what §4.3 warns of.
+        /// How source ports are found: traceroute (§4.3), or blind: explicit tags are then the paths themselves, and
+        /// hashed tags are what §4.3 warns of.
         discovery: Discovery = Discovery::Traceroute, Allowed::Words(Discovery::WORDS);
-        /// Source ports traced at a time (§4.3: a group).
+        /// Source ports traced at once (§4.3: a group).
         probe_group: u32 = 16, Allowed::Integer { min: 1.0, max: 16.0 };
-        /// Probability that a search misses one of the paths there are, if all are as likely (own choice).
+        /// Probability that a search misses one of the existing paths, if all are equally likely (own choice).
         miss_probability: f64 = 0.001, Allowed::Number { min: 1e-6, max: 0.5 };
-        /// A path with more hops is none.
+        /// Paths with more hops are ignored.
         max_hops: u32 = 16, Allowed::Integer { min: 2.0, max: 64.0 };
-        /// Probe of a search on the wire, bytes (least Ethernet frame).
+        /// Size of a search probe on the wire, bytes (minimum Ethernet frame).
         probe_bytes: u32 = 64, Allowed::Integer { min: 40.0, max: 9000.0 };
-        /// A search probe without an answer for this long is lost, µs (own choice).
+        /// A search probe without an answer for this long counts as lost, µs (own choice).
         probe_give_up_us: f64 = 10_000.0, Allowed::Number { min: 1.0, max: 1e6 },
             crate::give_up!(10000.0);
         /// From the end of a search to the next, while packets are sent, ms; 0: none (§4.3: very rarely).
         rediscover_ms: f64 = 10_000.0, Allowed::Number { min: 0.0, max: 1e9 };
-        /// Virtual paths of a pair of hosts at most; 0: as many as the fabric has paths.
+        /// Most virtual paths for a pair of hosts; 0: as many as the fabric has paths.
         most_paths: u32 = 0, Allowed::Integer { min: 0.0, max: 65_535.0 };
-        /// A path by which nothing has arrived for this long is dead, µs; 0: none ever is (own choice: 3 RTO of 10 ms).
+        /// A path on which nothing has arrived for this long is dead, µs; 0: none ever is (own choice: 3 RTO of 10 ms).
         dead_after_us: f64 = 30_000.0, Allowed::Number { min: 0.0, max: 1e9 };
-        /// Feedback goes as a message if nothing else has gone back for this many base RTTs (own choice).
+        /// Feedback is sent as a message if nothing else has gone back for this many base RTTs (own choice).
         feedback_after_rtts: f64 = 1.0, Allowed::Number { min: 0.01, max: 1e6 };
-        /// Are B_i and R_i written as series, for the first eight paths to the first peer of each host?
+        /// Are B_i and R_i recorded as series, for the first eight paths to the first peer of each host?
         record_rates: bool = false, Allowed::Bool;
     }
 }
@@ -325,13 +326,13 @@ const MOST_TOLD: usize = 64;
 crate::listed! {
     /// Its series.
     enum Points: Series {
-        Sensed = series("sensed", "virtual path (its row) whose B_i has fallen or risen by more than a tenth"),
-        Probed = series("probed", "kbit/s: the rate of a burst, as the peer tells it"),
-        Found = series("paths", "virtual paths to a host, when a search has ended"),
-        Died = series("dead", "virtual path (its row) that is given up for now"),
+        Sensed = series("sensed", "virtual path (its row) whose B_i fell or rose by more than a tenth"),
+        Probed = series("probed", "kbit/s: the rate of a burst, as reported by the peer"),
+        Found = series("paths", "virtual paths to a host, at the end of a search"),
+        Died = series("dead", "virtual path (its row) that is abandoned for now"),
         Refused = series(
             "refused",
-            "0: header cut short, 1: unknown path, 2: impossible count, 3: old burst, 4: unasked rate",
+            "0: truncated header, 1: unknown path, 2: impossible count, 3: old burst, 4: unrequested rate",
         ),
         B0 = series("b0", "kbit/s: B of the first virtual path to the first peer (record_rates)"),
         B1 = series("b1", "kbit/s: B of the second"),
@@ -361,20 +362,20 @@ const RATES: [(Points, Points); 8] = {
 impl Policy for Elab {
     const SHEET: Sheet = Sheet {
         name: "elab",
-        summary: "each packet by shares of what its pair's paths can still carry, measured by both ends (ELAB)",
+        summary: "packets in proportion to what a pair's paths can still carry, measured by both ends (ELAB)",
         source: "Chen, Zhang, J. Commun. 2019",
         unit: "packet",
         told: &[
-            "rate of the host's link, or of an empty path: the first B_i",
+            "rate of the host's link or of an empty path, as the first B_i",
             "round-trip time of an empty path (T_explore)",
-            "how many paths there are (rows of the table)",
+            "the number of paths (rows of the table)",
         ],
         series: Points::ALL,
-        three_tiers: "tunnel ports are traced through all tiers, so a virtual path is a whole \
-            path; one may be found through each core",
+        three_tiers: "tunnel ports are traced through all tiers, so a virtual path is a whole path, possibly one \
+                      through each core",
         compared: Some(Compared {
             aware: Aware::Paths,
-            senses: &["arrival rates, as receivers count", "ECN marks", "probes"],
+            senses: &["arrival rates, as counted by receivers", "ECN marks", "probes"],
             state: "per (host, path), at both hosts",
             needs: Needs::Hosts,
             order: "nothing",

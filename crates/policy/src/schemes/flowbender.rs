@@ -48,11 +48,11 @@ crate::choice! {
 crate::params! {
     /// FlowBender's parameters.
     Config {
-        /// T: a larger share of marked acknowledgements in a round trip is congestion (FlowBender: 5 %).
+        /// T: a round trip with a larger share of marked acknowledgements is congested (FlowBender: 5 %).
         t: f64 = 0.05, Allowed::Number { min: 0.0, max: 1.0 };
-        /// N: this many such round trips in a row change the path (FlowBender: 1).
+        /// N: this many consecutive congested round trips change the path (FlowBender: 1).
         n: u32 = 1, Allowed::Integer { min: 1.0, max: 1000.0 };
-        /// N of each wait is drawn from n to n + this, so that flows do not move in step; 0: always n.
+        /// Each time, N is drawn from n to n plus this, so that flows do not move in lockstep; 0: always n.
         n_jitter: u32 = 0, Allowed::Integer { min: 0.0, max: 1000.0 };
         /// Values that V can take; 0: as many as there are paths. Paths may be hashed together.
         values: u32 = 0, Allowed::Integer { min: 0.0, max: 65_535.0 };
@@ -142,39 +142,39 @@ pub struct FlowBender {
 crate::listed! {
     /// Why a packet gets its way.
     enum Why: Rule {
-        Stays = Rule::Keeps("nothing has called for another V"),
+        Stays = Rule::Keeps("no reason to change V"),
         First = Rule::Chooses("the flow's first packet: V drawn at random"),
-        Marked = Rule::Chooses("too many packets of a round trip were marked: another V"),
+        Marked = Rule::Chooses("too many packets in a round trip were marked: another V"),
         Timeout = Rule::Chooses("a timeout: another V"),
     }
 
     /// What it looks at of a flow.
     enum OfFlow: Quantity {
-        Acked = quantity("acked", "packets", "acknowledgements of the round trip under way"),
-        Marked = quantity("marked", "packets", "the marked ones of them"),
-        Congested = quantity("congested", "round trips", "congested ones in a row"),
+        Acked = quantity("acked", "packets", "acknowledgements in the current round trip"),
+        Marked = quantity("marked", "packets", "marked ones among them"),
+        Congested = quantity("congested", "round trips", "consecutive congested ones"),
     }
 
     /// Its series.
     enum Points: Series {
-        Bent = series("bent", "tag: a flow's V from now on"),
+        Bent = series("bent", "a flow's new tag V"),
     }
 }
 
 impl Policy for FlowBender {
     const SHEET: Sheet = Sheet {
         name: "flowbender",
-        summary: "flows whose packets are marked for a round trip change a hashed tag, and so perhaps their path",
+        summary: "flows whose packets are marked for a round trip change a hashed tag, and so possibly their path",
         source: "Kabbani et al., CoNEXT 2014",
         unit: "flow",
-        told: &["how many paths there are (unless values says it)"],
+        told: &["the number of paths (unless set by values)"],
         series: Points::ALL,
         compared: Some(Compared {
             aware: Aware::Paths,
             senses: &["ECN marks", "timeouts"],
             state: "per flow, at the host",
             needs: Needs::Hosts,
-            order: "a flow moves only when marked for a round trip",
+            order: "a flow moves only after a marked round trip",
             pick: "O(1)",
             update: "O(1) per ACK",
         }),

@@ -21,7 +21,7 @@ crate::params! {
     Config {
         /// Packets per flowcell (PDLB: 1 to 44; 44 packets are 64 KB).
         packets: u32 = 44, Allowed::Integer { min: 1.0, max: 1e9 };
-        /// How the path of the next cell is found.
+        /// How the path of the next cell is chosen.
         dispatch: Dispatch = Dispatch::Random, Allowed::Words(Dispatch::WORDS);
     }
 }

@@ -49,13 +49,13 @@ use controller::{Elephant, NOWHERE, Told, estimate, first_fit, forget, note};
 crate::params! {
     /// Hedera's parameters.
     Config {
-        /// Period of the control loop, milliseconds (the paper: 5 s; traffic of milliseconds wants less).
+        /// Period of the control loop, milliseconds (the paper: 5 s; traffic that lasts milliseconds needs less).
         interval_ms: f64 = 5000.0, Allowed::Number { min: 0.01, max: 1e6 };
-        /// A flow is large from this share of its host's link on (the paper: 10 %).
+        /// A flow is large from this share of its host's link rate (the paper: 10 %).
         elephant_share: f64 = 0.1, Allowed::Number { min: 0.01, max: 1.0 };
-        /// The leaf that the controller sits beside (own choice).
+        /// The leaf that the controller is located at (own choice).
         controller: u32 = 0, Allowed::Integer { min: 0.0, max: 65535.0 };
-        /// Waited for reports at most, microseconds (own choice).
+        /// Longest wait for reports, microseconds (own choice).
         report_timeout_us: f64 = 1000.0, Allowed::Number { min: 1.0, max: 1e6 };
         /// Bytes below the body of a control packet: Ethernet, IP, TCP (own choice).
         message_header_bytes: u32 = 58, Allowed::Integer { min: 0.0, max: 512.0 };
@@ -164,35 +164,35 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
 crate::listed! {
     /// Why a packet gets its way.
     enum Why: Rule {
-        Hashed = Rule::Keeps("no large flow that was placed, or not at its first leaf: by a hash of the header"),
-        Placed = Rule::Follows("a large flow: by the port that the controller gave it"),
-        NoLonger = Rule::Chooses("it is no large flow any more: back to the port of its hash"),
+        Hashed = Rule::Keeps("not a placed large flow, or not at its first leaf: by a hash of the header"),
+        Placed = Rule::Follows("a large flow: the port that the controller assigned"),
+        NoLonger = Rule::Chooses("no longer a large flow: back to its hashed port"),
     }
 
     /// What it looks at of a flow.
     enum OfFlow: Quantity {
-        Sent = quantity("sent", "bytes", "by the flow in this interval of the controller"),
-        Large = quantity("large", "bytes", "in an interval that make a flow large"),
+        Sent = quantity("sent", "bytes", "sent by the flow in this controller interval"),
+        Large = quantity("large", "bytes", "sent in an interval that make a flow large"),
     }
 
     /// Its series.
     enum Points: Series {
-        Elephants = series("elephants", "large flows that the controller has heard of, at each placement"),
-        Placed = series("placed", "large flows that have a path of their own, at each placement"),
+        Elephants = series("elephants", "large flows known to the controller, at each placement"),
+        Placed = series("placed", "large flows with an assigned path, at each placement"),
     }
 }
 
 impl Policy for Hedera {
     const SHEET: Sheet = Sheet {
         name: "hedera",
-        summary: "ECMP, and a controller that gives each large flow the first path with enough left",
+        summary: "ECMP, plus a controller that assigns each large flow to the first path with enough spare capacity",
         source: "Al-Fares et al., NSDI 2010",
         unit: "flow",
         tiers: &["leaf"],
-        told: &["leaf of every host", "paths between leaves and what they can carry, by the controller"],
+        told: &["leaf of every host", "paths between leaves and their capacity, from the controller"],
         series: Points::ALL,
-        three_tiers: "leaves place flows on uplinks, and aggregation switches hash by flow: \
-            links at cores are in no reservation, where the authors' controller chooses the core",
+        three_tiers: "leaves place flows on uplinks, and aggregation switches hash by flow: links at cores are never \
+                      reserved, whereas the authors' controller chooses the core",
         compared: Some(Compared {
             aware: Aware::Shared,
             senses: &["bytes of flows at their leaf"],

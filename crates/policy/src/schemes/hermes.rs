@@ -106,58 +106,59 @@ crate::choice! {
 crate::params! {
     /// Hermes' parameters.
     Config {
-        /// The rules of the paper, or those of the public ns-3 code with what in it does not work.
+        /// The rules of the paper, or those of the public ns-3 code including its defects.
         compat: Compat = Compat::Paper, Allowed::Words(Compat::WORDS);
-        /// What stands for t_RTT: the time there by clocks in step (ns-3 code), or there and back (paper).
+        /// What t_RTT is: the one-way time by synchronized clocks (ns-3 code), or the round trip (paper).
         delay: Delay = Delay::OneWay, Allowed::Words(Delay::WORDS);
-        /// What tells congestion; delay alone for transports without ECN, where compat = paper refuses the other: no
-        /// acknowledgement would be marked, and no path congested.
+        /// What signals congestion; delay alone for transports without ECN, for which compat = paper refuses the other:
+        /// no acknowledgement would be marked, and no path congested.
         signals: Signals = Signals::RttEcn, Allowed::Words(Signals::WORDS);
-        /// The delay of an empty path that T_RTT_low and T_RTT_high are above, µs; 0 = as told, of a full packet
+        /// Delay of an empty path, which T_RTT_low and T_RTT_high are added to, µs; 0 = as given, for a full packet
         /// (README: 40, the delays of the links alone).
         base_us: f64 = 0.0, Allowed::Number { min: 0.0, max: 1e6 };
         /// T_RTT_low, µs above the delay of an empty path (README: 60 = 20 + base).
         t_rtt_low_us: f64 = T_RTT_US[0], Allowed::Number { min: 0.0, max: 1e6 };
         /// T_RTT_high, µs above the delay of an empty path, not below T_RTT_low (README: 180 at a base of 40).
         t_rtt_high_us: f64 = T_RTT_US[1], Allowed::Number { min: 0.0, max: 1e6 };
-        /// Δ_RTT, µs: a path is notably better only by more (README).
+        /// Δ_RTT, µs: a path is notably better only if better by more than this (README).
         delta_rtt_us: f64 = 100.0, Allowed::Number { min: 0.0, max: 1e6 };
-        /// Do these three hold at 10 Gbps, and elsewhere in proportion to the time of a byte, or at any path rate?
+        /// Do these three apply at 10 Gbps and scale with the time of a byte, or apply at any path rate?
         scale: Scale = Scale::PathRate, Allowed::Words(Scale::WORDS);
-        /// T_ECN, share of marked acknowledgements (40 %, as ELAB sets Hermes).
+        /// T_ECN, share of marked acknowledgements (40 %, as ELAB configures Hermes).
         t_ecn: f64 = 0.4, Allowed::Number { min: 0.0, max: 1.0 };
-        /// Δ_ECN: a path is notably better only by more (paper: 3 to 10 %).
+        /// Δ_ECN: a path is notably better only if better by more than this (paper: 3 to 10 %).
         delta_ecn: f64 = 0.05, Allowed::Number { min: 0.0, max: 1.0 };
-        /// S, bytes: a flow that has sent no more stays where it is (README).
+        /// S, bytes: a flow that has sent no more than this stays where it is (README).
         s_bytes: u32 = 600_000, Allowed::Integer { min: 0.0, max: 4e9 };
-        /// R, share of the host's link rate: a flow that sends no slower stays where it is (paper: 20 to 40 %).
+        /// R, share of the host's link rate: a flow that sends no slower than this stays where it is (paper: 20 to 40
+        /// %).
         r_share: f64 = 0.3, Allowed::Number { min: 0.0, max: 10.0 };
-        /// Over which time rates are taken, µs (ns-3 code: 30 µs / 0.2).
+        /// Time over which rates are measured, µs (ns-3 code: 30 µs / 0.2).
         rate_window_us: f64 = 150.0, Allowed::Number { min: 1.0, max: 1e6 };
         /// Weight of a new delay in the average of its path (README: 1/2).
         rtt_gain: f64 = 0.5, Allowed::Number { min: 0.01, max: 1.0 };
-        /// Counts of marks are halved each such time, µs (own choice: a few round trips).
+        /// Counts of marks are halved once per this time, µs (own choice: a few round trips).
         ecn_half_life_us: f64 = 500.0, Allowed::Number { min: 1.0, max: 1e6 };
-        /// What was measured longer ago says nothing, µs (own choice).
+        /// Measurements older than this are ignored, µs (own choice).
         stale_after_us: f64 = 10_000.0, Allowed::Number { min: 1.0, max: 1e9 };
-        /// This many timeouts on a path without an acknowledgement, or lost probes without an answer, are a failure
-        /// (paper: 3).
+        /// This many timeouts on a path without an acknowledgement, or lost probes without an answer, count as a
+        /// failure (paper: 3).
         timeouts: u32 = 3, Allowed::Integer { min: 1.0, max: 255.0 };
-        /// A larger share of retransmissions on a path that is not congested is a failure (paper: 1 %).
+        /// A share of retransmissions above this on a path that is not congested counts as a failure (paper: 1 %).
         retransmitted: f64 = 0.01, Allowed::Number { min: 0.0, max: 1.0 };
-        /// τ, over which retransmissions are counted, µs (paper: 10 ms).
+        /// τ, the time over which retransmissions are counted, µs (paper: 10 ms).
         tau_us: f64 = 10_000.0, Allowed::Number { min: 1.0, max: 1e9 };
         /// A failed path is tried again after this time, µs (own choice).
         failed_for_us: f64 = 100_000.0, Allowed::Number { min: 1.0, max: 1e9 };
-        /// Is there probing for the rack?
+        /// Are paths probed for the rack?
         probing: bool = true, Allowed::Bool;
-        /// Between rounds of probes, µs (README: 100 to 500).
+        /// Time between rounds of probes, µs (README: 100 to 500).
         probe_interval_us: f64 = 500.0, Allowed::Number { min: 1.0, max: 1e6 };
-        /// Paths drawn for each round and rack, besides the best of the last (paper: 2).
+        /// Paths drawn for each round and rack, in addition to the best of the last round (paper: 2).
         probe_random: u32 = 2, Allowed::Integer { min: 1.0, max: 3.0 };
-        /// Probe on the wire, bytes (least Ethernet frame).
+        /// Size of a probe on the wire, bytes (minimum Ethernet frame).
         probe_bytes: u32 = 64, Allowed::Integer { min: 40.0, max: 9000.0 };
-        /// A probe without an answer for this long is lost, µs (own choice: as long as a timeout of TCP).
+        /// A probe without an answer for this long counts as lost, µs (own choice: as long as a TCP timeout).
         probe_give_up_us: f64 = 10_000.0, Allowed::Number { min: 1.0, max: 1e6 },
             crate::give_up!(10000.0);
         /// T1 of the released rules, µs (README: 60).
@@ -220,15 +221,15 @@ const BELOW: u32 = 42;
 crate::listed! {
     /// Its series.
     enum Points: Series {
-        Rerouted = series("rerouted", "path: where a flow moves to, away from a congested one"),
-        Failed = series("failed", "path: held to have failed from now on"),
+        Rerouted = series("rerouted", "path that a flow moves to, away from a congested one"),
+        Failed = series("failed", "path considered failed from now on"),
     }
 }
 
 impl Policy for Hermes {
     const SHEET: Sheet = Sheet {
         name: "hermes",
-        summary: "flows go to paths with little delay and few marks and move if it pays; losses tell failed paths",
+        summary: "flows go to paths with little delay and few marks, and move if it pays; losses reveal failed paths",
         source: "Zhang et al., SIGCOMM 2017",
         unit: "flow",
         told: &[

@@ -34,19 +34,19 @@ crate::params! {
     Config {
         /// Weight of a new round trip in the average (own choice).
         rtt_weight: f64 = 0.125, Allowed::Number { min: 0.001, max: 1.0 };
-        /// An average above this many base round trips has other paths probed (Hopper: 1.5).
+        /// Other paths are probed when the average exceeds this many base round trips (Hopper: 1.5).
         congested_rtts: f64 = 1.5, Allowed::Number { min: 1.0, max: 1000.0 };
         /// Other ports probed (Hopper: 2).
         probes: u32 = 2, Allowed::Integer { min: 1.0, max: 4.0 };
-        /// A path is taken if its probe takes less than this part of the present average (Hopper: 0.8).
+        /// A path is taken if its probe takes less than this fraction of the current average (Hopper: 0.8).
         gain: f64 = 0.8, Allowed::Number { min: 0.0, max: 1.0 };
         /// Length of an epoch, in average round trips (Hopper: an RTT).
         epoch_rtts: f64 = 1.0, Allowed::Number { min: 0.001, max: 1000.0 };
-        /// How much later a flow moves, in differences of the round trips (Hopper: about 1).
+        /// How much later a flow moves, in multiples of the difference between the round trips (Hopper: about 1).
         delay_differences: f64 = 1.0, Allowed::Number { min: 0.0, max: 100.0 };
         /// Bytes of a probe (own choice).
         probe_bytes: u32 = 64, Allowed::Integer { min: 40.0, max: 9000.0 };
-        /// A probe without an answer for this long is lost, microseconds (own choice).
+        /// A probe without an answer for this long counts as lost, microseconds (own choice).
         probe_give_up_us: f64 = 1_000.0, Allowed::Number { min: 1.0, max: 1e6 },
             crate::give_up!(1000.0);
     }
@@ -90,26 +90,26 @@ pub struct Hopper {
 crate::listed! {
     /// Why a packet gets its way.
     enum Why: Rule {
-        Stays = Rule::Keeps("the label of before"),
+        Stays = Rule::Keeps("the current label"),
         First = Rule::Chooses("the first packet: a label drawn at random"),
-        Moves = Rule::Chooses("a probed path was much faster, and the old one has had time: its label"),
+        Moves = Rule::Chooses("a probed path was much faster, and the old path has had time to drain: the new label"),
     }
 
     /// What it looks at of a flow.
     enum OfFlow: Quantity {
-        Average = quantity("average", "µs", "average round trip on the present path"),
+        Average = quantity("average", "µs", "average round trip on the current path"),
     }
 
     /// Its series.
     enum Points: Series {
-        Hopped = series("hopped", "label: that of a flow from now on"),
+        Hopped = series("hopped", "a flow's new label"),
     }
 }
 
 impl Policy for Hopper {
     const SHEET: Sheet = Sheet {
         name: "hopper",
-        summary: "flows with long round trips probe two other source ports, and take one that is much faster",
+        summary: "flows with long round trips probe two other source ports and switch to one that is much faster",
         source: "Hopper, arXiv 2506.08132 (in outline)",
         unit: "flow",
         told: &["base round-trip time"],
@@ -119,7 +119,7 @@ impl Policy for Hopper {
             senses: &["round-trip times of ACKs and probes"],
             state: "per flow and per host, at the host",
             needs: Needs::Hosts,
-            order: "a flow moves only if it gains much, and later by that",
+            order: "a flow moves only if it gains much, and waits that long",
             pick: "O(1)",
             update: "O(1) per ACK",
         }),

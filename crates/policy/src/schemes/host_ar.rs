@@ -27,19 +27,19 @@ use crate::{
 crate::params! {
     /// Its parameters.
     Config {
-        /// By what ports are compared, most important first: p is pauses, q queues, b bandwidth in use (htsim: queue).
+        /// What ports are compared by, most important first: p is pauses, q queues, b bandwidth in use (htsim: queue).
         compare: Compare = Compare::Queue, Allowed::Words(Compare::WORDS);
-        /// A queue that fills this share of its room has level 1, percent (htsim: 5).
+        /// A queue that fills this share of its capacity has level 1, percent (htsim: 5).
         level_1_percent: f64 = 5.0, Allowed::Number { min: 0.0, max: 100.0 };
-        /// The same of level 2, percent (htsim: 10).
+        /// The same for level 2, percent (htsim: 10).
         level_2_percent: f64 = 10.0, Allowed::Number { min: 0.0, max: 100.0 };
-        /// The same of level 3, percent (htsim: 20).
+        /// The same for level 3, percent (htsim: 20).
         level_3_percent: f64 = 20.0, Allowed::Number { min: 0.0, max: 100.0 };
-        /// The room that levels are shares of, bytes; 0: what each port has.
+        /// The capacity that levels are shares of, bytes; 0: each port's own.
         room_bytes: u32 = 0, Allowed::Integer { min: 0.0, max: 4e9 };
-        /// A level is looked up again when it is older than this, microseconds (htsim: 0.1).
+        /// A level is refreshed when it is older than this, microseconds (htsim: 0.1).
         refresh_us: f64 = 0.1, Allowed::Number { min: 0.0, max: 1e6 };
-        /// The probability that the switch looks at a packet's port at all (htsim: 0.5).
+        /// The probability that the switch examines a packet's port at all (htsim: 0.5).
         replace_probability: f64 = 0.5, Allowed::Number { min: 0.0, max: 1.0 };
     }
 }
@@ -55,25 +55,27 @@ pub struct HostAr {
 crate::listed! {
     /// Why a packet gets its way.
     enum Why: Rule {
-        Worst = Rule::Chooses("the hash gives a port as bad as the worst: by a coin one of the best, otherwise that port"),
+        Worst = Rule::Chooses("the hash gives a port as bad as the worst: by a coin toss one of the best, otherwise \
+                               that port"),
         Hashed = Rule::Chooses("the hash gives a port that is better than the worst"),
     }
 
     /// What it looks at of a candidate.
     enum OfWay: Quantity {
-        Rank = quantity("rank", "", "pause (16), level of the queue (4) and of use (1) as far as they are compared: less is better"),
+        Rank = quantity("rank", "", "pause (16), level of the queue (4) and of utilization (1), as far as compared: \
+                                     lower is better"),
     }
 }
 
 impl Policy for HostAr {
     const SHEET: Sheet = Sheet {
         name: "host_ar",
-        summary: "hashes each packet, and by a coin sends what it would send to a worst port to one of the best",
+        summary: "hashes each packet; a packet bound for a worst port goes to one of the best instead, by a coin toss",
         source: "htsim (ecmp_host_ar)",
         unit: "packet",
         compared: Some(Compared {
             aware: Aware::Local,
-            senses: &["levels of own queues, or of use, and pauses"],
+            senses: &["levels of own queues or of utilization, and pauses"],
             state: "per port, at every switch",
             needs: Needs::Switches,
             order: "nothing",

@@ -25,7 +25,8 @@ use crate::{
 crate::params! {
     /// Its parameters.
     Config {
-        /// Nothing acknowledged for longer opens a flowlet, in base round trips (REPS's artifact: 0.5).
+        /// A time without acknowledgements longer than this opens a flowlet, in base round trips (REPS's artifact:
+        /// 0.5).
         gap_rtts: f64 = 0.5, Allowed::Number { min: 0.0, max: 1000.0 };
         /// A label is kept for at least this long, microseconds (REPS's artifact: its retransmission timeout; own choice for a
         /// datacenter's TCP).
@@ -62,15 +63,15 @@ crate::listed! {
 
     /// What it looks at of a flow.
     enum OfFlow: Quantity {
-        Silence = quantity("silence", "µs", "since something was last acknowledged"),
-        Gap = quantity("gap", "µs", "a longer silence opens a flowlet"),
+        Silence = quantity("silence", "µs", "time since something was last acknowledged"),
+        Gap = quantity("gap", "µs", "a silence longer than this opens a flowlet"),
     }
 }
 
 impl Policy for HostFlowlet {
     const SHEET: Sheet = Sheet {
         name: "host_flowlet",
-        summary: "flows that have heard nothing for half a round trip take another hashed flow label",
+        summary: "flows with nothing acknowledged for half a round trip switch to another hashed flow label",
         source: "REPS's artifact (baseline)",
         unit: "flowlet",
         told: &["base round-trip time"],
@@ -79,7 +80,7 @@ impl Policy for HostFlowlet {
             senses: &["gaps between ACKs"],
             state: "per flow, at the host",
             needs: Needs::Hosts,
-            order: "gaps longer than paths differ",
+            order: "gaps longer than the difference between paths",
             pick: "O(1)",
             update: "O(1) per ACK",
         }),

@@ -62,17 +62,18 @@ crate::params! {
     Config {
         /// Period of the probes of each leaf, microseconds (general knowledge of the paper: 200).
         probe_interval_us: f64 = 200.0, Allowed::Number { min: 0.1, max: 1e5 };
-        /// A probe on the wire, bytes (general knowledge of the paper: a packet of least size).
+        /// A probe on the wire, bytes (general knowledge of the paper: a minimum-size packet).
         probe_bytes: u32 = 64, Allowed::Integer { min: 64.0, max: 1500.0 };
         /// Flowlet gap, microseconds: a longer idle time opens a new flowlet (general knowledge of the paper: 100).
         flowlet_gap_us: f64 = 100.0, Allowed::Number { min: 0.0, max: 1e9 },
             FLOWLET_GAP;
-        /// Time constant τ of the use of links, in probe intervals (general knowledge of the paper: at least 2).
+        /// Time constant τ of link utilization, in probe intervals (general knowledge of the paper: at least 2).
         tau_intervals: f64 = 2.0, Allowed::Number { min: 1.0, max: 100.0 };
         /// An entry that no probe has renewed for this many probe intervals yields to any other (own choice; public
         /// P4 programs: 1).
         aging_intervals: f64 = 3.0, Allowed::Number { min: 1.0, max: 1000.0 };
-        /// Probes by the best hop itself (own choice: without it, a path that fills up stays best until it ages).
+        /// What probes from the best hop itself do (own choice: if they only compete, a path that fills up stays best
+        /// until it ages).
         same_hop: SameHop = SameHop::Replaces, Allowed::Words(SameHop::WORDS);
     }
 }
@@ -140,15 +141,15 @@ pub struct Hula {
 crate::listed! {
     /// Why a packet gets its way.
     enum Why: Rule {
-        GoesOn = Rule::Keeps("a packet of the flow passed within the flowlet gap: the flowlet goes on"),
-        Best = Rule::Chooses("a new flowlet: by the best hop that probes have told of"),
-        Hashed = Rule::Chooses("a new flowlet, and no probe has told of a hop: by a hash of the header"),
+        GoesOn = Rule::Keeps("a packet of the flow passed within the flowlet gap: the flowlet continues"),
+        Best = Rule::Chooses("a new flowlet: the best hop that probes have reported"),
+        Hashed = Rule::Chooses("a new flowlet, and no probe has reported a hop: by a hash of the header"),
     }
 
     /// What it looks at of a flow.
     enum OfFlow: Quantity after flowlet::Told {
-        BestUse = quantity("best_use", "of 255", "use of the best path's busiest link, as the probe said"),
-        BestAge = quantity("best_age", "µs", "since the best hop was last told of"),
+        BestUse = quantity("best_use", "of 255", "utilization of the best path's busiest link, from the probe"),
+        BestAge = quantity("best_age", "µs", "time since the best hop was last reported"),
     }
 
     /// What it looks at of a candidate.
@@ -160,16 +161,16 @@ crate::listed! {
 impl Policy for Hula {
     const SHEET: Sheet = Sheet {
         name: "hula",
-        summary: "each flowlet to the next hop of the least used path, learnt hop by hop from probes of every leaf",
+        summary: "each flowlet to the next hop of the least utilized path, learned hop by hop from every leaf's probes",
         source: "Katta et al., SOSR 2016",
         unit: "flowlet",
         told: &["leaf of every host", "rates of its own links"],
         compared: Some(Compared {
             aware: Aware::Shared,
-            senses: &["use of links, by probes that every switch passes on"],
+            senses: &["utilization of links, from probes that every switch forwards"],
             state: "per flow, per leaf and per port, at every switch",
             needs: Needs::Switches,
-            order: "gaps longer than paths differ",
+            order: "gaps longer than the difference between paths",
             pick: "O(n), to find its port in the group",
             update: "O(ports) per probe",
         }),

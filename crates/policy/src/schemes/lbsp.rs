@@ -111,12 +111,13 @@ crate::params! {
         avoid_degraded: bool = true, Allowed::Bool;
         /// A failure message on the wire, bytes (own choice: a packet of least size).
         message_bytes: u32 = 64, Allowed::Integer { min: 64.0, max: 1500.0 };
-        /// Say of the input port (LBSP §5, whose text is missing).
+        /// Role of the input port (LBSP §5, whose text is missing).
         input_port: InputPort = InputPort::Ignored, Allowed::Words(InputPort::WORDS);
-        /// An input port migrates while its group has this many packets more than the next one, and back below half of it (own
-        /// choice).
+        /// An input port migrates while its group has this many packets more than the next one, and returns below half
+        /// of that (own choice).
         migrate_delta_packets: u32 = 25, Allowed::Integer { min: 1.0, max: 1e6 };
-        /// Interval at which queues of groups are compared, where ports migrate or the gap is recorded, microseconds (own choice).
+        /// Interval at which the queues of groups are compared, if ports migrate or the gap is recorded, microseconds
+        /// (own choice).
         sample_interval_us: f64 = 100.0, Allowed::Number { min: 0.1, max: 1e6 };
         /// Record the gap between the fullest and the emptiest group at each comparison.
         record_gap: bool = false, Allowed::Bool;
@@ -170,25 +171,26 @@ pub struct Lbsp {
 crate::listed! {
     /// Its series.
     enum Points: Series {
-        GroupGap = series("group_gap", "packets in the fullest link group of a switch, less those in the emptiest"),
+        GroupGap = series("group_gap", "packets in the fullest link group of a switch minus those in the emptiest"),
     }
 }
 
 impl Policy for Lbsp {
     const SHEET: Sheet = Sheet {
         name: "lbsp",
-        summary: "each packet in turn over one of several equal groups of links, chosen by the destination's lowest bits",
+        summary: "packets in turn over the links of one of several equal groups, chosen by the destination's lowest \
+                  bits",
         source: "Applied Sciences 11(6), 2664, 2021",
         unit: "packet",
         tiers: &["leaf", "aggregation"],
         told: &["numbering of the fat-tree", "state of its own links"],
         series: Points::ALL,
-        three_tiers: "leaves and aggregation switches choose within groups of their links up, \
-            and cores have no choice; it needs three tiers",
+        three_tiers: "leaves and aggregation switches choose within groups of their uplinks, and cores have no choice; \
+                      it needs three tiers",
         compared: Some(Compared {
             aware: Aware::No,
-            senses: &["failures, by flooded messages"],
-            state: "a pointer per group, failures while there are any, at every switch",
+            senses: &["failures, from flooded messages"],
+            state: "a pointer per group, plus failures while there are any, at every switch",
             needs: Needs::Switches,
             order: "paths of a group are symmetric",
             pick: "O(1)",
@@ -196,7 +198,7 @@ impl Policy for Lbsp {
         }),
         sees: Sees {
             rules: &[Rule::Chooses(
-                "every packet: the next link in turn of its group, or of all that still lead there",
+                "every packet: the next link in turn in its group, or among all that still lead there",
             )],
             ..Sees::NOTHING
         },

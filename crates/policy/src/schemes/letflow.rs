@@ -43,12 +43,12 @@ pub struct LetFlow {
 crate::listed! {
     /// Why a packet gets its way.
     enum Why: Rule {
-        GoesOn = Rule::Keeps("a packet of the flow passed within the flowlet gap: the flowlet goes on"),
+        GoesOn = Rule::Keeps("a packet of the flow passed within the flowlet gap: the flowlet continues"),
         Drawn = Rule::Chooses(
             "no packet of the flow passed within the flowlet gap: a new flowlet, its uplink drawn at random",
         ),
         Gone = Rule::Chooses(
-            "its flowlet goes on, but its uplink is none for this leaf any more: another one is drawn",
+            "its flowlet continues, but its uplink no longer leads to this leaf: another one is drawn",
         ),
     }
 }
@@ -56,7 +56,7 @@ crate::listed! {
 impl Policy for LetFlow {
     const SHEET: Sheet = Sheet {
         name: "letflow",
-        summary: "each flowlet on an uplink drawn uniformly, at every switch by itself",
+        summary: "each flowlet on an uplink drawn uniformly, independently at every switch",
         source: "Vanini et al., NSDI 2017",
         unit: "flowlet",
         compared: Some(Compared {
@@ -64,7 +64,7 @@ impl Policy for LetFlow {
             senses: &["gaps between packets"],
             state: "per flow, at every switch",
             needs: Needs::Switches,
-            order: "gaps longer than paths differ",
+            order: "gaps longer than the difference between paths",
             pick: "O(n), to find its port in the group",
             update: "–",
         }),

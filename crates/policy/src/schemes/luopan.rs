@@ -56,16 +56,16 @@ crate::choice! {
 crate::params! {
     /// Luopan's parameters.
     Config {
-        /// Paths d sampled towards each leaf in a period, all first hops if there are no more (general knowledge of the
-        /// paper and its abstract: 2).
+        /// Paths d sampled towards each leaf in a period, or every first hop if there are fewer (general knowledge of
+        /// the paper and its abstract: 2).
         samples: u32 = 2, Allowed::Integer { min: 1.0, max: 16.0 };
         /// Period of the samples, microseconds (own choice).
         period_us: f64 = 100.0, Allowed::Number { min: 1.0, max: 1e6 };
         /// A cell, bytes of payload (PDLB on Luopan: the greatest TSO size, 64 KB).
         cell_bytes: f64 = 65_536.0, Allowed::Number { min: 1.0, max: 1e12 };
-        /// What the queues along a path come to (own choice).
+        /// How the queues along a path are combined (own choice).
         measure: Measure = Measure::Sum, Allowed::Words(Measure::WORDS);
-        /// A sample or its answer on the wire, bytes (own choice: a packet of least size).
+        /// A sample or its answer on the wire, bytes (own choice: a minimum-size packet).
         sample_bytes: u32 = 64, Allowed::Integer { min: 64.0, max: 1500.0 };
         /// Bytes charged to every packet that crosses the fabric (own choice: none, the path is in an overlay's label).
         header_bytes: u32 = 0, Allowed::Integer { min: 0.0, max: 64.0 };
@@ -240,7 +240,7 @@ pub struct Luopan {
 crate::listed! {
     /// Why a packet gets its way.
     enum Why: Rule {
-        GoesOn = Rule::Keeps("the cell goes on"),
+        GoesOn = Rule::Keeps("the cell continues"),
         Sampled = Rule::Chooses("a new cell: the shortest path of the latest samples"),
         Drawn = Rule::Chooses("a new cell, and no sample has come back: a path drawn at random"),
         Marked = Rule::Follows("the path was chosen at the first switch"),
@@ -248,26 +248,26 @@ crate::listed! {
 
     /// What it looks at of a flow.
     enum OfFlow: Quantity {
-        Sent = quantity("cell_sent", "bytes", "sent of the cell before this packet"),
-        SampledQueue = quantity("sampled_queue", "bytes", "what the queues of the shortest path sampled came to"),
+        Sent = quantity("cell_sent", "bytes", "bytes of the cell sent before this packet"),
+        SampledQueue = quantity("sampled_queue", "bytes", "total of the queues on the shortest path sampled"),
     }
 
     /// What it looks at of a candidate.
     enum OfWay: Quantity {
-        Sampled = quantity("sampled", "", "1: the shortest path sampled begins here"),
+        Sampled = quantity("sampled", "", "1: the shortest path sampled starts here"),
     }
 }
 
 impl Policy for Luopan {
     const SHEET: Sheet = Sheet {
         name: "luopan",
-        summary: "each cell of 64 KB on the shortest of a few paths that its leaf samples period by period",
+        summary: "each cell of 64 KB on the shortest of a few paths that its leaf samples every period",
         source: "Wang et al., IEEE TPDS 2019",
         unit: "flowcell",
         told: &["leaf of every host"],
         compared: Some(Compared {
             aware: Aware::Shared,
-            senses: &["queues along a few random paths, by samples"],
+            senses: &["queues along a few random paths, from samples"],
             state: "per flow and per leaf, at leaves",
             needs: Needs::Switches,
             order: "a cell stays on its path",

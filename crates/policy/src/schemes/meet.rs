@@ -118,38 +118,40 @@ crate::choice! {
 crate::params! {
     /// MEET's parameters.
     Config {
-        /// T_update, between reports and between broadcasts, µs (MEET §4; "tens of the cross-rack RTT", §3.5). Below
-        /// about two base round trips a broadcast under way passes for silence, and a proxy that works is replaced.
+        /// T_update, time between reports and between broadcasts, µs (MEET §4; "tens of the cross-rack RTT", §3.5).
+        /// Below about two base round trips, a broadcast in flight is taken for silence, and a working proxy is
+        /// replaced.
         t_update_us: f64 = 500.0, Allowed::Number { min: 1.0, max: 1e6 };
-        /// T_probe, between probes, µs ("supposed to be equal to T_update", MEET §3.5).
+        /// T_probe, time between probes, µs ("supposed to be equal to T_update", MEET §3.5).
         t_probe_us: f64 = 500.0, Allowed::Number { min: 1.0, max: 1e6 };
         /// T_flowlet, µs: a longer idle time opens a flowlet (MEET §4).
         flowlet_gap_us: f64 = 500.0, Allowed::Number { min: 0.0, max: 1e9 },
             FLOWLET_GAP;
-        /// What of a packet is the delay of its path.
+        /// What a packet's path delay is measured as.
         sample: Delay = Delay::OneWay, Allowed::Words(Delay::WORDS);
         /// K, µs, above which a delay is congestion; 0 = 20 µs more than on an empty path (MEET §3.5).
         k_us: f64 = 0.0, Allowed::Number { min: 0.0, max: 1e6 };
         /// Who probes (MEET §1: the proxy; §3.3: every host).
         probe: Probe = Probe::Proxy, Allowed::Words(Probe::WORDS);
-        /// What chooses the path of a new flowlet: the less congested of the best path by the rack's data and the best probed
-        /// one (MEET §3.4, "current perception"), or the last round's "best probing result" alone (MEET §3.3).
+        /// How the path of a new flowlet is chosen: the less congested of the best path in the rack's data and the best
+        /// probed one (MEET §3.4, "current perception"), or only the last round's "best probing result" (MEET §3.3).
         route: RouteBy = RouteBy::Combined, Allowed::Words(RouteBy::WORDS);
-        /// Probe on the wire, bytes (the paper gives none: the least Ethernet frame).
+        /// Size of a probe on the wire, bytes (the paper gives none: the minimum Ethernet frame).
         probe_bytes: u32 = 64, Allowed::Integer { min: 40.0, max: 9000.0 };
-        /// A probe is lost after this time, µs; 0 = after T_probe, but not before two round trips of an empty path.
+        /// A probe counts as lost after this time, µs; 0 = after T_probe, but no earlier than two round trips of an
+        /// empty path.
         probe_timeout_us: f64 = 0.0, Allowed::Number { min: 0.0, max: 1e6 };
-        /// What a flow does that opens a flowlet and is on one of the best paths (the paper does not say).
+        /// What a flow on one of the best paths does when it opens a flowlet (the paper does not say).
         tie: Tie = Tie::Keep, Allowed::Words(Tie::WORDS);
         /// Headers of a report or broadcast packet below the scheme's own, bytes (Ethernet, IPv4 and UDP).
         message_header_bytes: u32 = 42, Allowed::Integer { min: 0.0, max: 512.0 };
-        /// Periods without a broadcast after which the next host of the rack becomes its proxy (§5 leaves it open).
+        /// Periods without a broadcast after which the rack's next host becomes its proxy (§5 leaves it open).
         takeover_periods: u32 = 3, Allowed::Integer { min: 1.0, max: 1e6 };
-        /// When the first proxy of one rack stops being one, ms, the host itself going on; 0 = never.
+        /// When the first proxy of one rack stops acting as proxy, ms, while the host itself continues; 0 = never.
         proxy_fails_at_ms: f64 = 0.0, Allowed::Number { min: 0.0, max: 1e9 };
-        /// The leaf of that rack.
+        /// Leaf of the rack whose proxy fails.
         proxy_fails_leaf: u32 = 0, Allowed::Integer { min: 0.0, max: 4095.0 };
-        /// Do the series get points?
+        /// Are the series recorded?
         record: bool = true, Allowed::Bool;
     }
 }
@@ -159,11 +161,12 @@ crate::listed! {
     enum Points: Series {
         TLatency = series(
             "t_latency_us",
-            "µs from the sending of reports (mean) to the arrival of what was made of them, at a rack's last host",
+            "µs from the sending of reports (mean) to the arrival of the result at a rack's last host",
         ),
-        TDelay = series("t_delay_us", "µs: T_update and that, the age of what a new view begins with"),
-        Takeover = series("takeover_us", "µs without a broadcast after which this host became its rack's proxy"),
-        LostProbe = series("lost_probe", "way of a probe that was lost"),
+        TDelay = series("t_delay_us", "µs: T_update plus t_latency_us, the age of the data that a new view begins \
+                                       with"),
+        Takeover = series("takeover_us", "µs without a broadcast before this host became its rack's proxy"),
+        LostProbe = series("lost_probe", "path of a probe that was lost"),
     }
 }
 
@@ -238,16 +241,16 @@ impl Meet {
 crate::listed! {
     /// Why a packet gets its way.
     enum Why: Rule {
-        GoesOn = Rule::Keeps("a packet of the flow left within the flowlet gap: the flowlet goes on"),
-        Unknown = Rule::Chooses("a new flowlet: nothing is known of the paths yet, one is drawn at random"),
-        Kept = Rule::Chooses("a new flowlet: its path is among the best and is kept"),
-        Drawn = Rule::Chooses("a new flowlet: one of the best paths, drawn among them"),
+        GoesOn = Rule::Keeps("a packet of the flow left within the flowlet gap: the flowlet continues"),
+        Unknown = Rule::Chooses("a new flowlet: nothing is known about the paths yet; one is drawn at random"),
+        Kept = Rule::Chooses("a new flowlet: the current path is among the best and is kept"),
+        Drawn = Rule::Chooses("a new flowlet: one of the best paths, drawn at random"),
     }
 
     /// What it looks at of a candidate.
     enum OfWay: Quantity {
-        Excess = quantity("excess", "µs", "delay above K that the path is taken to have (cubic mean); none if unknown"),
-        Heard = quantity("heard", "µs", "the same by the rack's data alone"),
+        Excess = quantity("excess", "µs", "estimated delay of the path above K (cubic mean); none if unknown"),
+        Heard = quantity("heard", "µs", "the same from the rack's data alone"),
         Best = quantity("best", "", "1: no path is better"),
     }
 }
@@ -255,20 +258,20 @@ crate::listed! {
 impl Policy for Meet {
     const SHEET: Sheet = Sheet {
         name: "meet",
-        summary: "each flowlet on the path that the rack's pooled delays and probes call least congested",
+        summary: "each flowlet on the path that is least congested by the rack's pooled delays and probes",
         source: "Dong et al., IEEE TPDS 2022",
         unit: "flowlet",
         told: &[
             "paths to each rack, and a tag that selects one",
             "round-trip time of an empty path (K)",
-            "the hosts of its rack, in one order",
+            "the hosts of its rack, in a common order",
             "a common clock (sample = one_way)",
         ],
         series: Points::ALL,
         compared: Some(Compared {
             aware: Aware::Shared,
             senses: &["delays of data packets", "probes"],
-            state: "per flow and per (rack, path), at the host; sums of the rack at one host of it",
+            state: "per flow and per (rack, path), at the host; sums of the rack at one of its hosts",
             needs: Needs::Hosts,
             order: "a path is kept for a flowlet",
             pick: "O(1)",

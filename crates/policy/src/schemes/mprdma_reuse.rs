@@ -39,7 +39,7 @@ crate::params! {
     Config {
         /// Entropy values (the artifact's runs: 65,535).
         values: u32 = 65_535, Allowed::Integer { min: 1.0, max: 65_535.0 };
-        /// The values of packets that a trimmed one lets go (own choice; the artifact's: about its_value).
+        /// Values of packets that a trimmed packet releases (own choice; the artifact's: about its_value).
         after_trim: AfterTrim = AfterTrim::Drawn, Allowed::Words(AfterTrim::WORDS);
     }
 }
@@ -68,18 +68,18 @@ pub struct MpRdmaReuse {
 crate::listed! {
     /// Why a packet gets its way.
     enum Why: Rule {
-        Reused = Rule::Chooses("an acknowledgement lets it go: the entropy value of what that answers"),
-        Drawn = Rule::Chooses("no acknowledgement lets it go: a drawn entropy value"),
+        Reused = Rule::Chooses("an acknowledgement releases it: the entropy value of the packet acknowledged"),
+        Drawn = Rule::Chooses("no acknowledgement releases it: a drawn entropy value"),
     }
 }
 
 impl Policy for MpRdmaReuse {
     const SHEET: Sheet = Sheet {
         name: "mprdma_reuse",
-        summary: "every packet takes the entropy value of the acknowledgement that lets it go, or any",
+        summary: "every packet takes the entropy value of the acknowledgement that releases it, or any",
         source: "REPS's artifact (its MP-RDMA baseline); Lu et al., NSDI 2018",
         unit: "packet",
-        three_tiers: "switches hash the value at every tier",
+        three_tiers: "switches at every tier hash the value",
         compared: Some(Compared {
             aware: Aware::Paths,
             senses: &["arrivals of ACKs"],

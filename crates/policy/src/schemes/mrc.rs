@@ -64,24 +64,25 @@ crate::params! {
     Config {
         /// Entropy values in rotation, a power of two (MRC: 128 to 256).
         values: u32 = 128, Allowed::PowerOfTwo { max: 256.0 };
-        /// Planes, among which the values are split equally (MRC: 4 or 8; here classes of values, for the fabric has one).
+        /// Planes, among which the values are split equally (MRC: 4 or 8; here classes of values, since the fabric has
+        /// one plane).
         planes: u32 = 1, Allowed::PowerOfTwo { max: 16.0 };
         /// Backup values of each plane (own choice).
         backups: u32 = 16, Allowed::Integer { min: 0.0, max: 128.0 };
-        /// A controller denies all values of this many planes, from the start.
+        /// A controller denies all values of this many planes from the start.
         denied_planes: u32 = 0, Allowed::Integer { min: 0.0, max: 15.0 };
-        /// A controller denies this many values in rotation of each plane, from the start; backups take their places.
+        /// A controller denies this many values in rotation in each plane from the start; backups replace them.
         denied_values: u32 = 0, Allowed::Integer { min: 0.0, max: 255.0 };
-        /// Least time between rounds of probes of a flow, and from a loss to the first, microseconds (own choice).
+        /// Least time between a flow's rounds of probes, and from a loss to the first round, microseconds (own choice).
         probe_period_us: f64 = 100.0, Allowed::Number { min: 1.0, max: 1e6 };
-        /// Values probed in a round at most (own choice).
+        /// Most values probed in a round (own choice).
         probes: u32 = 4, Allowed::Integer { min: 1.0, max: 8.0 };
         /// Bytes of a probe (own choice).
         probe_bytes: u32 = 64, Allowed::Integer { min: 40.0, max: 9000.0 };
-        /// A probe without an answer for this long is lost, microseconds (own choice).
+        /// A probe without an answer for this long counts as lost, microseconds (own choice).
         probe_give_up_us: f64 = 100.0, Allowed::Number { min: 1.0, max: 1e6 },
             crate::give_up!(100.0);
-        /// Probes answered in a row that bring a value back (MRC: "enough").
+        /// Consecutive answered probes that bring a value back (MRC: "enough").
         probes_to_return: u32 = 1, Allowed::Integer { min: 1.0, max: 255.0 };
     }
 }
@@ -106,31 +107,32 @@ crate::listed! {
     /// Why a packet gets its way.
     enum Why: Rule {
         Next = Rule::Chooses("every packet: the next good entropy value of the rotation"),
-        PassesOver = Rule::Chooses("a value is passed over that met a mark or a trim, and good from now on: the next good one"),
-        Restored = Rule::Chooses("no value is good: the first that was to be skipped, after one round"),
+        PassesOver = Rule::Chooses("a value that met a mark or a trim is skipped once: the next good one"),
+        Restored = Rule::Chooses("no value is good: the first one that was to be skipped, after one round"),
         NoneGood = Rule::Chooses("no value is good or skipped: the next of those assumed bad"),
     }
 
     /// What it looks at of a flow.
     enum OfFlow: Quantity {
-        Plane = quantity("plane", "", "that of the value"),
-        Bad = quantity("bad", "values", "those assumed bad"),
+        Plane = quantity("plane", "", "plane of the value"),
+        Bad = quantity("bad", "values", "values assumed bad"),
     }
 
     /// Its series.
     enum Points: Series {
-        Bad = series("assumed_bad", "value: one whose packet was lost without being trimmed"),
-        Back = series("back", "value: one whose probes were answered"),
+        Bad = series("assumed_bad", "a value whose packet was lost without being trimmed"),
+        Back = series("back", "a value whose probes were answered"),
     }
 }
 
 impl Policy for Mrc {
     const SHEET: Sheet = Sheet {
         name: "mrc",
-        summary: "every packet has the next good value: marked ones are skipped once, lost ones replaced until a probe returns",
+        summary: "every packet takes the next good value: marked ones skipped once, lost ones replaced until a probe \
+                  returns",
         source: "OCP MRC 1.0; Araujo et al., arXiv 2605.04333, second-hand",
         unit: "packet",
-        three_tiers: "switches hash the value at every tier",
+        three_tiers: "switches at every tier hash the value",
         series: Points::ALL,
         compared: Some(Compared {
             aware: Aware::Paths,

@@ -32,7 +32,7 @@ crate::params! {
     Config {
         /// Entropy values, a power of two (uet-htsim: 64; its recorded runs: 128).
         values: u32 = 128, Allowed::PowerOfTwo { max: crate::edge::entropy::MOST };
-        /// In which order they come: in rounds (uet-htsim), drawn (the REPS artifact's "oblivious"), or ascending (its "MP",
+        /// Order of the values: in rounds (uet-htsim), drawn (the REPS artifact's "oblivious"), or ascending (its "MP",
         /// with few values, and its "incremental").
         order: Order = Order::Rounds, Allowed::Words(Order::WORDS);
     }
@@ -55,10 +55,10 @@ crate::listed! {
 impl Policy for Oblivious {
     const SHEET: Sheet = Sheet {
         name: "oblivious",
-        summary: "every packet has another entropy value, whatever became of those before",
+        summary: "every packet takes a new entropy value, regardless of what happened to earlier ones",
         source: "uet-htsim (uec_mp.cpp), second-hand",
         unit: "packet",
-        three_tiers: "switches hash the value at every tier",
+        three_tiers: "switches at every tier hash the value",
         compared: Some(Compared {
             aware: Aware::No,
             senses: &[],

@@ -116,34 +116,35 @@ crate::choice! {
 crate::params! {
     /// PDLB's parameters.
     Config {
-        /// T, between estimates and between probes, µs (PDLB: "every 100us"; 500 for its Fig. 10).
+        /// T, time between estimates and between probes, µs (PDLB: "every 100us"; 500 for its Fig. 10).
         period_us: f64 = 100.0, Allowed::Number { min: 1.0, max: 1e6 };
         /// Where path delays come from.
         estimate: Estimate = Estimate::Probe, Allowed::Words(Estimate::WORDS);
-        /// What of a probe is the delay of its path; a measured round trip comes back over any path.
+        /// What a probe's path delay is measured as; a measured round trip may return over any path.
         delay: Delay = Delay::OneWay, Allowed::Words(Delay::WORDS);
-        /// Probe on the wire, bytes (the paper gives none: the least Ethernet frame).
+        /// Size of a probe on the wire, bytes (the paper gives none: the minimum Ethernet frame).
         probe_bytes: u32 = 64, Allowed::Integer { min: 40.0, max: 9000.0 };
-        /// A path silent for this many periods beyond its round trip is taken out (the paper says nothing of failures).
+        /// A path silent for this many periods beyond its round trip is removed (the paper does not mention failures).
         dead_after_periods: u32 = 3, Allowed::Integer { min: 1.0, max: 1e6 };
-        /// A first answer is awaited for this many round-trip times of an empty path, and the periods above.
+        /// The first answer is awaited for this many round-trip times of an empty path plus the periods above.
         patience_rtts: u32 = 10, Allowed::Integer { min: 1.0, max: 1e6 };
         /// Which paths are congested. The printed 2x mean misses 2 of 8 paths at three times the delay.
         classifier: Classifier = Classifier::GtMeanWithGate, Allowed::Words(Classifier::WORDS);
-        /// Gate of gt_mean_with_gate, times of a full packet at path rate (authors' code, as intended: 3).
+        /// Gate of gt_mean_with_gate, in transmission times of a full packet at path rate (authors' code, as intended:
+        /// 3).
         gate_packets: f64 = 3.0, Allowed::Number { min: 0.0, max: 1e6 };
         /// What Eq. 10 minimises.
         model: Model = Model::Authors, Allowed::Words(Model::WORDS);
         /// How a window is cut into cells (the paper leaves it open; authors' code: floor).
         cells: Cells = Cells::Ceil, Allowed::Words(Cells::WORDS);
-        /// The most cells at once in the authors model: the number of paths (Eq. 4), or none (authors' code).
+        /// Most cells at once in the authors model: the number of paths (Eq. 4), or no limit (authors' code).
         cells_limit: CellsLimit = CellsLimit::Paths, Allowed::Words(CellsLimit::WORDS);
         /// Window of the models authors and released, packets (authors' code: 44).
         window_packets: f64 = 44.0, Allowed::Number { min: 1.0, max: MOST_CELLS as f64 };
         /// MaxW of the models paper and repaired, packets; no value is published (authors' code: 44).
         max_window_packets: f64 = 44.0, Allowed::Number { min: 1.0, max: MOST_CELLS as f64 };
-        /// F_size of the models paper and repaired, packets (PDLB, model verification: 10000). They cost up to as many
-        /// steps per granularity and period.
+        /// F_size of the models paper and repaired, packets (PDLB, model verification: 10000). These models cost up to
+        /// that many steps per granularity and period.
         flow_packets: f64 = 10_000.0, Allowed::Number { min: 1.0, max: 100_000.0 };
         /// The granularities tried.
         search: Search = Search::Packets, Allowed::Words(Search::WORDS);
@@ -151,13 +152,13 @@ crate::params! {
         max_packets: u32 = 44, Allowed::Integer { min: 1.0, max: 4096.0 };
         /// Granularity towards a destination not yet measured, packets.
         initial_packets: u32 = 44, Allowed::Integer { min: 1.0, max: 1e9 };
-        /// What was learnt of a destination without flows is forgotten after this time, µs.
+        /// What was learned about a destination without flows is forgotten after this time, µs.
         stale_after_us: f64 = 1_000.0, Allowed::Number { min: 0.0, max: 1e9 };
         /// Whose paths decide together.
         scope: Scope = Scope::Peer, Allowed::Words(Scope::WORDS);
-        /// How the path of the next cell is found (PDLB's model: random; its estimation paragraph: polling).
+        /// How the path of the next cell is chosen (PDLB's model: random; its estimation paragraph: polling).
         dispatch: Dispatch = Dispatch::Random, Allowed::Words(Dispatch::WORDS);
-        /// When the series get points.
+        /// When points of the series are recorded.
         record: Record = Record::Changes, Allowed::Words(Record::WORDS);
     }
 }
@@ -179,7 +180,7 @@ pub enum Published {}
 impl Variant for Published {
     const SHEET: Sheet = Sheet {
         name: "pdlb",
-        summary: "flowcells that grow with the asymmetry of the paths, measured by probes or acknowledgements",
+        summary: "flowcells that grow with the asymmetry of the paths, measured with probes or acknowledgements",
         source: "Gao et al., J. Cloud Computing 12:173, 2023",
         ..SHEET
     };
@@ -193,14 +194,14 @@ impl Variant for Published {
 crate::listed! {
     /// What it looks at of a flow.
     enum OfFlow: Quantity after OfCell {
-        BadPaths = quantity("bad_paths", "paths", "congested ones (N_b) behind the granularity in use"),
+        BadPaths = quantity("bad_paths", "paths", "congested paths (N_b) behind the granularity in use"),
     }
 
     /// What it looks at of a candidate.
     enum OfWay: Quantity {
-        Delay = quantity("delay", "µs", "what it measured last, or for how long nothing has come back"),
-        Dead = quantity("dead", "", "1: held to be dead"),
-        Congested = quantity("congested", "", "1: among the congested by its delay and those of the other live paths"),
+        Delay = quantity("delay", "µs", "last measured delay, or how long nothing has come back"),
+        Dead = quantity("dead", "", "1: considered dead"),
+        Congested = quantity("congested", "", "1: congested, by its delay and those of the other live paths"),
     }
 }
 
@@ -210,16 +211,16 @@ pub(super) const SHEET: Sheet = Sheet {
     told: &[
         "paths to each rack, and a tag that selects one",
         "path rate (C)",
-        "round-trip time of an empty path (how long to wait for a first answer)",
+        "round-trip time of an empty path (how long to wait for the first answer)",
         "a common clock (delay = one_way)",
     ],
     series: Points::ALL,
     compared: Some(Compared {
         aware: Aware::Paths,
-        senses: &["delays of paths, by probes or ACKs"],
+        senses: &["delays of paths, from probes or ACKs"],
         state: "per flow and per (destination, path), at the host",
         needs: Needs::Hosts,
-        order: "flowcells that grow as paths differ",
+        order: "flowcells that grow with path differences",
         pick: "O(1)",
         update: "O(1) per ACK; O(n + gran) per period and destination",
     }),
@@ -232,9 +233,9 @@ crate::listed! {
     enum Points: Series {
         Granularity = series(
             "granularity",
-            "packets: mean over the destinations with active flows and a plan, or the sender's",
+            "packets: mean over destinations with active flows and a plan, or the sender's",
         ),
-        BadPaths = series("bad_paths", "paths: congested ones (N_b), mean over the same"),
+        BadPaths = series("bad_paths", "congested paths (N_b): mean over the same"),
         Probes = series("probes", "probes sent at this tick"),
     }
 }

@@ -38,18 +38,18 @@ use crate::{
 crate::params! {
     /// PLB's parameters.
     Config {
-        /// N: this many congested rounds in a row change the label (Linux: tcp_plb_rehash_rounds, 12).
+        /// N: this many consecutive congested rounds change the label (Linux: tcp_plb_rehash_rounds, 12).
         rehash_rounds: u32 = 12, Allowed::Integer { min: 0.0, max: 31.0 };
-        /// M: this many do where nothing is in flight; 0: never (Linux: tcp_plb_idle_rehash_rounds, 3).
+        /// M: this many suffice when nothing is in flight; 0: never (Linux: tcp_plb_idle_rehash_rounds, 3).
         idle_rehash_rounds: u32 = 3, Allowed::Integer { min: 0.0, max: 31.0 };
-        /// K: a round is congested if this part of it was marked, of 256 (Linux: tcp_plb_cong_thresh, 128).
+        /// K: a round is congested if at least this many 256ths of it were marked (Linux: tcp_plb_cong_thresh, 128).
         cong_thresh: u32 = 128, Allowed::Integer { min: 0.0, max: 256.0 };
-        /// After a timeout marks change no label for a random time from this to twice this, microseconds (Linux:
+        /// After a timeout, marks change no label for a random time from this to twice this, microseconds (Linux:
         /// tcp_plb_suspend_rto_sec, 60 s).
         suspend_rto_us: f64 = 60_000_000.0, Allowed::Number { min: 0.0, max: 255_000_000.0 };
         /// May labels change at all (Linux: net.core.txrehash, 1)?
         txrehash: bool = true, Allowed::Bool;
-        /// What has a receiver take another label for its acknowledgements (Linux from 6.7: new_label).
+        /// What makes a receiver change the label of its acknowledgements (Linux from 6.7: new_label).
         receiver: Receiver = Receiver::NewLabel, Allowed::Words(Receiver::WORDS);
     }
 }
@@ -143,33 +143,33 @@ pub struct Plb {
 crate::listed! {
     /// Why a packet gets its way.
     enum Why: Rule {
-        Stays = Rule::Keeps("nothing has called for another label"),
+        Stays = Rule::Keeps("no reason to change the label"),
         First = Rule::Chooses("the first packet: a label drawn at random"),
-        Congested = Rule::Chooses("too many rounds in a row were congested: another label"),
-        Idle = Rule::Chooses("some rounds in a row were congested, and nothing is in flight: another label"),
+        Congested = Rule::Chooses("too many consecutive rounds were congested: another label"),
+        Idle = Rule::Chooses("some consecutive rounds were congested, and nothing is in flight: another label"),
         Timeout = Rule::Chooses("a timeout: another label"),
     }
 
     /// What it looks at of a flow.
     enum OfFlow: Quantity {
-        Congested = quantity("congested", "round trips", "congested ones in a row"),
-        Marked = quantity("marked", "bytes", "the marked ones of the round trip under way"),
-        Delivered = quantity("delivered", "bytes", "those acknowledged in the round trip under way"),
-        Pause = quantity("pause", "µs", "what is left of the pause after a timeout"),
+        Congested = quantity("congested", "round trips", "consecutive congested ones"),
+        Marked = quantity("marked", "bytes", "marked ones in the current round trip"),
+        Delivered = quantity("delivered", "bytes", "acknowledged in the current round trip"),
+        Pause = quantity("pause", "µs", "remaining pause after a timeout"),
     }
 
     /// Its series.
     enum Points: Series {
-        Congested = series("plb_rehash", "label: that of a flow from now on, after congested rounds"),
-        Timeout = series("timeout_rehash", "label: that of a flow from now on, after a timeout"),
-        Duplicate = series("duplicate_rehash", "label: that of a flow's acknowledgements from now on, after a duplicate"),
+        Congested = series("plb_rehash", "a flow's new label, after congested rounds"),
+        Timeout = series("timeout_rehash", "a flow's new label, after a timeout"),
+        Duplicate = series("duplicate_rehash", "new label of a flow's acknowledgements, after a duplicate"),
     }
 }
 
 impl Policy for Plb {
     const SHEET: Sheet = Sheet {
         name: "plb",
-        summary: "flows that see marks for several round trips, or a timeout, take another hashed flow label, as in Linux",
+        summary: "flows that see marks for several round trips, or a timeout, switch hashed flow labels, as in Linux",
         source: "Qureshi et al., SIGCOMM 2022; Linux tcp_plb.c",
         unit: "flow",
         series: Points::ALL,
@@ -178,7 +178,7 @@ impl Policy for Plb {
             senses: &["ECN marks", "timeouts", "duplicates at the receiver"],
             state: "per flow, at both hosts",
             needs: Needs::Nothing,
-            order: "a flow moves when idle, or after many marked round trips",
+            order: "a flow moves when idle or after many marked round trips",
             pick: "O(1)",
             update: "O(1) per ACK",
         }),

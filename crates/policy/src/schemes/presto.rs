@@ -96,18 +96,18 @@ crate::params! {
     Config {
         /// Flowcell size, data packets (PDLB: 64 KB = 44 segments of 1460 B).
         flowcell_packets: u32 = 44, Allowed::Integer { min: 1.0, max: 1e9 };
-        /// Flowcell size, payload bytes, when `count` is "bytes" (Presto: the largest TSO segment).
+        /// Flowcell size, payload bytes, if `count` is "bytes" (Presto: the largest TSO segment).
         flowcell_bytes: u32 = 65_536, Allowed::Integer { min: 1.0, max: 1e9 };
-        /// What cells are counted in.
+        /// The unit that cells are counted in.
         count: Count = Count::Packets, Allowed::Words(Count::WORDS);
         /// Order of rotation (Presto §3.1: round robin).
         order: Order = Order::Ascending, Allowed::Words(Order::WORDS);
-        /// What the rates of paths, as told, are good for: nothing, fewer cells on slower paths (Presto's weights after
-        /// a failure), or shorter cells there (public ns-3 code of Hermes).
+        /// How the given path rates are used: not at all, as fewer cells on slower paths (Presto's weights after a
+        /// failure), or as shorter cells there (public ns-3 code of Hermes).
         weights: Weights = Weights::Equal, Allowed::Words(Weights::WORDS);
         /// Who chooses the paths of acknowledgements: the fabric, or the host in cells (public ns-3 code of Hermes).
         acks: Acks = Acks::Fabric, Allowed::Words(Acks::WORDS);
-        /// How long a flow's first cell is: full, or of any length up to that (public ns-3 code of Hermes).
+        /// Length of a flow's first cell: full, or any length up to that (public ns-3 code of Hermes).
         first_cell: FirstCell = FirstCell::Full, Allowed::Words(FirstCell::WORDS);
     }
 }
@@ -141,30 +141,30 @@ pub struct Presto {
 crate::listed! {
     /// Why a packet gets its way.
     enum Why: Rule {
-        GoesOn = Rule::Keeps("the flowcell is not full: it goes on"),
+        GoesOn = Rule::Keeps("the flowcell is not full: it continues"),
         First = Rule::Chooses("the flow's first packet: a path drawn at random"),
         Full = Rule::Chooses("the flowcell is full: the next path in turn"),
     }
 
     /// What it looks at of a flow.
     enum OfFlow: Quantity {
-        Sent = quantity("cell_sent", "packets or bytes", "of this flowcell so far, as count says"),
-        Size = quantity("cell_size", "packets or bytes", "a full flowcell"),
+        Sent = quantity("cell_sent", "packets or bytes", "part of this flowcell sent so far, in units of count"),
+        Size = quantity("cell_size", "packets or bytes", "size of a full flowcell"),
     }
 
     /// What it looks at of a candidate.
     enum OfWay: Quantity {
-        Weight = quantity("weight", "", "told: its rate as a share of the fastest path's, if weights are in use"),
+        Weight = quantity("weight", "", "its rate as given, as a share of the fastest path's, if weights are in use"),
     }
 }
 
 impl Policy for Presto {
     const SHEET: Sheet = Sheet {
         name: "presto",
-        summary: "flowcells of 64 KB over all paths of the pair in turn, chosen by the sending host",
+        summary: "flowcells of 64 KB over all paths of a pair in turn, chosen by the sending host",
         source: "He et al., SIGCOMM 2015",
         unit: "flowcell",
-        told: &["paths to each leaf", "rate of each of them (weights)"],
+        told: &["paths to each leaf", "rate of each path (weights)"],
         compared: Some(Compared {
             aware: Aware::No,
             senses: &[],

@@ -73,27 +73,27 @@ pub struct Proportional;
 crate::listed! {
     /// Why a packet gets its way.
     enum Why: Rule {
-        InTurn = Rule::Chooses("every packet: the path whose turn it is by the weights"),
+        InTurn = Rule::Chooses("every packet: the path whose turn it is by weight"),
     }
 
     /// What it looks at of a candidate.
     enum OfWay: Quantity {
-        Weight = quantity("weight", "share", "of the packets, by the rates told; none before the first"),
+        Weight = quantity("weight", "share", "share of packets, by the given rates; none before the first"),
     }
 }
 
 impl Policy for Proportional {
     const SHEET: Sheet = Sheet {
         name: "proportional",
-        summary: "an oracle: packets in turn over all paths, in proportion to the rate of each as told (ELAB Fig. 2)",
+        summary: "an oracle: packets in turn over all paths, in proportion to each path's given rate (ELAB Fig. 2)",
         source: "Chen and Zhang, J. on Communications 2019, §3.2",
         unit: "packet",
-        told: &["paths to each rack, and a tag that selects one", "rate of each of them: an oracle"],
-        three_tiers: "a tag names a whole path, one through each core; of paths that share an \
-            uplink each has a share by the slowest link of its own",
+        told: &["paths to each rack, and a tag that selects one", "rate of each path: an oracle"],
+        three_tiers: "a tag names a whole path, one through each core; each of the paths that share an uplink has a \
+                      share by its own slowest link",
         compared: Some(Compared {
             aware: Aware::No,
-            senses: &["rates of paths, by an oracle"],
+            senses: &["rates of paths, from an oracle"],
             state: "per (host, path), at the host",
             needs: Needs::Hosts,
             order: "nothing",

@@ -82,21 +82,21 @@ crate::choice! {
 crate::params! {
     /// QDAPS' parameters.
     Config {
-        /// Our own rules, by when packets leave; or those of the authors' released programs, by packets waiting. Each of the
-        /// other parameters but flow_idle_us belongs to one of the two.
+        /// Our own rules, by packets' departure times, or those of the authors' released programs, by packets waiting.
+        /// Each of the other parameters except flow_idle_us belongs to one of the two.
         rules: Rules = Rules::Departures, Allowed::Words(Rules::WORDS);
-        /// Released rules: packets waiting in the queue that keeps order, above which a packet takes the shortest queue
+        /// Released rules: with more packets than this in the queue that keeps order, a packet takes the shortest queue
         /// (QDAPS-NS2, QDAPS-Mininet: 41).
         reroute_above_packets: u32 = 41, Allowed::Integer { min: 0.0, max: 1e6 };
         /// Bytes after which a flow is long and may be rerouted (own choice; PDLB calls flows of 100 KB long).
         reroute_after_bytes: f64 = 100_000.0, Allowed::Number { min: 0.0, max: 1e15 };
         /// A long flow is rerouted if staying in order costs more than this, µs: one base round-trip time (100 as in
-        /// PDLB's Figs. 11 and 12). As good as never: 1e9.
+        /// PDLB's Figs. 11 and 12). In effect never: 1e9.
         reroute_delay_us: f64 = 100.0, Allowed::Number { min: 0.0, max: 1e9 };
-        /// Transmissions from a leaf's uplink on until the paths meet again: 2 in a leaf-spine, up to 4 in a fat-tree.
-        /// More than there are is safe.
+        /// Transmissions from a leaf's uplink until the paths meet again: 2 in a leaf-spine, up to 4 in a fat-tree. Too
+        /// high a value is safe.
         merge_hops: u32 = 2, Allowed::Integer { min: 1.0, max: 16.0 };
-        /// A flow without packets for this long is forgotten, µs; longer than any queue (own choice).
+        /// A flow without packets for this long is forgotten, µs; must exceed any queueing delay (own choice).
         flow_idle_us: f64 = 100_000.0, Allowed::Number { min: 1.0, max: 1e9 };
     }
 }
@@ -207,42 +207,42 @@ impl Qdaps {
 crate::listed! {
     /// Why a packet gets its way.
     enum Why: Rule {
-        First = Rule::Chooses("nothing of the flow was seen before: the shortest queue"),
-        Ordered = Rule::Chooses("the shortest of the queues that keep it behind the packet before it"),
-        Longest = Rule::Chooses("no queue keeps it behind the packet before it: the longest"),
-        Shortest = Rule::Chooses("order costs too much: the shortest queue of all"),
-        InTurn = Rule::Chooses("an acknowledgement by the released rules: the next uplink in turn"),
+        First = Rule::Chooses("first packet of the flow: the shortest queue"),
+        Ordered = Rule::Chooses("the shortest of the queues that keep it behind the previous packet"),
+        Longest = Rule::Chooses("no queue keeps it behind the previous packet: the longest"),
+        Shortest = Rule::Chooses("keeping order costs too much: the shortest queue of all"),
+        InTurn = Rule::Chooses("an acknowledgement under the released rules: the next uplink in turn"),
     }
 
     /// What it looks at of a flow.
     enum OfFlow: Quantity {
-        LastLeaves = quantity("last_leaves", "µs", "until the flow's packet before it has left this switch"),
-        Sent = quantity("sent", "bytes", "payload of the flow that has passed"),
+        LastLeaves = quantity("last_leaves", "µs", "time until the flow's previous packet has left this switch"),
+        Sent = quantity("sent", "bytes", "payload of the flow forwarded so far"),
     }
 
     /// What it looks at of a candidate.
     enum OfWay: Quantity {
-        Leaves = quantity("leaves", "µs", "until it would have left by that uplink"),
-        KeepsOrder = quantity("keeps_order", "", "1: behind the packet before it; 0: perhaps not"),
-        Waiting = quantity("waiting", "packets", "in its queue there"),
+        Leaves = quantity("leaves", "µs", "time until it would have left by that uplink"),
+        KeepsOrder = quantity("keeps_order", "", "1: stays behind the previous packet; 0: perhaps not"),
+        Waiting = quantity("waiting", "packets", "packets in the queue there"),
     }
 }
 
 impl Policy for Qdaps {
     const SHEET: Sheet = Sheet {
         name: "qdaps",
-        summary: "each packet on the shortest queue that cannot reorder it, at every switch",
+        summary: "each packet to the shortest queue that cannot reorder it, at every switch",
         source: "Huang et al., IEEE/ACM ToN 29(3), 2021",
         unit: "packet",
-        told: &["rates of its own links", "base RTT (in reroute_delay_us)", "hops to where paths meet (merge_hops)"],
-        three_tiers: "every switch that has a choice decides by itself; between pods paths \
-            meet again after four links, so order there takes merge_hops = 4",
+        told: &["rates of its own links", "base RTT (in reroute_delay_us)", "hops until paths meet again (merge_hops)"],
+        three_tiers: "every switch that has a choice decides independently; between pods, paths meet again after four \
+                      links, so keeping order there requires merge_hops = 4",
         compared: Some(Compared {
             aware: Aware::Local,
             senses: &["own queues"],
             state: "per flow, at every switch",
             needs: Needs::Switches,
-            order: "queues no shorter than what is left of the last packet's",
+            order: "queues no shorter than what remains ahead of the last packet",
             pick: "O(n)",
             update: "–",
         }),

@@ -41,12 +41,13 @@ crate::params! {
     Config {
         /// Entropy values (uet-htsim: 64, its recorded runs 128; the paper's: 65,535).
         values: u32 = 128, Allowed::Integer { min: 1.0, max: 65_535.0 };
-        /// What freezes: a timeout, which means a failure only where packets without room are trimmed; a timeout without queues
-        /// (the REPS artifact), the rule where they are dropped, and there the only one; or nothing.
+        /// What freezes the values: a timeout, which implies a failure only where packets that do not fit are trimmed;
+        /// a timeout without queues (the REPS artifact), the only rule where such packets are dropped; or nothing.
         freezing: Freezing = Freezing::Timeout, Allowed::Words(Freezing::WORDS);
-        /// How long it stays frozen at least (uet-htsim: 10 ms).
+        /// Least time that a flow stays frozen (uet-htsim: 10 ms).
         frozen_us: f64 = 10_000.0, Allowed::Number { min: 0.0, max: 1e9 };
-        /// Packets with drawn values when it thaws (uet-htsim: 16; the artifact: a bandwidth-delay product of packets).
+        /// Packets with drawn values after it thaws (uet-htsim: 16; the artifact: a bandwidth-delay product of
+        /// packets).
         explore: u32 = 16, Allowed::Integer { min: 0.0, max: 65_535.0 };
         /// How often a value may be used for each time that it came through (uet-htsim: 1).
         uses: u32 = 1, Allowed::Integer { min: 1.0, max: 255.0 };
@@ -141,15 +142,15 @@ pub struct Reps {
 crate::listed! {
     /// Why a packet gets its way.
     enum Why: Rule {
-        Recycled = Rule::Chooses("the oldest entropy value that came through and was not used since"),
-        Drawn = Rule::Chooses("no value is left that came through: a drawn one"),
+        Recycled = Rule::Chooses("the oldest entropy value that came through and has not been used since"),
+        Drawn = Rule::Chooses("no value that came through is left: a drawn one"),
         Explores = Rule::Chooses("the flow has just thawed: a drawn value"),
         Frozen = Rule::Chooses("frozen after a timeout: the values that came through before it, in turn"),
     }
 
     /// What it looks at of a flow.
     enum OfFlow: Quantity {
-        Fresh = quantity("fresh", "values", "that came through and have a use left"),
+        Fresh = quantity("fresh", "values", "values that came through and have a use left"),
     }
 }
 
@@ -159,7 +160,7 @@ impl Policy for Reps {
         summary: "every packet reuses an entropy value whose packet came through unmarked, or tries another",
         source: "Bonato et al., EuroSys 2026; rules of uet-htsim, second-hand",
         unit: "packet",
-        three_tiers: "switches hash the value at every tier",
+        three_tiers: "switches at every tier hash the value",
         compared: Some(Compared {
             aware: Aware::Paths,
             senses: &["ECN marks", "trimmed packets", "timeouts"],

@@ -63,7 +63,7 @@ crate::params! {
     Config {
         /// Entropy values (uet-htsim: 64; its recorded runs: 128).
         values: u32 = 128, Allowed::Integer { min: 1.0, max: 65_535.0 };
-        /// The first window, in bandwidth-delay products: its packets count up (uet-htsim: 1.5).
+        /// The first window, in bandwidth-delay products: its packets take values in ascending order (uet-htsim: 1.5).
         first_window_bdp: f64 = 1.5, Allowed::Number { min: 0.0, max: 1000.0 };
     }
 }
@@ -80,8 +80,8 @@ crate::listed! {
     /// Why a packet gets its way.
     enum Why: Rule {
         First = Rule::Chooses("in the first window: the next entropy value by number"),
-        Recycled = Rule::Chooses("the entropy value that has waited longest of those that came through"),
-        Other = Rule::Chooses("no value waits that came through: another one"),
+        Recycled = Rule::Chooses("the longest-waiting entropy value of those that came through"),
+        Other = Rule::Chooses("no value that came through is waiting: another one"),
     }
 }
 
@@ -118,10 +118,10 @@ impl Row {
 impl Policy for Fifo {
     const SHEET: Sheet = Sheet {
         name: "reps_fifo",
-        summary: "every packet reuses the entropy value that has waited longest of those that came through unmarked",
+        summary: "every packet reuses the longest-waiting entropy value of those that came through unmarked",
         source: "uet-htsim (uec_mp.cpp, its legacy REPS), second-hand",
         unit: "packet",
-        three_tiers: "switches hash the value at every tier",
+        three_tiers: "switches at every tier hash the value",
         compared: Some(Compared {
             aware: Aware::Paths,
             senses: &["ECN marks"],
@@ -185,7 +185,7 @@ crate::params! {
     MixedConfig {
         /// Entropy values, a power of two (uet-htsim: 64; its recorded runs: 128).
         values: u32 = 128, Allowed::PowerOfTwo { max: 1_024.0 };
-        /// Whom a timeout blames: the value of the packet that was waited for, or the first one, as in uet-htsim.
+        /// Which value a timeout blames: that of the packet waited for, or the first one, as in uet-htsim.
         timeout_blames: Blames = Blames::Value, Allowed::Words(Blames::WORDS);
     }
 }
@@ -210,7 +210,7 @@ impl Policy for Mixed {
         summary: "every packet reuses an entropy value that came through, or takes the next one without a penalty",
         source: "uet-htsim (uec_mp.cpp, its default), second-hand",
         unit: "packet",
-        three_tiers: "switches hash the value at every tier",
+        three_tiers: "switches at every tier hash the value",
         compared: Some(Compared {
             aware: Aware::Paths,
             senses: &["ECN marks", "trimmed packets", "timeouts"],

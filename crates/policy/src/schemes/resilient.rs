@@ -81,7 +81,7 @@ pub struct Resilient {
 impl Policy for Resilient {
     const SHEET: Sheet = Sheet {
         name: "resilient",
-        summary: "hashes each packet to a bucket; when an uplink goes, only flows of its buckets move",
+        summary: "hashes each packet to a bucket; when an uplink goes down, only the flows in its buckets move",
         source: "SONiC fine-grained ECMP; switch vendors",
         unit: "flow",
         compared: Some(Compared {

@@ -53,14 +53,15 @@ crate::choice! {
 crate::params! {
     /// Its parameters.
     Config {
-        /// Which switches take turns; the others hash (htsim: all for ecmp_rr, leaf for rr_ecmp).
+        /// Which switches go round-robin; the others hash (htsim: all for ecmp_rr, leaf for rr_ecmp).
         tiers: Tiers = Tiers::All, Allowed::Words(Tiers::WORDS);
         /// The list is shuffled after this many rounds; 0: never (htsim: 1 for ecmp_rr, 5 for rr_ecmp).
         reshuffle_rounds: u32 = 1, Allowed::Integer { min: 0.0, max: 60_000.0 };
-        /// Smaller packets are hashed to a place of the list and take no turn (htsim: 128 for ecmp_rr, 0 for rr_ecmp).
+        /// Smaller packets are hashed to a position in the list and take no turn (htsim: 128 for ecmp_rr, 0 for
+        /// rr_ecmp).
         least_bytes: u32 = 128, Allowed::Integer { min: 0.0, max: 65_535.0 };
-        /// Who has a list: each switch one for all packets, or above the leaves each destination one, of up to 16 uplinks, with
-        /// one counter for all (htsim's way).
+        /// What has a list: each switch, one for all packets; or, above the leaves, each destination, one of up to 16
+        /// uplinks, with one counter for all (as in htsim).
         lists: Lists = Lists::Switch, Allowed::Words(Lists::WORDS);
     }
 }
@@ -129,7 +130,7 @@ crate::listed! {
     /// Why a packet gets its way.
     enum Why: Rule {
         Turn = Rule::Chooses("the next uplink in turn that leads there"),
-        Small = Rule::Chooses("small packets take no turn: a hash of the header gives a place of the list"),
+        Small = Rule::Chooses("small packets take no turn: a hash of the header gives a position in the list"),
         Hashed = Rule::Keeps("this switch does not take turns: by a hash of the header"),
     }
 }
@@ -137,7 +138,7 @@ crate::listed! {
 impl Policy for RoundRobin {
     const SHEET: Sheet = Sheet {
         name: "round_robin",
-        summary: "each packet to the next uplink of a list that is shuffled anew after each round, at every switch",
+        summary: "each packet to the next uplink of a list that is reshuffled after each round, at every switch",
         source: "htsim (ecmp_rr, rr_ecmp)",
         unit: "packet",
         compared: Some(Compared {

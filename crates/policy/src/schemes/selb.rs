@@ -109,35 +109,35 @@ crate::choice! {
 crate::params! {
     /// SELB's parameters.
     Config {
-        /// Clusters k (own choice: 3); fewer where there are fewer different queue lengths.
+        /// Clusters k (own choice: 3); fewer if there are fewer distinct queue lengths.
         k: u32 = 3, Allowed::Integer { min: 1.0, max: MOST_K as f64 };
         /// Growth θ of a queue above which its path is congested, as a share of the link's rate (own choice: 0.2).
         theta: f64 = 0.2, Allowed::Number { min: 0.0, max: 1e3 };
-        /// When a path is judged congested: at each measurement, by its queue's growth over the period τ; or as each packet
-        /// comes, by the growth since the last measurement or since the last packet that took the path (SELB §III: "continuously
-        /// monitors"; so the last is the default).
+        /// When a path is judged congested: at each measurement, by its queue's growth over the period τ; or at each
+        /// packet, by the growth since the last measurement or since the last packet that took the path (the default,
+        /// after SELB §III: "continuously monitors").
         monitor: Monitor = Monitor::Packet, Allowed::Words(Monitor::WORDS);
         /// Period τ of measurements and of classes, microseconds (own choice: 10).
         tau_us: f64 = 10.0, Allowed::Number { min: 0.01, max: 1e6 },
             crate::conweave_like!(10.0);
         /// Where k-means starts (own choice: quantiles; as printed: random).
         start: Start = Start::Quantile, Allowed::Words(Start::WORDS);
-        /// Queue above which a path is congested whether it grows or not, bytes; 0: none (own addition, off).
+        /// Queue above which a path is congested whether or not it grows, bytes; 0: none (own addition, off).
         also_len_bytes: u32 = 0, Allowed::Integer { min: 0.0, max: 4e9 };
-        /// Where a flow starts (as ConWeave: on a path not congested).
+        /// Where a flow starts (as in ConWeave: on a path that is not congested).
         first_path: FirstPath = FirstPath::Uncongested, Allowed::Words(FirstPath::WORDS);
-        /// Silence after which a flow starts anew, microseconds (SELB's evaluation: 300).
+        /// Idle time after which a flow counts as new, microseconds (SELB's evaluation: 300).
         theta_inactive_us: f64 = 300.0, Allowed::Number { min: 1.0, max: 1e5 },
             crate::conweave_like!(300.0);
         /// Reorder queues per port (SELB's Fig. 2: 8; a commercial switch, §II-B: 32); 0: no limit.
         reorder_queues: u32 = 8, Allowed::Integer { min: 0.0, max: 1024.0 };
-        /// A flow that found no reorder queue keeps its path this long, or until silent, microseconds (SELB §II: its life);
-        /// 0: it is not told.
+        /// A flow that found no free reorder queue keeps its path this long, or until idle, microseconds (SELB §II: for
+        /// its lifetime); 0: it is not notified.
         keep_path_us: f64 = 1e9, Allowed::Number { min: 0.0, max: 1e9 };
-        /// Waited for a TAIL beyond the time at which it is expected, microseconds (conweave-ns3: 16).
+        /// Extra wait for a TAIL beyond its expected time, microseconds (conweave-ns3: 16).
         extra_flush_us: f64 = 16.0, Allowed::Number { min: 0.0, max: 1e5 },
             crate::conweave_like!(16.0);
-        /// Waited for a TAIL of whose path nothing is known, microseconds (conweave-ns3: 200).
+        /// Wait for a TAIL whose path nothing is known about, microseconds (conweave-ns3: 200).
         default_wait_us: f64 = 200.0, Allowed::Number { min: 0.0, max: 1e5 },
             crate::conweave_like!(200.0);
         /// Bytes of a control packet on the wire (conweave-ns3: 64).
@@ -179,10 +179,10 @@ crate::listed! {
     /// Its series.
     enum Points: Series after reorder::Points {
         Reroutes = series("reroutes", "uplink that a flow moved to behind its TAIL"),
-        Backup = series("backup_reroutes", "the same, where its cluster was congested: the shortest queue"),
-        Congested = series("congested_paths", "uplinks congested at a measurement, where that has changed"),
+        Backup = series("backup_reroutes", "the same, if its cluster was congested: the shortest queue"),
+        Congested = series("congested_paths", "uplinks congested at a measurement, when that has changed"),
         Changed = series("cluster_changes", "uplinks whose cluster a measurement has changed, if any"),
-        Kept = series("kept", "uplink that a flow must keep, for it found no reorder queue"),
+        Kept = series("kept", "uplink that a flow must keep because it found no free reorder queue"),
     }
 }
 
@@ -192,17 +192,18 @@ const REMEMBER: Span = Span::from_ms(2);
 impl Policy for Selb {
     const SHEET: Sheet = Sheet {
         name: "selb",
-        summary: "a flow leaves an uplink whose queue grows fast for one with a queue of similar length; the last leaf restores the order",
+        summary: "a flow leaves an uplink whose queue grows fast for one with a queue of similar length; the last leaf \
+                  restores order",
         source: "Hu et al., undated (2024 or later)",
         unit: "part of a flow",
         tiers: &["leaf"],
         told: &["leaf of every host", "rates of its own links"],
         series: Points::ALL,
-        three_tiers: "leaves classify and choose uplinks, and aggregation switches hash by \
-            flow: a path is an uplink; the paper has two tiers only",
+        three_tiers: "leaves classify and choose uplinks, and aggregation switches hash by flow: a path is an uplink; \
+                      the paper has only two tiers",
         compared: Some(Compared {
             aware: Aware::Local,
-            senses: &["own queues, their growth"],
+            senses: &["own queues and their growth"],
             state: "per flow and per uplink, at leaves",
             needs: Needs::Leaves,
             order: "reorder queues at the last leaf",

@@ -44,17 +44,19 @@ use red::{Law, Red};
 crate::params! {
     /// SRED's parameters.
     Config {
-        /// Average queue up to which RED drops nothing, packets (Floyd's advice on RED, 1997: 5).
+        /// Average queue up to which RED drops nothing, packets (Floyd's recommendation for RED, 1997: 5).
         min_packets: f64 = 5.0, Allowed::Number { min: 0.0, max: 1e5 };
-        /// Average queue at which the chance of a drop is `max_probability`, packets (Floyd's advice: 3 times as long).
+        /// Average queue at which the drop probability is `max_probability`, packets (Floyd's recommendation: 3 times
+        /// as long).
         max_packets: f64 = 15.0, Allowed::Number { min: 0.001, max: 1e5 };
-        /// Chance of a drop at that average (Floyd's advice: 0.1).
+        /// Drop probability at that average (Floyd's recommendation: 0.1).
         max_probability: f64 = 0.1, Allowed::Number { min: 0.0, max: 1.0 };
-        /// Weight of a packet's queue in the average (Floyd's advice and ns-2: 0.002).
+        /// Weight of a packet's queue in the average (Floyd's recommendation and ns-2: 0.002).
         weight: f64 = 0.002, Allowed::Number { min: 1e-6, max: 1.0 };
-        /// Above `max_packets` the chance grows on, to 1 at twice that (ns-2's gentle RED); otherwise it is 1 at once.
+        /// Above `max_packets` the probability keeps growing, to 1 at twice that (ns-2's gentle RED); otherwise it is 1
+        /// at once.
         gentle: bool = true, Allowed::Bool;
-        /// Packets by which an idle line lets the average decay, bytes (own choice: full packets).
+        /// Packet size by which the average decays while a line is idle, bytes (own choice: full packets).
         mean_packet_bytes: u32 = 1500, Allowed::Integer { min: 1.0, max: 65535.0 };
     }
 }
@@ -104,10 +106,10 @@ crate::listed! {
 impl Policy for Sred {
     const SHEET: Sheet = Sheet {
         name: "sred",
-        summary: "random packet spraying, with RED for flows whose path set a link that is down from the start shrinks",
+        summary: "random packet spraying, with RED for flows that lose paths to links that are down from the start",
         source: "Dixit et al., INFOCOM 2013",
         unit: "packet",
-        told: &["racks between which links that are down from the start take paths away, by a fault manager"],
+        told: &["pairs of racks that lose paths to links that are down from the start, from a fault manager"],
         compared: Some(Compared {
             aware: Aware::Local,
             senses: &["own queues, averaged", "links down from the start, by a fault manager"],

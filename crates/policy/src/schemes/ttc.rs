@@ -36,7 +36,7 @@ use crate::{
 crate::params! {
     /// TTC's parameters.
     Config {
-        /// How much longer than the random port's the queue of the default port must be, bytes (own choice: ten full
+        /// How much longer the default port's queue must be than the random port's, bytes (own choice: ten full
         /// packets; no source gives it).
         threshold_bytes: f64 = 15_000.0, Allowed::Number { min: 0.0, max: 1e15 };
     }
@@ -52,23 +52,24 @@ crate::listed! {
     /// Why a packet gets its way.
     enum Why: Rule {
         Default = Rule::Chooses(
-            "the queue of the destination's own port is not longer than the other's by the threshold",
+            "the queue of the destination's default port is not longer than the drawn port's by the threshold",
         ),
         Other = Rule::Chooses(
-            "the queue of the destination's own port is longer than that of the port drawn, by the threshold",
+            "the queue of the destination's default port is longer than the drawn port's by the threshold",
         ),
     }
 
     /// What it looks at of a candidate.
     enum OfWay: Quantity {
-        Queue = quantity("queue", "bytes", "own queue at that uplink, if it was looked at"),
+        Queue = quantity("queue", "bytes", "own queue at that uplink, if it was examined"),
     }
 }
 
 impl Policy for Ttc {
     const SHEET: Sheet = Sheet {
         name: "ttc",
-        summary: "each packet on its destination's own path, or on a random port whose queue is shorter by a threshold",
+        summary: "each packet on its destination's default path, or on a random port whose queue is shorter by a \
+                  threshold",
         source: "Wang et al., IEEE TNSM 2018",
         unit: "packet",
         told: &["hosts are numbered rack by rack"],

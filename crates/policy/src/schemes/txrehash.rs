@@ -24,7 +24,7 @@ use crate::{
 crate::params! {
     /// Its parameters.
     Config {
-        /// What has a receiver take another label for its acknowledgements (Linux from 6.7: new_label).
+        /// What makes a receiver change the label of its acknowledgements (Linux from 6.7: new_label).
         receiver: Receiver = Receiver::NewLabel, Allowed::Words(Receiver::WORDS);
     }
 }
@@ -47,22 +47,23 @@ pub struct Txrehash {
 crate::listed! {
     /// Why a packet gets its way.
     enum Why: Rule {
-        Stays = Rule::Keeps("the label of before"),
+        Stays = Rule::Keeps("the current label"),
         First = Rule::Chooses("the first packet: a label drawn at random"),
         Timeout = Rule::Chooses("a timeout: another label"),
     }
 
     /// Its series.
     enum Points: Series {
-        Timeout = series("timeout_rehash", "label: that of a flow from now on, after a timeout"),
-        Duplicate = series("duplicate_rehash", "label: that of a flow's acknowledgements from now on, after a duplicate"),
+        Timeout = series("timeout_rehash", "a flow's new label, after a timeout"),
+        Duplicate = series("duplicate_rehash", "new label of a flow's acknowledgements, after a duplicate"),
     }
 }
 
 impl Policy for Txrehash {
     const SHEET: Sheet = Sheet {
         name: "txrehash",
-        summary: "each flow keeps a hashed flow label, and takes another one at each timeout, as Linux does by default",
+        summary: "each flow keeps a hashed flow label and switches to another at each timeout, as Linux does by \
+                  default",
         source: "Linux net.core.txrehash; Wetherall et al., SIGCOMM 2023",
         unit: "flow",
         series: Points::ALL,

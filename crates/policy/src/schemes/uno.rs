@@ -50,13 +50,14 @@ crate::params! {
     Config {
         /// Subflows of a flow (Uno: 10).
         subflows: u32 = 10, Allowed::Integer { min: 1.0, max: 32.0 };
-        /// Entropy values of which each draws its own (Uno: 250).
+        /// Entropy values that each subflow draws from (Uno: 250).
         values: u32 = 250, Allowed::Integer { min: 1.0, max: MOST_VALUES };
-        /// A subflow is silent when nothing of it has been acknowledged for longer, in base round trips (Uno: 0.5).
+        /// A subflow is silent if nothing of it has been acknowledged for longer than this, in base round trips (Uno:
+        /// 0.5).
         silent_rtts: f64 = 0.5, Allowed::Number { min: 0.0, max: 1000.0 };
         /// It does not move again within this time, in base round trips (Uno: 1).
         hold_rtts: f64 = 1.0, Allowed::Number { min: 0.0, max: 1000.0 };
-        /// After which losses they move (own choice: Uno's are those of its erasure code).
+        /// Which losses make subflows move (own choice: in Uno, those of its erasure code).
         losses: Losses = Losses::All, Allowed::Words(Losses::WORDS);
     }
 }
@@ -138,23 +139,23 @@ crate::listed! {
 
     /// What it looks at of a flow.
     enum OfFlow: Quantity {
-        Subflow = quantity("subflow", "", "whose turn it is"),
-        Silence = quantity("silence", "µs", "since something of it was last acknowledged"),
+        Subflow = quantity("subflow", "", "the one whose turn it is"),
+        Silence = quantity("silence", "µs", "time since something of it was last acknowledged"),
     }
 
     /// Its series.
     enum Points: Series {
-        Moved = series("moved", "subflow: one that has drawn another value"),
+        Moved = series("moved", "a subflow that has drawn another value"),
     }
 }
 
 impl Policy for Uno {
     const SHEET: Sheet = Sheet {
         name: "uno",
-        summary: "packets take ten subflows in turn, each with a value; after a loss silent subflows draw another value",
+        summary: "packets take ten subflows in turn, each with a value; after a loss, silent subflows draw a new value",
         source: "Uno, SC 2025; its simulator (spcl/Uno_SC25), without erasure coding",
         unit: "packet",
-        three_tiers: "switches hash the value at every tier",
+        three_tiers: "switches at every tier hash the value",
         told: &["base round-trip time"],
         series: Points::ALL,
         compared: Some(Compared {

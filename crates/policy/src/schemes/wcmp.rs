@@ -40,10 +40,10 @@ const MOST_ENTRIES: u32 = 4096;
 crate::params! {
     /// WCMP's parameters.
     Config {
-        /// Most entries of the hash table for one leaf (own choice). No fewer than there are next hops.
+        /// Most entries in the hash table for one leaf (own choice). At least as many as there are next hops.
         table_entries: u32 = 64, Allowed::Integer { min: 1.0, max: MOST_ENTRIES as f64 };
-        /// Entries are added until no next hop has more than this times its share; at 1 until shares are exact or the
-        /// table is full (own choice).
+        /// Entries are added until no next hop has more than this multiple of its share; at 1, until shares are exact
+        /// or the table is full (own choice).
         max_oversubscription: f64 = 1.0, Allowed::Number { min: 1.0, max: 1000.0 };
     }
 }
@@ -81,17 +81,17 @@ pub struct Wcmp {
 impl Policy for Wcmp {
     const SHEET: Sheet = Sheet {
         name: "wcmp",
-        summary: "ECMP with shares by the capacity of the paths behind each uplink, as a controller tells it",
+        summary: "ECMP weighted by the capacity of the paths behind each uplink, from a controller",
         source: "Zhou et al., EuroSys 2014",
         unit: "flow",
-        told: &["leaf of every host", "capacity by way of each of its ports to each leaf, by a controller"],
+        told: &["leaf of every host", "capacity through each of its ports to each leaf, from a controller"],
         compared: Some(Compared {
             aware: Aware::No,
-            senses: &["capacity of paths, by a controller"],
+            senses: &["capacity of paths, from a controller"],
             state: "per leaf and port, at every switch",
             needs: Needs::Nothing,
             order: "a flow stays on its path",
-            pick: "O(n), to see that its group is for these uplinks",
+            pick: "O(n), to check that its group matches these uplinks",
             update: "once per leaf and change of routes",
         }),
         sees: Sees { decides: Decides::Hashes, ..Sees::NOTHING },

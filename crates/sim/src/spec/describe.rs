@@ -117,14 +117,14 @@ fn fabric_tables() -> Vec<Table> {
         with(
             "[switch] model = \"shared_buffer\"",
             "One buffer for all ports of a switch, with dynamic thresholds, ramp ECN marking and optional priority \
-            flow control. Control packets go first.",
+             flow control. Control packets go first.",
             SharedKeys::KEYS,
             of_shared,
         ),
         with(
             "[switch] model = \"trimming\"",
             "Two queues at each output: data that does not fit loses its payload, and its header goes ahead of all \
-            data.",
+             data.",
             TrimmingKeys::KEYS,
             of_trimming,
         ),
@@ -170,7 +170,7 @@ fn run_tables() -> Vec<Table> {
         table(
             "[follow]",
             "The rules of the public ns-3 code of ConWeave, for a run that follows it (run.follow). Each is on unless \
-            turned off.",
+             turned off.",
             FollowKeys::KEYS,
         ),
         table("[metrics]", "What is recorded and how it is summarized.", MetricsKeys::KEYS),

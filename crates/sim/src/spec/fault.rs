@@ -41,10 +41,10 @@ keys! {
         probability: Option<f64>, Kind::Positive { max: 1.0 }, Default::Nothing("only with loss, which needs it");
         /// For black_hole: the share of all pairs of a source and a destination that it swallows, chosen by hash.
         fraction: Option<f64>, Kind::Positive { max: 1.0 }, Default::Nothing("only with black_hole, unless pairs is \
-                                                                             given");
+                                                                              given");
         /// For black_hole: the pairs that it swallows, by numbers of hosts.
         pairs: Option<Vec<Value>>, Kind::List(PAIRS), Default::Nothing("only with black_hole, unless fraction is \
-                                                                       given");
+                                                                        given");
         /// For rate: the reduced rate.
         rate_gbps: Option<u64>, Kind::Rate(Zero::Refused), Default::Nothing("only with rate, which needs it");
         /// For delay: what is added to the link's own delay.
@@ -288,6 +288,6 @@ fn check_pauses(faults: &[Fault], topology: &TopologySpec, switch: &SwitchSpec) 
         nodes.iter().try_for_each(|name| names.find(|| format!("fault[{n}].{key}"), name).map(drop))?;
     }
     let hint = "set switch.pause_us = 5, as in the preset conweave-ns3: such a pause is renewed while it is needed. A \
-               fault may lose the frame that ends a pause, and a pause of 0 has no other end";
+                fault may lose the frame that ends a pause, and a pause of 0 has no other end";
     Err(SpecError::new("switch.pause_us", &json!(0), "above 0 with faults and switch.pfc = true").hint(hint))
 }

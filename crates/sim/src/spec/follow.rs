@@ -224,8 +224,8 @@ pub(super) fn read(
         (Follow::Nothing, None) => Ok((Rules::default(), None)),
         (Follow::Nothing, Some((name, value))) => {
             let program = Follow::ConweaveNs3.word();
-            let allowed = format!("no [follow] without run.follow = \"{program}\", the program that these rules \
-                                  describe");
+            let allowed =
+                format!("no [follow] without run.follow = \"{program}\", the program that these rules describe");
             Err(SpecError::new(reader.path_of(name), value, allowed))
         }
     }

@@ -260,7 +260,8 @@ fn check_pfc(preset: &Preset, switch: &SwitchSpec, transport: &TransportSpec) ->
         return Ok(());
     }
     let allowed = "true with transport.recovery = \"go_back_n\", or false with \"irn\"";
-    let hint = format!("preset {} has either flow control or IRN; preset datacenter allows any combination", preset.name);
+    let hint =
+        format!("preset {} has either flow control or IRN; preset datacenter allows any combination", preset.name);
     Err(SpecError::new("switch.pfc", &shared.pfc.into(), allowed).hint(hint))
 }
 

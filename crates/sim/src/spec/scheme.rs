@@ -39,8 +39,8 @@ keys! {
         /// How a host scheme's path tag selects the path: the fabric reads it as the path itself, hashes it with source
         /// and destination (a tunnel's UDP port), or hashes it with the flow's own header. Host schemes only.
         path_tag: Option<PathTag>, Kind::Words(PathTag::WORDS), Default::Nothing("\"explicit\" for a host scheme, \
-                                                                                 \"outer\" for one that searches for \
-                                                                                 tunnel ports");
+                                                                                  \"outer\" for one that searches for \
+                                                                                  tunnel ports");
         /// The switch scheme under a host scheme: for untagged packets and hashed tags. Host schemes only.
         fabric: Option<String>, Kind::Text("the name of a switch scheme"), Default::Nothing("the default of name, for a host scheme");
         /// Parameters of the switch scheme under a host scheme.

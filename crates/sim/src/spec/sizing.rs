@@ -151,7 +151,7 @@ fn too_small(shared: &SharedBufferSpec, name: &str, parts: &Parts, packet: u64) 
     let (headroom, reserved) = (parts.all_headroom, parts.reserved);
     let allowed = format!(
         "{} or more: the {} ports of {name} need {headroom} bytes of headroom (headroom_bytes, per port and priority) \
-        and {reserved} of guarantees (reserved_packets, guaranteed_bytes), plus room for one packet of {packet}",
+         and {reserved} of guarantees (reserved_packets, guaranteed_bytes), plus room for one packet of {packet}",
         headroom + reserved + packet,
         parts.headrooms.len()
     );
@@ -169,7 +169,7 @@ fn check_pause(shared: &SharedBufferSpec, name: &str, cables: &[Cable], packet: 
     }
     let allowed = format!(
         "more than {} us, or 0 (until the sender is told to resume): the frame that renews a pause may wait that long \
-        behind a packet of {packet} bytes at {name}",
+         behind a packet of {packet} bytes at {name}",
         longest.as_us_f64()
     );
     Err(SpecError::new("switch.pause_us", &shared.pause.as_us_f64().into(), allowed))

@@ -226,7 +226,7 @@ fn queue_autos(reader: &Reader<'_>, place: Place<'_>) -> Result<Autos, SpecError
             tenths(LEAST_BUFFER_US.max(rtt)),
             format!(
                 "150 us at the rate of each port, or a base round trip of {rtt:.1} us if that is longer; plus \
-                buffer_bytes"
+                 buffer_bytes"
             ),
         ),
         (
@@ -234,7 +234,7 @@ fn queue_autos(reader: &Reader<'_>, place: Place<'_>) -> Result<Autos, SpecError
             tenths(rtt / 7.0),
             format!(
                 "a seventh of the base round trip of {rtt:.1} us at the rate of each port (DCTCP, section 3.4); plus \
-                ecn_threshold_bytes for bursts"
+                 ecn_threshold_bytes for bursts"
             ),
         ),
     ])

@@ -131,8 +131,8 @@ pub(crate) const ENTRIES: &[Entry] = &[
         kind: "on_off",
         doc: "a number of flows in bursts, sizes heavy-tailed (PDLB, \"Basic performance\")",
         about: "Flows in bursts: Poisson arrivals while a sender is ON, separated by normally distributed OFF periods, \
-               with sizes from a bounded Pareto distribution (PDLB, \"Basic performance\"; what the paper leaves open \
-               is assumed here).",
+                with sizes from a bounded Pareto distribution (PDLB, \"Basic performance\"; what the paper leaves open \
+                is assumed here).",
         source: "PDLB, \"Basic performance\"; rates, periods and tail index are assumptions",
         keys: OnOffKeys::KEYS,
         carrier: Carrier::Transport,
@@ -178,7 +178,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
         kind: "all_reduce",
         doc: "ring all-reduce: each step starts when the previous one has arrived",
         about: "Ring all-reduce: 2(n - 1) steps, in each of which every host sends one n-th of its data to the next \
-               host, as soon as it has received the previous step's data from the host before it.",
+                host, as soon as it has received the previous step's data from the host before it.",
         source: "Patarasuk and Yuan, J. Parallel Distrib. Comput. 69(2), 2009",
         keys: AllReduceKeys::KEYS,
         carrier: Carrier::Transport,
@@ -188,7 +188,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
         kind: "all_to_all",
         doc: "every host sends to every other, step by step or all at once",
         about: "All-to-all: in step s of n - 1, host i sends to host i + s; its next step starts when that is \
-               acknowledged and what it receives in this step has arrived.",
+                acknowledged and what it receives in this step has arrived.",
         source: "the linear shift of MPI libraries: Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005",
         keys: AllToAllKeys::KEYS,
         carrier: Carrier::Transport,
@@ -198,8 +198,8 @@ pub(crate) const ENTRIES: &[Entry] = &[
         kind: "dag",
         doc: "dependent operations from a table: sends, receives and computations of ranks",
         about: "Dependent operations of ranks, as in traces of programs: sends, receives and computations, one per \
-               line of a CSV file. See docs/interop.md for its columns and for importers of GOAL, Chakra, SimAI and \
-               htsim files.",
+                line of a CSV file. See docs/interop.md for its columns and for importers of GOAL, Chakra, SimAI and \
+                htsim files.",
         source: "the operations of GOAL: Hoefler, Siebert and Lumsdaine, ICPP 2009",
         keys: DagKeys::KEYS,
         carrier: Carrier::Transport,

@@ -238,7 +238,7 @@ fn check_mptcp(reader: &Reader<'_>, config: &TcpConfig) -> Result<(), SpecError>
     }
     if mptcp && config.resequencing != Resequencing::Off {
         let why = "data held back below TCP is passed on without its options, and MPTCP's options say where data \
-                  belongs";
+                   belongs";
         return Err(reader.refuse("resequencing", format!("\"off\" with transport.kind = \"mptcp\": {why}")));
     }
     Ok(())
@@ -248,7 +248,7 @@ fn check_mptcp(reader: &Reader<'_>, config: &TcpConfig) -> Result<(), SpecError>
 fn check_swift(reader: &Reader<'_>, config: &TcpConfig) -> Result<(), SpecError> {
     if config.kind == Control::Swift && config.delayed_ack > 1 {
         let why = "the time that an acknowledgement is held counts as fabric delay, and windows below one packet stay \
-                  there";
+                   there";
         return Err(reader.refuse("delayed_ack_segments", format!("1 with transport.kind = \"swift\": {why}")));
     }
     Ok(())

@@ -65,7 +65,7 @@ fn about_entry(n: usize, entry: &TrafficEntry, spec: &Spec, found: &mut Vec<Warn
     match &entry.source {
         Traffic::Udp(udp) if udp.config.size_bytes.is_none() && udp.config.end == Time::NEVER => {
             let text = "This source sends until the run ends, and the run does not wait for it. Set end_us or \
-                       size_bytes to end it.";
+                        size_bytes to end it.";
             found.push(Warning::of("udp_without_end", format!("traffic[{n}].end_us"), text));
         }
         Traffic::Transported(Workload::Incast(incast)) => about_rounds(n, (incast.repeat, incast.period), spec, found),
@@ -103,7 +103,7 @@ fn about_rounds(n: usize, (repeat, period): (u32, Span), spec: &Spec, found: &mu
     } else if let Some(rto) = spec.transport.sheet().least_timeout.filter(|&rto| in_step(period, rto)) {
         let text = format!(
             "A retransmission timeout of {} is a multiple of this period: packets lost in one round are retransmitted \
-            as another begins. Compare with a period that does not divide it.",
+             as another begins. Compare with a period that does not divide it.",
             said(rto)
         );
         found.push(Warning::of("rounds_in_step_with_timeout", format!("traffic[{n}].period_us"), text));
@@ -129,7 +129,7 @@ fn about_fault(n: usize, fault: &Fault, spec: &Spec, found: &mut Vec<Warning>) {
         // RFC 6298 §5.5: each timeout doubles the next, so that all of them are multiples too.
         let text = format!(
             "A retransmission timeout of {} and its doubles are multiples of this period: a packet that meets an \
-            outage may meet another each time it is retransmitted. Compare with a period that does not divide it.",
+             outage may meet another each time it is retransmitted. Compare with a period that does not divide it.",
             said(rto)
         );
         found.push(Warning::of("flap_in_step_with_timeout", format!("fault[{n}].period_us"), text));
@@ -199,7 +199,7 @@ fn about_series(spec: &Spec, found: &mut Vec<Warning>) {
     if interval < packet {
         let text = format!(
             "The interval is shorter than a full packet's transmission time on the fastest link ({}): most points are \
-            0 or 1.",
+             0 or 1.",
             said(packet)
         );
         found.push(Warning::of("series_finer_than_packets", "metrics.series_interval_us", text));
@@ -241,8 +241,8 @@ fn about_drops(spec: &Spec, found: &mut Vec<Warning>) {
     };
     if drops && rdma.recovery == Recovery::GoBackN {
         let text = "RDMA with go-back-N over queues that drop: each loss causes everything sent since to be \
-                   retransmitted. Lossless RDMA has switch.model = \"shared_buffer\" and switch.pfc = true; \
-                   transport.recovery = \"irn\" is designed for fabrics that drop.";
+                    retransmitted. Lossless RDMA has switch.model = \"shared_buffer\" and switch.pfc = true; \
+                    transport.recovery = \"irn\" is designed for fabrics that drop.";
         let key = if matches!(spec.switch, SwitchSpec::OutputQueued(_)) { "switch.model" } else { "switch.pfc" };
         found.push(Warning::of("rdma_drops", key, text));
     }
@@ -254,7 +254,7 @@ fn about_values(spec: &Spec, found: &mut Vec<Warning>) {
     if spec.scheme.hash == HashKind::Murmur3 && edge.layout(&shape(Tier::Host, &spec.topology)).draws_tags {
         let text = format!(
             "Switches hash only addresses and ports, so the values that {} writes into headers choose no path: it \
-            behaves like ECMP. scheme.hash = \"mix\" hashes these values.",
+             behaves like ECMP. scheme.hash = \"mix\" hashes these values.",
             edge.name()
         );
         found.push(Warning::of("values_not_hashed", "scheme.hash", text));
@@ -269,7 +269,7 @@ fn about_target(spec: &Spec, found: &mut Vec<Warning>) {
     if tcp.kind == Kind::Swift && target <= rtt {
         let text = format!(
             "Swift's target round trip is {} plus {} per switch on the path, and a round trip of the empty fabric \
-            takes {}: windows shrink to the minimum, and flows may never end. Set a longer target.",
+             takes {}: windows shrink to the minimum, and flows may never end. Set a longer target.",
             said(target),
             said(tcp.control.swift.per_hop),
             said(rtt)
@@ -292,7 +292,7 @@ fn about_timeout(spec: &Spec, found: &mut Vec<Warning>) {
     if timeout <= rtt {
         let text = format!(
             "The timeout of {} expires before an answer can arrive: a round trip takes up to {} even without queueing. \
-            Senders retransmit packets in flight again and again.",
+             Senders retransmit packets in flight again and again.",
             said(timeout),
             said(rtt)
         );
@@ -314,8 +314,8 @@ fn about_increases(spec: &Spec, found: &mut Vec<Warning>) {
     let steps = (line / 2).div_ceil(own.hyper_increase);
     let text = format!(
         "These increases are for links of {} Gbps: at most {} Gbps every {}, so a rate takes {} to grow from half of \
-        {} Gbps to all of it. Scaled to the link, as in ConWeave's code, dcqcn_additive_increase_gbps would be {} and \
-        dcqcn_hyper_increase_gbps {}.",
+         {} Gbps to all of it. Scaled to the link, as in ConWeave's code, dcqcn_additive_increase_gbps would be {} and \
+         dcqcn_hyper_increase_gbps {}.",
         gbps(DcqcnConfig::MADE_FOR),
         gbps(own.hyper_increase),
         said(own.increase_timer),

@@ -240,8 +240,11 @@ fn other_fabrics_and_uneven_trees_are_refused() {
     let cables = vec![json!([0, 2, 1, 1000]), json!([1, 2, 1, 1000])];
     let tree = |change: Value| merged(&json!({"kind": "fat_tree"}), &change);
     for (topology, params, message) in [
-        (leaf_spine, json!({}), "scheme.name = \"lbsp\": expected any scheme that `spinewise schemes` lists except \
-                                 lbsp"),
+        (
+            leaf_spine,
+            json!({}),
+            "scheme.name = \"lbsp\": expected any scheme that `spinewise schemes` lists except lbsp",
+        ),
         (graph(2, 1, cables), json!({}), "topology.kind = \"fat_tree\""),
         (
             tree(json!({"k": 2})),

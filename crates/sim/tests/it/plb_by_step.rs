@@ -82,8 +82,8 @@ impl Follows for Rounds<'_> {
                 let says = match (self.label, self.moves) {
                     _ if by_timeout => "a timeout: another label",
                     (None, _) => "the first packet",
-                    (_, true) => "too many rounds in a row",
-                    (_, false) => "nothing has called for another label",
+                    (_, true) => "too many consecutive rounds",
+                    (_, false) => "no reason to change the label",
                 };
                 let other = self.label.is_some_and(|label| label != *value);
                 if !rule.contains(says) || !by_timeout && other != self.moves {

@@ -77,18 +77,19 @@ crate::listed! {
     /// Why a packet gets its way.
     pub(crate) enum Why: Rule {
         Silent = Rule::Chooses(
-            "silent for longer than θ_inactive, nothing of it is under way: to a path drawn that is not busy, if any",
+            "idle for longer than θ_inactive, so nothing of it is in flight: a path drawn among those not busy, if any",
         ),
-        Kept = Rule::Keeps("a reroute of it found no reorder queue: it stays"),
-        Opens = Rule::Keeps("the answer or CLEAR has come in time: it stays, and opens an epoch"),
+        Kept = Rule::Keeps("an earlier reroute found no free reorder queue: it stays"),
+        Opens = Rule::Keeps("the answer or CLEAR arrived in time: it stays and opens an epoch"),
         Late = Rule::Chooses(
-            "no answer by the deadline: TAIL goes on its path, the next packets on one drawn that is not busy, if any",
+            "no answer by the deadline: TAIL goes on its path, later packets on one drawn among those not busy, if any",
         ),
-        GoesOn = Rule::Keeps("an answer is awaited, or CLEAR, or its path may not be left: it stays"),
-        BehindTail = Rule::Follows("behind its TAIL: on the path that it was rerouted to"),
-        Starts = Rule::Chooses("a flow that starts: a path drawn that is not busy, if any"),
+        GoesOn = Rule::Keeps("waiting for an answer or CLEAR, or bound to its path: it stays"),
+        BehindTail = Rule::Follows("behind its TAIL: the path that it was rerouted to"),
+        Starts = Rule::Chooses("a flow that starts: a path drawn among those not busy, if any"),
         Behind = Rule::Keeps(
-            "not a data packet at its source leaf: by its path if that is a whole one, else by a hash of the header",
+            "not a data packet at its source leaf: by its path if it has a whole one, otherwise by a hash of the \
+             header",
         ),
     }
 }

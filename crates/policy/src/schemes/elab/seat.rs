@@ -20,16 +20,16 @@ const LEAST_FRAME: u32 = 64;
 crate::listed! {
     /// Why a packet gets its way.
     enum Why: Rule {
-        InTurn = Rule::Chooses("every packet: the virtual path whose turn it is by the shares"),
-        Burst = Rule::Chooses("a burst measures what a virtual path can carry: all its packets go there"),
+        InTurn = Rule::Chooses("every packet: the virtual path whose turn it is by share"),
+        Burst = Rule::Chooses("a burst measures what a virtual path can carry: all of its packets go there"),
     }
 
     /// What it looks at of a candidate.
     enum OfWay: Quantity {
-        Ceiling = quantity("ceiling", "Mbit/s", "B_i: what the path is held to carry"),
-        Rate = quantity("rate", "Mbit/s", "R_i: what it carries for this pair, as last heard"),
+        Ceiling = quantity("ceiling", "Mbit/s", "B_i: estimated capacity of the path"),
+        Rate = quantity("rate", "Mbit/s", "R_i: what it carries for this pair, as last reported"),
         Share = quantity("share", "of the packets", "w_i"),
-        Dead = quantity("dead", "", "1: given up for now"),
+        Dead = quantity("dead", "", "1: abandoned for now"),
     }
 }
 

@@ -8,37 +8,37 @@ use crate::{Cx, Listed, Packet, Quantity, Rule, Sees, Sight, Time, Way};
 crate::listed! {
     /// Why a packet gets its way.
     enum Why: Rule {
-        Stays = Rule::Keeps("its path is not held to be congested: it stays"),
-        New = Rule::Chooses("a new flow: placed on a path of the best class with the least sending rate"),
-        TimedOut = Rule::Chooses("its timer ran out: placed anew"),
-        Failed = Rule::Chooses("its path is held to have failed: placed anew"),
+        Stays = Rule::Keeps("its path is not considered congested: it stays"),
+        New = Rule::Chooses("a new flow: placed on the path with the lowest sending rate in the best class"),
+        TimedOut = Rule::Chooses("its timer expired: placed again"),
+        Failed = Rule::Chooses("its path is considered failed: placed again"),
         TooSmall = Rule::Keeps(
-            "its path is congested, but it has sent no more than S, or is no slower than R: it stays",
+            "its path is congested, but it has sent at most S or is no slower than R: it stays",
         ),
         Moves = Rule::Chooses(
             "its path is congested, it has sent more than S and is slower than R: to a notably better path, if any",
         ),
-        Dropped = Rule::Chooses("nothing of it was acknowledged for 1 ms, its record was dropped: placed anew"),
+        Dropped = Rule::Chooses("nothing of it was acknowledged for 1 ms and its record was dropped: placed again"),
         Waits = Rule::Keeps(
-            "its path is congested or it was idle, but it has too little acknowledged or was tried just now: it stays",
+            "its path is congested or it was idle, but too little is acknowledged or it was just tried: it stays",
         ),
-        Tries = Rule::Chooses("its path is congested or it was idle: in one attempt of two to a better path, if any"),
+        Tries = Rule::Chooses("its path is congested or it was idle: with probability 1/2 to a better path, if any"),
     }
 
     /// What it looks at of a flow.
     enum OfFlow: Quantity {
         Sent = quantity("sent", "bytes", "sent by the flow (released rules: acknowledged on its path)"),
         OwnRate = quantity("own_rate", "of R", "the flow's sending rate"),
-        Margin = quantity("margin", "µs", "Δ_RTT: another path must be faster by more"),
+        Margin = quantity("margin", "µs", "Δ_RTT: another path must be faster by more than this"),
     }
 
     /// What it looks at of a candidate.
     enum OfWay: Quantity {
         Class = quantity("class", "", "0 good, 1 gray, 2 congested, 3 failed"),
-        Delay = quantity("delay", "µs", "t_RTT as measured; T_RTT_low where nothing is known"),
+        Delay = quantity("delay", "µs", "t_RTT as measured; T_RTT_low if nothing is known"),
         Marked = quantity("marked", "share", "f_ECN as measured"),
-        SentThere = quantity("sent_there", "bytes", "of late, by this host's flows (r_p)"),
-        Age = quantity("age", "µs", "since it was last measured; none if never"),
+        SentThere = quantity("sent_there", "bytes", "recently sent by this host's flows (r_p)"),
+        Age = quantity("age", "µs", "time since it was last measured; none if never"),
     }
 }
 

@@ -13,7 +13,7 @@ crate::params! {
         tick_us: f64 = 50.0, Allowed::Number { min: 0.1, max: 1e6 };
         /// How far ahead timers are armed, microseconds.
         alarm_us: f64 = 20.0, Allowed::Number { min: 0.001, max: 1e6 };
-        /// A probe without an answer for this long is lost, microseconds.
+        /// A probe without an answer for this long counts as lost, microseconds.
         give_up_us: f64 = 1000.0, Allowed::Number { min: 0.001, max: 1e6 };
         /// Bytes of a probe on the wire.
         probe_bytes: u32 = 84, Allowed::Integer { min: 40.0, max: 1500.0 };
@@ -69,7 +69,7 @@ pub struct LoopbackHost {
 impl Policy for LoopbackHost {
     const SHEET: Sheet = Sheet {
         name: "loopback_host",
-        summary: "test of the simulator, not a load balancer: uses every host hook and checks the contract",
+        summary: "a test of the simulator, not a load balancer: uses every host hook and checks the contract",
         source: "own",
         unit: "packet",
         told: &["leaf of every host", "paths to each leaf"],

@@ -28,7 +28,7 @@ crate::params! {
         tick_us: f64 = 100.0, Allowed::Number { min: 0.1, max: 1e6 };
         /// How far ahead timers are armed, microseconds.
         alarm_us: f64 = 20.0, Allowed::Number { min: 0.001, max: 1e6 };
-        /// A probe without an answer for this long is lost, microseconds.
+        /// A probe without an answer for this long counts as lost, microseconds.
         give_up_us: f64 = 1000.0, Allowed::Number { min: 0.001, max: 1e6 };
         /// At its last switch, every n-th data packet of a flow opens a held queue; 0: none does.
         hold_every: u32 = 16, Allowed::Integer { min: 0.0, max: 1e9 };
@@ -117,7 +117,7 @@ const MARKER_EVERY: u32 = 64;
 impl Policy for LoopbackSwitch {
     const SHEET: Sheet = Sheet {
         name: "loopback_switch",
-        summary: "test of the simulator, not a load balancer: uses every switch hook and checks the contract",
+        summary: "a test of the simulator, not a load balancer: uses every switch hook and checks the contract",
         source: "own",
         unit: "flow",
         tiers: &["leaf", "spine"],

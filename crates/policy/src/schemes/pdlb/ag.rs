@@ -30,9 +30,9 @@ use crate::edge::cells::Dispatch;
 crate::params! {
     /// AG's parameters.
     Config {
-        /// Between estimates and between probes, µs (authors' code: 100).
+        /// Time between estimates and between probes, µs (authors' code: 100).
         period_us: f64 = 100.0, Allowed::Number { min: 1.0, max: 1e6 };
-        /// Probe on the wire, bytes.
+        /// Size of a probe on the wire, bytes.
         probe_bytes: u32 = 64, Allowed::Integer { min: 40.0, max: 9000.0 };
         /// Reference window, packets (authors' code: 44).
         window_packets: f64 = 44.0, Allowed::Number { min: 1.0, max: MOST_CELLS as f64 };
@@ -40,11 +40,12 @@ crate::params! {
         max_packets: u32 = 44, Allowed::Integer { min: 1.0, max: 4096.0 };
         /// Granularity towards a destination not yet measured, packets.
         initial_packets: u32 = 44, Allowed::Integer { min: 1.0, max: 1e9 };
-        /// Gate of the classifier, times of a full packet (authors' code: meant to be 3, comes to 0).
+        /// Gate of the classifier, in transmission times of a full packet (authors' code: meant to be 3, works out as
+        /// 0).
         gate_packets: f64 = 0.0, Allowed::Number { min: 0.0, max: 1e6 };
-        /// How the path of the next cell is found (authors' code: random).
+        /// How the path of the next cell is chosen (authors' code: random).
         dispatch: Dispatch = Dispatch::Random, Allowed::Words(Dispatch::WORDS);
-        /// When the series get points.
+        /// When points of the series are recorded.
         record: Record = Record::Changes, Allowed::Words(Record::WORDS);
     }
 }

@@ -43,27 +43,28 @@ crate::listed! {
     /// Why a packet gets its way.
     enum Why: Rule {
         Stays = Rule::Keeps("its uplink's queue does not grow faster than θ: it stays"),
-        Drawn = Rule::Chooses("a flow that starts, or was silent: an uplink drawn among those not congested"),
-        Hashed = Rule::Chooses("a flow that starts, or was silent: by a hash of the header"),
+        Drawn = Rule::Chooses("a flow that starts or was idle: an uplink drawn among those not congested"),
+        Hashed = Rule::Chooses("a flow that starts or was idle: by a hash of the header"),
         Leaves = Rule::Chooses(
-            "its uplink's queue grows faster than θ: TAIL goes on it, the next packets on one of its class, else the shortest",
+            "its uplink's queue grows faster than θ: TAIL goes on it, later packets on one of its class, otherwise the \
+             shortest",
         ),
-        Behind = Rule::Follows("behind its TAIL: on the uplink that it was rerouted to"),
-        Rerouting = Rule::Keeps("it is being rerouted already: it stays until CLEAR has come"),
-        Kept = Rule::Keeps("an earlier reroute found no reorder queue: it stays"),
+        Behind = Rule::Follows("behind its TAIL: the uplink that it was rerouted to"),
+        Rerouting = Rule::Keeps("it is already being rerouted: it stays until CLEAR arrives"),
+        Kept = Rule::Keeps("an earlier reroute found no free reorder queue: it stays"),
         Elsewhere = Rule::Keeps("not a data packet at its source leaf: by a hash of the header"),
     }
 
     /// What it looks at of a flow.
     enum OfFlow: Quantity {
-        Silence = quantity("silence", "µs", "since the flow's last packet here; none if there was none"),
+        Silence = quantity("silence", "µs", "time since the flow's last packet here; none if there was none"),
     }
 
     /// What it looks at of a candidate.
     enum OfWay: Quantity {
         Measured = quantity("measured", "bytes", "own queue at that uplink when it was last measured"),
-        Now = quantity("now", "bytes", "the same queue now, as the backup looks it up"),
-        Class = quantity("class", "", "cluster of queue lengths, from the shortest on"),
+        Now = quantity("now", "bytes", "the same queue now, as the backup reads it"),
+        Class = quantity("class", "", "cluster of queue lengths, starting from the shortest"),
         Congested = quantity("congested", "", "1: it grew faster than θ"),
     }
 }

@@ -11,7 +11,7 @@ pub(super) const PRESET: Preset = Preset {
     doc: "the ns-3 settings of the Hermes code base, which MEET builds on",
     // RED used as a step, in bytes; the queue disc hands packets to the device before they are sent.
     source: "K = 65 * 1400 bytes, limit 600 * 1400 bytes, above a device queue of 10 packets, on every device \
-            including those of hosts; at most 2 segments per acknowledgement: snowzjx/ns3-load-balance",
+             including those of hosts; at most 2 segments per acknowledgement: snowzjx/ns3-load-balance",
     switch: Switch::Queues(|| {
         let mut queues = queues(600 * 1400, 65 * 1400);
         queues.insert("device_queue_packets".into(), 10.into());

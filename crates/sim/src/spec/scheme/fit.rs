@@ -93,16 +93,15 @@ pub(super) fn check_tag(
     // What answers to probes say is kept for a host, and must be of the path of data.
     let probes = layout.draws_tags && layout.peers != Peers::None;
     if tag == PathTag::Explicit && layout.draws_tags {
-        let hint = format!(
-            "tags of {name} are flow labels or source ports, which switches hash; they do not number paths"
-        );
+        let hint =
+            format!("tags of {name} are flow labels or source ports, which switches hash; they do not number paths");
         let hashed = if probes { "\"outer\"" } else { hashed_tags(&rows) };
         return Err(reader.refuse("path_tag", hashed).hint(hint));
     }
     if !fabric.tags_name_paths() {
         let hint = format!(
             "{name} tags packets at the hosts, and tags name whole paths only where a packet has at most two choices: \
-            at its leaf, and at a switch without hosts beyond it"
+             at its leaf, and at a switch without hosts beyond it"
         );
         match (&rows, tag) {
             (Peers::Leaves, _) => {
@@ -122,10 +121,11 @@ pub(super) fn check_tag(
         return Err(reader.refuse("path_tag", "\"explicit\"").hint(hint));
     }
     match (rows, tag) {
-        (Peers::Leaves, PathTag::Outer | PathTag::Inner) => Err(reader.refuse("path_tag", "\"explicit\"").hint(
-            format!("{name} keeps state per rack and path, and a hashed tag is a different path for each pair of \
-                    hosts"),
-        )),
+        (Peers::Leaves, PathTag::Outer | PathTag::Inner) => {
+            Err(reader.refuse("path_tag", "\"explicit\"").hint(format!(
+                "{name} keeps state per rack and path, and a hashed tag is a different path for each pair of hosts"
+            )))
+        }
         (Peers::Hosts, PathTag::Inner) => Err(reader
             .refuse("path_tag", "\"explicit\" or \"outer\"")
             .hint(format!("{name} keeps state per host and path, and an inner tag is a different path for each flow"))),
@@ -158,8 +158,10 @@ pub(super) fn check_hashed(
 /// One scheme writes the in-band header of a packet.
 pub(super) fn check_headers(reader: &Reader<'_>, edge: &Entry, under: &Entry) -> Result<(), SpecError> {
     if edge.header && under.header {
-        let allowed =
-            format!("a switch scheme without an in-band header: a packet has room for one, and {} writes it", edge.name());
+        let allowed = format!(
+            "a switch scheme without an in-band header: a packet has room for one, and {} writes it",
+            edge.name()
+        );
         return Err(reader.refuse("fabric", allowed));
     }
     Ok(())

@@ -28,7 +28,7 @@ keys! {
         hosts: Value, Kind::Either(HOSTS), Default::Word("all");
         /// Ranks of each server, counted from rank 0 on. Ranks of one server send to each other without the network.
         local_ranks: Option<u32>, Kind::Integer { min: 1, max: MOST_FLOWS }, Default::Nothing("only ranks on the same \
-                                                                                              host");
+                                                                                               host");
         /// How fast each rank sends to others on its server or host, one message after another.
         local_rate_gbps: Option<u64>, Kind::Rate(Zero::Refused), Default::Nothing("needed if ranks share a host or server");
         /// From sending the last byte of such a message to its arrival; above 0 if a server has several hosts.

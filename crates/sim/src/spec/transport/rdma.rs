@@ -37,9 +37,8 @@ pub(super) fn read(
     let mut worked_out = Autos::new();
     if reader.wants_auto() {
         let mss = reader.wanted("mss_bytes").and_then(Value::as_u64).unwrap_or_default();
-        let how =
-            "twice the propagation delay plus one packet's payload per link, at the rate of the slowest link \
-            (conweave-ns3)";
+        let how = "twice the propagation delay plus one packet's payload per link, at the rate of the slowest link \
+                   (conweave-ns3)";
         worked_out.push(("window_bytes", Fabric::of(topology)?.irn_window(mss as u32).into(), how.into()));
     }
     let mut reader = reader.with_autos(worked_out);

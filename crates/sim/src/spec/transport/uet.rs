@@ -67,7 +67,8 @@ fn uet_autos(reader: &Reader<'_>, topology: &TopologySpec) -> Result<Autos, Spec
             let least = LEAST_PULL.min(0.9 / ratio);
             (
                 least,
-                "for many flows on one link inside the fabric: a tenth, or 0.9 of what the core leaves each host".into(),
+                "for many flows on one link inside the fabric: a tenth, or 0.9 of what the core leaves each host"
+                    .into(),
             )
         }
         (false, false) if ratio > 1.0 => {
@@ -109,10 +110,10 @@ pub(super) fn read(
     config.control = preset.uet_config().control;
     config.control.read(kind, &mut own)?;
     if kind == Control::None && !config.receiver_credit {
-        return Err(
-            reader.refuse("receiver_credit", "true with transport.congestion_control = \"none\": something must pace \
-                                             senders")
-        );
+        return Err(reader.refuse(
+            "receiver_credit",
+            "true with transport.congestion_control = \"none\": something must pace senders",
+        ));
     }
     if kind == Control::None && config.recovery == Recovery::Sleek {
         return Err(

@@ -101,7 +101,7 @@ keys! {
         /// (NCCL_IB_QPS_PER_CONNECTION). Switches hash the queue pair together with the hosts (E-ECMP), so messages of
         /// one queue pair take one path under ECMP.
         queue_pairs: Option<u32>, Kind::Integer { min: 1, max: 64 }, Default::Nothing("one for each message, not \
-                                                                                      shared");
+                                                                                       shared");
         /// How messages use queue pairs: each on one, in turn, or split over all (NCCL_IB_SPLIT_DATA_ON_QPS). Only with
         /// queue_pairs.
         queue_pair_use: Option<QueuePairUse>, Kind::Words(QueuePairUse::WORDS), Default::Nothing("\"round_robin\", with queue_pairs");

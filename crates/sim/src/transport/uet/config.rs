@@ -67,7 +67,7 @@ keys! {
         /// hash all messages of a connection the same way, and a message begins with the scheme's values, the window
         /// and the base round trip of the previous one.
         connections: Option<u32>, Kind::Integer { min: 1, max: 64 }, Default::Nothing("one for each message, not \
-                                                                                      shared");
+                                                                                       shared");
         /// Retransmission timeout, for the packet that has been in flight longest.
         rto as "rto_us": Span, Kind::Auto(&Kind::Time(Unit::Microseconds, Zero::Refused)), Default::Preset;
         /// How a sender detects losses that no trimmed packet reports: by the timeout, or by SLEEK (uet-htsim's
