@@ -192,7 +192,7 @@ def test_a_run_tells_how_far_operations_came(tmp_path: Path, capsys: pytest.Capt
     assert main(["run", str(spec_file(tmp_path, rows, "[run]\nuntil_us = 1000"))]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "operations of traffic[0]: 0 of 3 have ended" in said
-    assert "3 of 3 operations have not ended when the run does. Send a of rank 0 to rank 3 has brought" in said
+    assert "3 of 3 operations had not ended when the run did. Send a of rank 0 to rank 3 has delivered" in said
     assert "waiting for it: b." in said
 
 

@@ -263,7 +263,7 @@ def test_what_a_fabric_makes_of_auto_is_told_where_it_is_refused() -> None:
     with pytest.raises(SpecError) as refused:
         spinewise.resolve({"topology": far_racks(9_000_000_000_000), "traffic": traffic})
     assert refused.value.key == "transport.min_rto_us"
-    assert '"auto" comes to this in this fabric' in str(refused.value.hint)
+    assert '"auto" gives this value in this fabric' in str(refused.value.hint)
 
 
 def test_a_slow_link_that_is_crossed_once_makes_a_round_trip_longer_once() -> None:

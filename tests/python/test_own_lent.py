@@ -81,7 +81,7 @@ def test_what_was_kept_finds_nothing_in_a_later_hook(what: str) -> None:
     own = {"keep": staticmethod(keep), "look": staticmethod(look), "kept": [], "said": []}
     scheme = type("Kept", (Keeps,), own)
     assert sw.run(SMALL, scheme=scheme).report["finished"] == 4
-    assert "is gone once it has returned" in vars(scheme)["said"][0]
+    assert "is gone once the hook returns" in vars(scheme)["said"][0]
 
 
 class Hears(sw.HostScheme):
@@ -104,7 +104,7 @@ class Hears(sw.HostScheme):
 
     def look(self, name: str, lent: Any, look: Look) -> None:
         if name in self.kept:
-            with pytest.raises(RuntimeError, match="is gone once it has returned"):
+            with pytest.raises(RuntimeError, match="is gone once the hook returns"):
                 look(self.kept[name])
             self.refused.add(name)
         self.kept[name] = lent

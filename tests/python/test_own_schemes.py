@@ -105,9 +105,9 @@ def test_a_switch_sees_itself_and_nothing_is_lent_for_longer() -> None:
     assert Watcher.seen["flow"] is None
     cx, view, packet = Watcher.kept
     for lent, name in ((cx, "now"), (view, "candidates"), (packet, "dst")):
-        with pytest.raises(RuntimeError, match="gone once it has returned"):
+        with pytest.raises(RuntimeError, match="gone once the hook returns"):
             getattr(lent, name)
-    with pytest.raises(RuntimeError, match="gone once it has returned"):
+    with pytest.raises(RuntimeError, match="gone once the hook returns"):
         cx.rng.below(3)
 
 
@@ -121,7 +121,7 @@ def test_a_host_cannot_see_a_switch(name: str) -> None:
     with pytest.raises(sw.SchemeError) as failed:
         sw.run(SMALL, scheme=Peeper)
     assert isinstance(failed.value.__cause__, AttributeError)
-    assert f"{name} is what a switch sees, and this scheme sits at the host" in str(failed.value.__cause__)
+    assert f"{name} is visible to a switch, and this scheme sits at the host" in str(failed.value.__cause__)
 
 
 # ---- rows, messages, timers, ticks --------------------------------------------------------------------------------

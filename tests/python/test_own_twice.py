@@ -41,7 +41,7 @@ def test_a_trace_of_it_is_refused_in_words(
     capsys.readouterr()
     assert main(["explain", run, "--flow", "0", *code]) == 2
     said = words(capsys.readouterr().err)
-    assert "value Rolls allowed a scheme under which a run comes out the same each time" in said
+    assert "value Rolls allowed a scheme under which a run always comes out the same" in said
     assert SAYS in said
     assert "Traceback" not in said
     with pytest.raises(sw.SpecError, match=SAYS):

@@ -55,7 +55,7 @@ def test_what_is_traced_is_one_threads(capsys: Any, tmp_path: Any) -> None:
 def test_a_run_that_cannot_be_parted_says_why() -> None:
     told = ran({**samples.TINY_SPEC, "run": {"engine": "events"}}, 2).summary().warnings
     assert [str(one.text) for one in told if one.code == "one_thread"] == [
-        "One thread made this run, as the engine of events has no windows."
+        "One thread made this run, because the engine of events has no windows."
     ]
     assert not [one for one in ran(samples.TINY_SPEC, 2).summary().warnings if one.code == "one_thread"]
 

@@ -57,7 +57,7 @@ FAT_TREE = {"kind": "fat_tree", "k": 8}
         ({"fault": [fault(ends=["tor2", "spine1"])]}, "fault[0].ends", "leaf0 to leaf3", 'did you mean "leaf2"?'),
         ({"fault": [fault(ends=["leaf0", "spine9"])]}, "fault[0].ends", "spine0 to spine3", 'did you mean "spine3"?'),
         ({"fault": [fault(ends=["leaf0", "leaf1"])]}, "fault[0].ends", "leaf0 is linked to host0", None),
-        ({"fault": [fault(ends=None, switch="host3")]}, "fault[0].switch", "a switch; of a host", None),
+        ({"fault": [fault(ends=None, switch="host3")]}, "fault[0].switch", "a switch; for a host", None),
         ({"fault": [fault(ends=None, switch="Spin3")]}, "fault[0].switch", "spine0", 'did you mean "spine3"?'),
         ({"fault": [fault(kind="rate", rate_gbps=10)]}, "fault[0].rate_gbps", "less than the 10 Gbps", None),
         ({"fault": [fault(link=1)]}, "fault[0].link", "a link from 0 to 0", None),
@@ -213,7 +213,7 @@ def test_validate_says_it_in_words_and_as_json(tiny: Path, capsys: pytest.Captur
         {
             "code": "nothing_sent",
             "key": "traffic",
-            "text": "NOTHING IS SENT: the run has no flows, and every number of it is empty.",
+            "text": "NOTHING IS SENT: the run has no flows, and all of its numbers are empty.",
         },
     ]
 
@@ -327,7 +327,7 @@ class EnoughError(Exception):
 
 @pytest.mark.parametrize(
     ("limit", "touched", "words"),
-    [("memory", False, ""), ("memory", True, "the memory that is free"), ("address_space", False, "ulimit -v")],
+    [("memory", False, ""), ("memory", True, "free memory"), ("address_space", False, "ulimit -v")],
 )
 def test_what_is_reserved_and_not_used_is_no_memory(limit: str, touched: bool, words: str) -> None:
     """Allocators reserve 64 MB for each thread, so that many small runs at once were refused."""

@@ -94,7 +94,7 @@ impl Doors {
         let me = config.me().address;
         let speaker = Speaker { host: config.host as u16, instance };
         let refused = |error: std::io::Error| {
-            Failure::Refused(format!("port {} of {me} for talk among agents: {error}", config.port + 1))
+            Failure::Refused(format!("port {} of {me} for messages between agents: {error}", config.port + 1))
         };
         let line = Line::open(me, config.port + 1, speaker).map_err(refused)?;
         Ok(Doors { line, prober: Prober::open(me, config.port, instance)? })

@@ -195,7 +195,7 @@ impl Config {
         for (place, host) in self.hosts.iter().enumerate() {
             range(&format!("hosts[{place}].rack"), f64::from(host.rack), 0.0, 4095.0)?;
             if let Some(before) = seen.insert(host.address, place) {
-                return Err(format!("hosts[{place}].address = {}: hosts[{before}] has it already", host.address));
+                return Err(format!("hosts[{place}].address = {}: already used by hosts[{before}]", host.address));
             }
         }
         if self.device.is_empty() || self.device.len() > 15 || self.device.contains('/') {

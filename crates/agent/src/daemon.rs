@@ -62,7 +62,7 @@ fn fits(config: &Config) -> Result<u32, Failure> {
     let mtu: u32 = text
         .ok()
         .and_then(|text| text.trim().parse().ok())
-        .ok_or_else(|| Failure::Refused(format!("device = {device:?}: there is none in this network namespace")))?;
+        .ok_or_else(|| Failure::Refused(format!("device = {device:?}: no such device in this network namespace")))?;
     let me = config.me();
     let room = ROOM as u32;
     for host in config.hosts.iter().filter(|host| host.rack != me.rack) {
@@ -74,9 +74,9 @@ fn fits(config: &Config) -> Result<u32, Failure> {
         let inner = rustix::net::sockopt::ip_mtu(&socket).map_err(|error| refused(&error))?;
         if inner + room > mtu {
             return Err(Failure::Refused(format!(
-                "MTU too small: packets to {} may have {inner} bytes and the tunnel adds {room}, but {device} takes {mtu}. \
-                 Set its MTU, and that of the fabric, to {} or more, or the route's to {} or less (`ip route change ... mtu \
-                 {} advmss {}`)",
+                "MTU too small: packets to {} may have {inner} bytes and the tunnel adds {room}, but {device} takes \
+                 {mtu}. Set its MTU and the fabric's to {} or more, or the route's to {} or less (`ip route change ... \
+                 mtu {} advmss {}`)",
                 host.address,
                 inner + room,
                 mtu - room,

@@ -35,7 +35,7 @@ fn load(object: &[u8]) -> Result<Object, Failure> {
     libbpf_rs::set_print(None);
     let refused = |error: libbpf_rs::Error| {
         Failure::Refused(format!(
-            "the kernel does not take the program: {error:#} (it needs CAP_BPF, CAP_NET_ADMIN and Linux 6.2 or newer)"
+            "the kernel rejects the program: {error:#} (it needs CAP_BPF, CAP_NET_ADMIN and Linux 6.2 or newer)"
         ))
     };
     ObjectBuilder::default().open_memory(object).map_err(refused)?.load().map_err(refused)

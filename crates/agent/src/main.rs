@@ -45,13 +45,13 @@ fn command(words: &[String]) -> Result<(), Failure> {
 
 fn check(config: &Config) -> Result<(), Failure> {
     let plan = plan(&config.scheme).map_err(Failure::Refused)?;
-    println!("{} runs as {}: each {} on a path of its own", plan.asked, plan.chosen.name(), plan.moves);
+    println!("{} runs as {}: each {} on its own path", plan.asked, plan.chosen.name(), plan.moves);
     Ok(())
 }
 
 #[cfg(not(feature = "datapath"))]
 const LACKING: &str = "this program was built without its data path (cargo feature `datapath`, which needs clang and \
-                       libelf): `make agent` builds it. Nothing was changed; traffic is as it was";
+                       libelf): `make agent` builds it. Nothing was changed; traffic is unaffected";
 
 #[cfg(not(feature = "datapath"))]
 fn run(config: Config) -> Result<(), Failure> {

@@ -40,7 +40,8 @@ pub fn plan(scheme: &Scheme) -> Result<Plan, String> {
     if !RUN.contains(&given.name()) {
         let name = given.name();
         return Err(format!(
-            "scheme.name = {name:?}: agents run {}; others need switches of their own or are not built for hosts yet",
+            "scheme.name = {name:?}: agents run {}; other schemes need their own switches or are not yet built for \
+             hosts",
             RUN.join(", ")
         ));
     }
@@ -81,14 +82,17 @@ pub fn plan(scheme: &Scheme) -> Result<Plan, String> {
                 [("order", "ascending"), ("weights", "equal"), ("acks", "fabric"), ("first_cell", "full")]
             {
                 if word(&given, name) != only {
-                    return Err(format!("scheme.params.{name} = {:?}: agents have {only:?} only", word(&given, name)));
+                    return Err(format!(
+                        "scheme.params.{name} = {:?}: agents support only {only:?}",
+                        word(&given, name)
+                    ));
                 }
             }
             plan(given, Unit::Cell, "flowcell", Then::After, false)
         }
         "elab" => {
             if word(&given, "discovery") != "traceroute" {
-                return Err("scheme.params.discovery: agents have \"traceroute\" only".to_owned());
+                return Err("scheme.params.discovery: agents support only \"traceroute\"".to_owned());
             }
             plan(given, Unit::Packet, "packet", Then::Turn, true)
         }

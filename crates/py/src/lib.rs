@@ -32,13 +32,13 @@ create_exception!(
     _core,
     SpecError,
     PyValueError,
-    "A spec was refused; has `key`, `value`, `allowed`, `hint` and `unserved`."
+    "A spec was refused; the exception has `key`, `value`, `allowed`, `hint` and `unserved`."
 );
 create_exception!(
     _core,
     SchemeError,
     PyRuntimeError,
-    "A scheme written in Python raised the exception that is the cause of this one; has `hook`, `now_ps` and `flow`."
+    "A scheme written in Python raised the exception that caused this one; it has `hook`, `now_ps` and `flow`."
 );
 create_exception!(_core, InternalError, PyRuntimeError, "An invariant of the engine does not hold: a defect.");
 

@@ -108,7 +108,7 @@ impl Looks {
                 let us = self.at as f64 / 1e6;
                 let error = spec::SpecError::said(
                     "run",
-                    format!("{:.1} GB taken by {us} us of simulated time", grown as f64 / 1e9),
+                    format!("{:.1} GB used after {us} us of simulated time", grown as f64 / 1e9),
                     taken.allowed(),
                 )
                 .hint("a shorter run.until_us, fewer flows, or shorter links need less");
@@ -141,8 +141,8 @@ impl Taken {
     /// What is allowed.
     const fn allowed(self) -> &'static str {
         match self {
-            Taken::Memory => "a run that fits into the memory that is free",
-            Taken::Addresses => "a run that fits into the address space that is left (ulimit -v)",
+            Taken::Memory => "a run that fits into free memory",
+            Taken::Addresses => "a run that fits into the remaining address space (ulimit -v)",
         }
     }
 

@@ -172,11 +172,11 @@ impl Faults {
         let (Some(cut), Some(&(n, _))) = (cut, self.schedule.for_good.last()) else { return Ok(()) };
         let (src, dst) = pairs[cut];
         let allowed = format!(
-            "faults that end or leave a path; host {} cannot reach host {} any more, or back",
+            "faults that end or leave a path; host {} can no longer reach host {}, or the reverse",
             src.number(),
             dst.number()
         );
-        let hint = "give until_us, or may_cut_off = true if that is meant";
+        let hint = "give until_us, or may_cut_off = true if this is intended";
         Err(SpecError::new(format!("fault[{n}]"), &json!("down for good"), allowed).hint(hint))
     }
 }

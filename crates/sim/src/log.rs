@@ -26,25 +26,19 @@ const FEWEST_POINTS: usize = 1024;
 
 /// Series of the engine itself; a scheme's own come behind them.
 pub const SERIES: &[(&str, &str)] = &[
-    ("link_utilisation", "share of the interval the link was sending, per link of metrics.series_links"),
+    ("link_utilisation", "share of the interval in which the link was sending, per link of metrics.series_links"),
     (
         "link_queue_bytes",
         "bytes queued for the link at the end of the interval, per link of metrics.series_links that a switch sends on",
     ),
     ("sent_packets", "data packets sent in the interval, per host"),
-    ("received_bytes", "payload bytes received in the interval, each once, per host"),
+    ("received_bytes", "payload bytes received in the interval, each counted once, per host"),
     ("dupack3_events", "third duplicate acknowledgements in the interval, per host"),
-    (
-        "link_marks",
-        "packets marked CE at the link's port in the interval, where there were any; not with series_links = \"fabric\"",
-    ),
-    (
-        "link_drops",
-        "packets dropped at the link's port in the interval, where there were any; not with series_links = \"fabric\"",
-    ),
+    ("link_marks", "packets marked CE at the link's port in the interval, if any; not with series_links = \"fabric\""),
+    ("link_drops", "packets dropped at the link's port in the interval, if any; not with series_links = \"fabric\""),
     (
         "link_paused",
-        "share of the interval for which flow control paused data at the link's port, summed over priorities, where it \
+        "share of the interval in which flow control paused data at the link's port, summed over priorities, if it \
          did; not with series_links = \"fabric\"",
     ),
 ];

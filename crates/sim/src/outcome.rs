@@ -108,8 +108,8 @@ impl Outcome {
 fn no_interval(spec: &Spec, stop: Time) -> Option<Warning> {
     let interval = spec.metrics.series_interval.filter(|&interval| stop < Time::ZERO + interval)?;
     let text = format!(
-        "The run ended after {} us, before the first interval of {} us: there are no series of intervals. What is left of one \
-         at the end is never told.",
+        "The run ended after {} us, before the first interval of {} us was over, so there are no series of intervals. \
+         An incomplete interval at the end is never reported.",
         stop.since(Time::ZERO).as_us_f64(),
         interval.as_us_f64()
     );
@@ -122,7 +122,10 @@ fn late_faults(spec: &Spec, stop: Time) -> impl Iterator<Item = Warning> {
     let late = faults.filter(move |(_, fault)| (stop..spec.run.until).contains(&fault.from));
     late.map(move |(n, fault)| {
         let [begins, over] = [fault.from, stop].map(|at| at.since(Time::ZERO).as_us_f64());
-        let text = format!("It begins after {begins} us, and the run was over after {over} us: it changed nothing.");
+        let text = format!(
+            "This fault begins after {begins} us, but the run was over after {over} us: it changed \
+                            nothing."
+        );
         Warning::of("fault_after_traffic", format!("fault[{n}].at_us"), text)
     })
 }
@@ -142,8 +145,8 @@ fn own_traffic(sim: &Sim<'_>, stop: Time) -> Option<Warning> {
     let under = sim.world.fabric.sheet().name;
     let name = sim.world.edge.as_ref().map_or(under.into(), |edge| format!("{} over {under}", edge.sheet().name));
     let text = format!(
-        "Probes and messages of {name} took {:.0} % of what the leaves' uplinks carry. Most are sent in periods that suit fast \
-         links: see the scheme's parameters.",
+        "Probes and messages of {name} took {:.0} % of the capacity of the leaves' uplinks. Most are sent at intervals \
+         that suit fast links: see the scheme's parameters.",
         100.0 * share
     );
     Some(Warning::of("much_own_traffic", "scheme.params", text))
@@ -154,7 +157,7 @@ fn captured_in_part(packets: &Packets) -> Option<Warning> {
     let full = packets.full();
     let first = full.first()?;
     let text = format!(
-        "{} of the ports that capture packets saw more than they keep: {} kept the first {} of {}, up to {} us.",
+        "{} of the capturing ports saw more packets than they keep: {} kept the first {} of {}, up to {} us.",
         full.len(),
         first["name"].as_str().unwrap_or_default(),
         first["kept"],

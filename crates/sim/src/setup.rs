@@ -141,7 +141,7 @@ impl Setup {
             fabric.tape = spec.rules.draws.map(|draws| Box::new(Tape::new(draws)));
         }
         if net.topology.leaves > 1 && !net.topology.has_choice() {
-            let text = "One path only, from every rack to every other: no scheme has a choice.";
+            let text = "There is only one path from every rack to every other: no scheme has a choice.";
             warnings.push(Warning::of("one_path", "topology", text));
         }
         warnings.extend(slow_links::warnings(spec, &net, &flows));
@@ -247,7 +247,7 @@ pub fn simulate(spec: &Spec, tuning: Tuning, watch: Watch<'_>) -> Result<Outcome
     // They were not worth it, and what they had set up is gone.
     let Setup { net, start, loads } = Setup::build(spec, tuning, &Warden::new(watch))?;
     let mut sim = Sim::new(&net, start);
-    sim.warnings.push(threads::warning("its threads waited for each other longer than one would have worked"));
+    sim.warnings.push(threads::warning("its threads waited for each other longer than one thread would have worked"));
     let stop = sim.finish(spec, tuning, watch)?;
     closed(spec, sim, (stop, loads), watch)
 }
@@ -356,11 +356,11 @@ fn traffic(spec: &Spec, topology: &Topology, (room, go_on): (u64, GoOn<'_>)) -> 
         }
     }
     if list.is_empty() && warnings.is_empty() && !spec.traffic.is_empty() {
-        let text = "No flow starts: what arrives at random has too little time for its load.";
+        let text = "No flow starts: random arrivals have too little time at this load.";
         warnings.push(Warning::of("no_flows", "traffic", text));
     }
     if list.is_empty() {
-        let text = "NOTHING IS SENT: the run has no flows, and every number of it is empty.";
+        let text = "NOTHING IS SENT: the run has no flows, and all of its numbers are empty.";
         warnings.push(Warning::of("nothing_sent", "traffic", text));
     }
     let loads = capacity.loads(&offered).map(|loads| loads.also_without(without));
@@ -418,7 +418,7 @@ fn check_reachable(traffic: &[TrafficEntry], list: &[Listed], topology: &Topolog
                     flow.dst,
                     to.number()
                 ),
-                "hosts that can reach each other both ways; the links that are down leave no path",
+                "hosts that can reach each other in both directions; the links that are down leave no path",
             );
             return Err(error.of_entry(entry, &traffic[entry].name, traffic.len()));
         }
@@ -434,7 +434,7 @@ fn check_lengths(spec: &Spec, list: &[Listed]) -> Result<(), SpecError> {
     let error = SpecError::said(
         format!("traffic[{entry}]"),
         format!("a flow of {} bytes", flow.size),
-        format!("flows of at most {most} bytes: this transport numbers no more packets of transport.mss_bytes"),
+        format!("flows of at most {most} bytes: this transport cannot number more packets of transport.mss_bytes"),
     );
     Err(error.of_entry(entry, &spec.traffic[entry].name, spec.traffic.len()))
 }

@@ -102,9 +102,9 @@ pub fn simulate(spec: &Spec, tuning: Tuning, flows: &[u32], watch: Watch<'_>) ->
 fn unlike(spec: &Spec) -> SpecError {
     let entry = spec.scheme.chosen().entry();
     assert!(entry.source.is_some(), "a run that is looked at is the same run");
-    SpecError::said("scheme", entry.name(), "a scheme under which a run comes out the same each time").hint(
-        "made once more, it came out otherwise: take chance from cx.rng alone, keep what changes in rows alone, and look at \
-         no clock, set or address",
+    SpecError::said("scheme", entry.name(), "a scheme under which a run always comes out the same").hint(
+        "a second run came out differently: take chance from cx.rng alone, keep what changes in rows alone, and use no \
+         clock, set or address",
     )
 }
 
@@ -131,7 +131,7 @@ fn check(sim: &Sim<'_>, flows: &[u32]) -> Result<(), SpecError> {
                 flow.to_string(),
                 "a flow between two racks".into(),
                 Some(format!(
-                    "hosts {} and {} are both at {}: there is one path, and nothing to choose",
+                    "hosts {} and {} are both at {}: there is one path and no choice",
                     found.src,
                     found.dst,
                     sim.net.topology.node_name(leaf)

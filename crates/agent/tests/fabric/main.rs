@@ -218,7 +218,7 @@ fn what_cannot_be_is_refused_before_anything_is_changed() {
     assert!(words.contains("CAP_NET_RAW"), "{words}");
     let config = rig.config(0, "presto", "{}").replace("\"eth0\"", "\"eth9\"");
     let (code, words) = agent(&rig, 0, &config, None);
-    assert!(code == Some(2) && words.contains("there is none in this network namespace"), "{words}");
+    assert!(code == Some(2) && words.contains("no such device in this network namespace"), "{words}");
     assert!(!rig.is_attached(0));
     let running = rig.run(0, "presto", "{}");
     let (code, words) = agent(&rig, 0, &rig.config(0, "presto", "{}"), None);

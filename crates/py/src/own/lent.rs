@@ -119,8 +119,8 @@ pub(super) fn lent<R>(lease: &Lease, look: impl FnOnce(&mut dyn Place) -> PyResu
         LENT.with(look)
     } else {
         Err(PyRuntimeError::new_err(
-            "what a hook is lent (cx, packet, header, feedback, message and their parts) is gone once it has returned: \
-             copy the numbers you need, and keep state in rows",
+            "what a hook is lent (cx, packet, header, feedback, message and their parts) is gone once the hook \
+             returns: copy the numbers you need, and keep state in rows",
         ))
     }
 }

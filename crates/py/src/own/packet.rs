@@ -120,8 +120,8 @@ impl InBand {
     fn set_data(&self, data: Vec<u8>) -> PyResult<()> {
         if !self.told {
             return Err(PyAttributeError::new_err(format!(
-                "header.data = {} bytes, but the class says of no header, so nobody would pay for it on the wire: give the \
-                 class the attribute header = True",
+                "header.data = {} bytes, but the class declares no header, so it would cost nothing on the wire: give \
+                 the class the attribute header = True",
                 data.len()
             )));
         }

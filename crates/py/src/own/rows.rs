@@ -90,7 +90,7 @@ pub(super) fn of(py: Python<'_>, lease: &Lease, which: Which, maker: Option<&Py<
 fn none(which: Which, place: &dyn Place) -> PyErr {
     let met = place.peers().0.len();
     PyIndexError::new_err(match which {
-        Which::Peer(NOBODY) | Which::Route(NOBODY, _) => "this call is about no peer: cx.peer and cx.route want \
+        Which::Peer(NOBODY) | Which::Route(NOBODY, _) => "this call is about no peer: cx.peer and cx.route need \
              Layout(peers=\"hosts\") or Layout(peers=\"leaves\"), and a call about a peer, unlike tick, link and timers \
              of the device; cx.peers has the rows of all peers met"
             .to_owned(),

@@ -153,7 +153,7 @@ const SWITCH_HAS: &str = "switch, tier, candidates, host_ports, salt, fabric_sal
 fn no_such(name: &str, own: (&str, &str), other: (&str, &str)) -> PyErr {
     let known = |list: &str| list.split(", ").any(|known| known.split('(').next() == Some(name));
     let why = if known(other.1) {
-        format!("{name} is what a {} sees, and this scheme sits at the {}: it cannot know that", other.0, own.0)
+        format!("{name} is visible to a {}, and this scheme sits at the {}: it cannot know that", other.0, own.0)
     } else {
         format!("the view of a {} has no {name}", own.0)
     };

@@ -143,10 +143,13 @@ impl Wishes {
             place.ask(&mut |out| {
                 let (actions, bytes) = out.room();
                 if actions == 0 {
-                    fits =
-                        Err(PyValueError::new_err("more is asked for in one hook than Layout(actions=…) has room for"));
+                    fits = Err(PyValueError::new_err(
+                        "one hook asked for more actions than Layout(actions=…) has room \
+                                                   for",
+                    ));
                 } else if bytes < body {
-                    fits = Err(PyValueError::new_err("longer messages in one hook than Layout(bytes=…) has room for"));
+                    fits =
+                        Err(PyValueError::new_err("one hook sent longer messages than Layout(bytes=…) has room for"));
                 } else {
                     add(out);
                 }
@@ -221,7 +224,7 @@ impl Wishes {
     fn check_not_itself(&self, to: To) -> PyResult<()> {
         lent(&self.lease, |place| match (place.room(), to) {
             (Room::Switch(view), To::Leaf(leaf)) if leaf == view.switch => Err(PyValueError::new_err(format!(
-                "To.leaf({leaf}) is this switch itself, and has no way to it: allowed is another leaf"
+                "To.leaf({leaf}) is this switch itself, which has no path to itself: allowed is another leaf"
             ))),
             _ => Ok(()),
         })
@@ -275,7 +278,7 @@ fn on_the_wire(given: Option<u32>, body: usize) -> PyResult<u32> {
     }
     if wire == 0 || wire > MOST_WIRE || (wire as usize) < body {
         return Err(PyValueError::new_err(format!(
-            "wire = {wire}: allowed is {} to {MOST_WIRE} bytes, for the body of {body} bytes is sent in them",
+            "wire = {wire}: allowed is {} to {MOST_WIRE} bytes, which must hold the body of {body} bytes",
             body.max(1)
         )));
     }

@@ -99,7 +99,7 @@ fn ports(n: usize, name: &str, topology: &Topology) -> Result<Vec<LinkId>, SpecE
     let nodes = topology.node_ids().map(|node| topology.node_name(node));
     let known: Vec<String> = nodes.chain(links.map(|link| topology.link_name(link))).collect();
     let allowed = format!(
-        "the name of a node or of a link: {}, {}, …",
+        "the name of a node or a link: {}, {}, …",
         topology.node_name(topology.host_node(HostId::new(0))),
         topology.link_name(topology.host_link(HostId::new(0)))
     );
@@ -115,7 +115,7 @@ fn refuse_too_many(most: u64, ports: u64, room: u64) -> Result<(), SpecError> {
     }
     let fits = room / PACKET_BYTES / ports.max(1);
     let allowed = format!(
-        "{fits} at most, or fewer ports: packets of {ports} ports would take {}, and there are {}",
+        "{fits} at most, or fewer ports: packets of {ports} ports would need {}, and {} is available",
         bytes_said(takes),
         bytes_said(room)
     );

@@ -88,7 +88,10 @@ impl<'a> Hellos<'a> {
             let many = numbers.end.saturating_sub(numbers.start);
             if many > MOST_HELLOS {
                 let given = json!(self.interval.as_us_f64());
-                let allowed = format!("at most {MOST_HELLOS} hellos of a link that loses packets; these are {many}");
+                let allowed = format!(
+                    "at most {MOST_HELLOS} hellos on a link that loses packets; there would be \
+                                       {many}"
+                );
                 return Err(SpecError::new("detection.hello_interval_us", &given, allowed));
             }
             let unlucky = |&n: &u64| Rng::stream(self.dice, "hello", n).unit() < odds;

@@ -206,7 +206,7 @@ pub(super) fn times(n: usize, fault: &Fault, end: Time) -> Result<Vec<Interval>,
     let outages = last.since(fault.from).0.div_ceil(period.0);
     if outages > MOST_OUTAGES {
         let allowed =
-            format!("at most {MOST_OUTAGES} outages before until_us or the end of the run; these are {outages}");
+            format!("at most {MOST_OUTAGES} outages before until_us or the end of the run; there would be {outages}");
         let mut error = SpecError::new(format!("fault[{n}].period_us"), &json!(period.as_us_f64()), allowed);
         error.hint = Some("give until_us or a shorter run.until_us".into());
         return Err(error);
@@ -225,7 +225,7 @@ fn refuse_overlaps<'a>(list: impl Iterator<Item = &'a Of>, faults: &[Fault], lin
         {
             let (first, second) = (m.min(n), m.max(n));
             let at = json!(faults[second].from.since(Time::ZERO).as_us_f64());
-            let allowed = format!("a time at which fault[{first}] does not hold, which is of {link} too");
+            let allowed = format!("a time at which fault[{first}], also on {link}, does not apply");
             return Err(SpecError::new(format!("fault[{second}].at_us"), &at, allowed));
         }
         before = Some((interval, n));

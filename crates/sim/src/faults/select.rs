@@ -35,7 +35,7 @@ impl Map<'_> {
             Broken::Link(ends, which) => {
                 let cables = self.cables_between(n, ends, *which)?;
                 if takes_down && !cables.iter().all(works) {
-                    let allowed = "a link that works: topology.override has taken this one down";
+                    let allowed = "a working link: topology.override has taken this one down";
                     return Err(SpecError::new(format!("fault[{n}].ends"), &json!(ends), allowed));
                 }
                 cables
@@ -44,7 +44,7 @@ impl Map<'_> {
                 let key = || format!("fault[{n}].switch");
                 let node = self.names.find(key, name)?;
                 if topology.is_host(node) {
-                    return Err(SpecError::new(key(), &json!(name), "a switch; of a host, name its link by ends"));
+                    return Err(SpecError::new(key(), &json!(name), "a switch; for a host, name its link with ends"));
                 }
                 let cables = (0..topology.ports(node)).map(|port| topology.out_number(node, port));
                 cables.filter(|link| !takes_down || works(link)).collect()

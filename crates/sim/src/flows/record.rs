@@ -92,11 +92,12 @@ columns! {
         flow: u32, "", "number of the flow, in the order of starting by the clock" => row.id.number();
         src: u32, "host", "sending host" => row.spec.src;
         dst: u32, "host", "receiving host" => row.spec.dst;
-        entry: u8, "", "which [[traffic]] entry it belongs to, from 0" => row.spec.entry;
-        tcp: bool, "", "true: the transport of [transport]; false: UDP" => row.tcp;
-        size_bytes: u64, "bytes", "payload to transfer (UDP: bytes on the wire, 0 if without end)" => row.spec.size;
+        entry: u8, "", "the [[traffic]] entry it belongs to, from 0" => row.spec.entry;
+        tcp: bool, "", "true: uses the transport of [transport]; false: UDP" => row.tcp;
+        size_bytes: u64, "bytes", "payload to transfer (UDP: bytes on the wire, 0 if unlimited)" => row.spec.size;
         start_ps: u64, "ps",
-            "when the sender had all of it to send; a flow that waits for others: when it started, or, if it never did, the start of its entry"
+            "when the sender had the whole flow to send; for a flow that waits for others, when it started or, if it \
+             never did, the start of its entry"
             => row.spec.start.0;
         finished: bool, "", "the last missing byte arrived before the run ended" => row.record.fct != 0;
         fct_ps: u64, "ps", "flow completion time: from start to the arrival of the last missing byte; 0 if unfinished"
@@ -108,32 +109,33 @@ columns! {
             "from the start to the arrival of the last packet of its closing (transport.fin); 0 if unfinished or not closed"
             => row.record.close_fct;
         ideal_fct_ps: u64, "ps",
-            "a time that no scheme can beat, or with metrics.ideal = \"best_path\" that of all packets back to back on the best path, with no queue met; 0 for UDP without end"
+            "a time that no scheme can beat, or with metrics.ideal = \"best_path\" the time of all packets sent \
+             back-to-back on the best path without queueing; 0 for unlimited UDP"
             => row.ideal;
         slowdown: f64, "", "fct_ps / ideal_fct_ps; 0 if unfinished" => row.slowdown();
         packets: u32, "packets", "data packets sent, retransmissions included" => row.record.packets;
-        retransmits: u32, "packets", "data packets sent again" => row.record.retransmits;
-        timeouts: u32, "", "expiries of the retransmission timer, that of the SYN included" => row.record.timeouts;
-        fast_retransmits: u32, "", "recoveries begun by acknowledgements or RACK's timer, not by a timeout"
+        retransmits: u32, "packets", "data packets retransmitted" => row.record.retransmits;
+        timeouts: u32, "", "expiries of the retransmission timer, including the SYN's" => row.record.timeouts;
+        fast_retransmits: u32, "", "recoveries started by acknowledgements or RACK's timer, not by a timeout"
             => row.record.fast_retransmits;
-        dupack3_events: u32, "", "times a third duplicate acknowledgement arrived" => row.record.dupack3_events;
+        dupack3_events: u32, "", "arrivals of a third duplicate acknowledgement" => row.record.dupack3_events;
         out_of_order: u32, "packets", "data packets that arrived after a later byte of the flow (not UDP)"
             => row.record.out_of_order;
         marks: u32, "packets", "data packets that arrived marked CE" => row.record.marks;
-        path_changes: u32, "", "data packets tagged with another path than the one before (host schemes)"
+        path_changes: u32, "", "data packets tagged with a different path from the previous one (host schemes)"
             => row.record.path_changes;
         nacks: u32, "packets", "NACKs that reached the sender before it was done (RDMA)" => row.record.nacks;
         cnps: u32, "packets", "congestion notifications that reached the sender before it was done (RDMA)"
             => row.record.cnps;
         spurious_retransmits: u32, "packets",
-            "data packets sent again that had arrived, as far as duplicate SACK told (TCP)"
+            "data packets retransmitted although they had arrived, as far as duplicate SACK reports (TCP)"
             => row.record.spurious_retransmits;
         cut_off: bool, "",
-            "unfinished, and no path led from one of its hosts to the other and back when the run ended (faults)"
+            "unfinished, and when the run ended no path led from one of its hosts to the other and back (faults)"
             => row.cut_off;
-        group: u32, "", "which group of hosts of its entry's collective operations, from 0" => row.group();
-        batch: u32, "", "which round of its entry, or which request, from 1; 0: it stands alone" => row.batch();
-        step: u32, "", "which step of that round, from 1; 0: the round has no steps" => row.step();
+        group: u32, "", "group of hosts within its entry's collective operations, from 0" => row.group();
+        batch: u32, "", "round of its entry, or request, from 1; 0: a flow on its own" => row.batch();
+        step: u32, "", "step of that round, from 1; 0: the round has no steps" => row.step();
     }
 }
 

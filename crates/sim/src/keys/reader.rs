@@ -136,7 +136,7 @@ impl<'a> Reader<'a> {
         let error = SpecError::new(path.clone(), value, key.kind.allowed());
         if let Some(auto) = self.worked_out.iter().find(|auto| auto.key == path) {
             return error
-                .hint(format!("\"auto\" comes to this in this fabric ({}): look at its rates and delays", auto.how));
+                .hint(format!("\"auto\" gives this value in this fabric ({}): check its rates and delays", auto.how));
         }
         match (key.kind, value.as_str()) {
             (Kind::Words(words), Some(word)) => error.did_you_mean(word, words.iter().copied()),

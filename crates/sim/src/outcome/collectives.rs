@@ -23,21 +23,23 @@ struct Row<'a> {
 columns! {
     /// Columns of `collectives`: one row per round of each group, and one per step where a round has several.
     COLLECTIVE_COLUMNS: CollectiveTable, |row: &Row<'_>| {
-        entry: u8, "", "which [[traffic]] entry, from 0" => row.entry;
-        group: u32, "", "which group of its hosts, from 0" => row.place.group;
-        round: u32, "", "which round or request, from 1: flows have it as batch" => row.place.round + 1;
-        step: u32, "", "which step of it, from 1; 0: the whole" => row.step;
+        entry: u8, "", "the [[traffic]] entry, from 0" => row.entry;
+        group: u32, "", "group of its hosts, from 0" => row.place.group;
+        round: u32, "", "round or request, from 1: the batch of its flows" => row.place.round + 1;
+        step: u32, "", "step of it, from 1; 0: the whole" => row.step;
         flows: u32, "", "flows" => row.account.flows;
-        ranks: u32, "hosts", "hosts that take part in the round" => row.ranks();
+        ranks: u32, "hosts", "hosts taking part in the round" => row.ranks();
         bytes: u64, "bytes", "payload of all its flows" => row.account.bytes;
         message_bytes: u64, "bytes",
-            "message of the round at each host, as NCCL's tests count it: all_reduce the data, all_to_all n blocks for n hosts, permutation a flow, incast and rpc n answers (gather); 0 for kind flows"
+            "message size of the round per host, as counted in NCCL's tests: for all_reduce the data, for all_to_all n \
+             blocks for n hosts, for permutation a flow, for incast and rpc n answers (gather); 0 for kind flows"
             => row.job.message;
-        start_ps: u64, "ps", "when the first of its flows started; if none did, the start of its entry"
+        start_ps: u64, "ps", "when its first flow started; if none did, the start of its entry"
             => row.account.started().0;
-        end_ps: u64, "ps", "when the last missing byte of all of them arrived; 0 if unfinished" => row.account.end();
-        finished: bool, "", "all of them arrived in full before the run ended" => row.account.open.is_none();
-        last_flow: u32, "", "the straggler: the flow that arrived last; of unfinished ones, the first that has started"
+        end_ps: u64, "ps", "when the last missing byte of its flows arrived; 0 if unfinished" => row.account.end();
+        finished: bool, "", "all of its flows arrived in full before the run ended" => row.account.open.is_none();
+        last_flow: u32, "", "the straggler: the flow that arrived last; if any are unfinished, the first of those to \
+                             start"
             => row.account.last().number();
     }
 }

@@ -51,7 +51,7 @@ pub(super) fn warnings(sim: &Sim<'_>) -> Vec<Warning> {
         }
         let count = part.table.operations().len();
         let waited_for: Vec<String> = blocking(sim, part).iter().map(Blocking::text).collect();
-        let text = format!("{open} of {count} operations have not ended when the run does. {}", waited_for.join(" "));
+        let text = format!("{open} of {count} operations had not ended when the run did. {}", waited_for.join(" "));
         found.push(Warning::of("operations_unfinished", format!("traffic[{}]", part.entry), text.trim_end()));
     }
     found
@@ -101,9 +101,9 @@ fn now(sim: &Sim<'_>, n: u32, operation: &Operation) -> String {
         (_, Action::Send(flow)) => {
             let id = FlowId::new(flow);
             let (spec, record) = (&sim.world.flows.specs[id], &sim.world.flows.records[id]);
-            format!("has brought {} of {} bytes to its receiver (flow {flow})", record.received, spec.size)
+            format!("has delivered {} of {} bytes to its receiver (flow {flow})", record.received, spec.size)
         }
-        _ => "is under way".into(),
+        _ => "is in progress".into(),
     }
 }
 

@@ -47,40 +47,40 @@ columns! {
     /// Columns of captured packets that have one value a row, in the order of time.
     PACKET_COLUMNS: PacketTable, |row: &Row<'_>| {
         time_ps: u64, "ps", "outbound: the transmission starts; inbound: the last bit has arrived" => row.time.0;
-        interface: Word32, "", "the port, named by the link it sends on" => Word32(row.interface);
-        outbound: bool, "", "true: it leaves by that link; false: it comes by the link back" => row.outbound;
+        interface: Word32, "", "the port, named after the link it sends on" => Word32(row.interface);
+        outbound: bool, "", "true: it leaves by that link; false: it arrives by the reverse link" => row.outbound;
         lost: bool, "", "outbound: the link loses it (faults)" => row.lost;
-        kind: Word8, "", "data (a handshake and a closing too), ack, probe, probe_reply, message, pause"
+        kind: Word8, "", "data (including handshake and closing), ack, probe, probe_reply, message, pause"
             => Word8(row.packet.kind as u8);
         protocol: Word8, "", "of the flow: udp, tcp, rdma or uet; null: no flow" => row.word();
         flow: u32, "", "number of the flow; 4294967295: none" => row.flow;
-        subflow: u16, "", "which subflow of MPTCP, or queue pair of a split message, from 1; 0: none" => row.subflow;
-        size_bytes: u64, "bytes", "payload of the flow; 0: no flow, or without end" => row.size;
+        subflow: u16, "", "MPTCP subflow, or queue pair of a split message, from 1; 0: none" => row.subflow;
+        size_bytes: u64, "bytes", "payload of the flow; 0: no flow, or unlimited" => row.size;
         src: u32, "", "number of the node that sent it: hosts first, then switches" => row.node(row.packet.src);
-        dst: u32, "", "number of the node it is for" => row.node(row.packet.dst);
+        dst: u32, "", "number of the destination node" => row.node(row.packet.dst);
         seq: u64, "bytes", "data: first payload byte, from 0; probe, probe_reply: its number" => row.seq();
         ack: u64, "bytes", "ack: the next byte expected" => row.ack();
         payload_bytes: u32, "bytes", "data: payload" => row.payload();
-        wire_bytes: u32, "bytes", "the packet on the wire, as the model has it" => u32::from(row.packet.wire);
-        syn: bool, "", "TCP: opens the connection, or answers what does"
+        wire_bytes: u32, "bytes", "size of the packet on the wire in the model" => u32::from(row.packet.wire);
+        syn: bool, "", "TCP: opens the connection, or answers the packet that does"
             => row.packet.is(SYN) && row.is_tcp() && row.is_greeting();
-        retransmit: bool, "", "data: these bytes were sent before; ack: those it answers were"
+        retransmit: bool, "", "data: these bytes were sent before; ack: those it acknowledges were"
             => row.packet.is(RETRANSMIT);
-        trimmed: bool, "", "data: a switch has cut its payload off" => row.is_data() && row.packet.is(BARE) && row.packet.payload > 0;
+        trimmed: bool, "", "data: a switch has trimmed its payload" => row.is_data() && row.packet.is(BARE) && row.packet.payload > 0;
         ect: bool, "", "ECN-capable" => row.packet.is(ECT);
         ce: bool, "", "congestion experienced" => row.packet.is(CE);
-        ece: bool, "", "ack, probe_reply: what it answers was marked" => row.packet.is(ECE);
+        ece: bool, "", "ack, probe_reply: the packet it answers was marked" => row.packet.is(ECE);
         cwr: bool, "", "data of TCP: the sender has reduced its window" => row.is_tcp() && row.is_data() && row.packet.is(CWR);
-        nack: bool, "", "ack of RDMA: something is missing; of Ultra Ethernet: what it answers was trimmed"
+        nack: bool, "", "ack of RDMA: something is missing; of Ultra Ethernet: the packet it answers was trimmed"
             => !row.is_tcp() && row.is_ack() && row.packet.is(NACK);
         cnp: bool, "", "ack of RDMA: a congestion notification"
             => row.protocol == Some(Protocol::Roce) && row.is_ack() && row.packet.is(CNP);
-        priority: u8, "", "of data, and that which a pause is for" => row.priority();
+        priority: u8, "", "priority of data, or that which a pause is for" => row.priority();
         tag: u16, "", "path tag of a scheme at the hosts; 65535: none" => row.packet.way.0;
-        stamp_ps: u64, "ps", "when its sender began to send it; ack, probe_reply: that of what it answers"
+        stamp_ps: u64, "ps", "when its sender began to send it; ack, probe_reply: when the packet it answers was sent"
             => row.packet.stamp.0;
-        under_way_ps: u64, "ps", "ack: how long what it answers was under way, in steps of 256 ns" => row.under_way();
-        pause_ps: u64, "ps", "pause: how long; 0: go on" => if row.packet.kind == Kind::Pause { row.packet.seq } else { 0 };
+        under_way_ps: u64, "ps", "ack: how long the packet it answers was in flight, in steps of 256 ns" => row.under_way();
+        pause_ps: u64, "ps", "pause: how long; 0: resume" => if row.packet.kind == Kind::Pause { row.packet.seq } else { 0 };
         data_seq: u64, "bytes",
             "MPTCP: first byte, or next byte expected, of the connection; 18446744073709551615: none" => row.data;
     }
@@ -91,7 +91,7 @@ columns! {
     /// the packet that made it.
     BLOCK_COLUMNS: BlockTable, |block: &(u64, u64)| {
         sack_from: u64, "bytes", "first byte of each block of selective acknowledgement" => block.0;
-        sack_to: u64, "bytes", "the byte behind its last" => block.1;
+        sack_to: u64, "bytes", "the byte after its last" => block.1;
     }
 }
 

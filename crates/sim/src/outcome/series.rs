@@ -9,8 +9,9 @@ columns! {
     /// Columns of `series`: one row per point, in the order of time, series and entity.
     SERIES_COLUMNS: SeriesTable, |point: &Point| {
         time_ps: u64, "ps", "end of the interval, or the instant of the event" => point.time.0;
-        series: u16, "", "which series: position in series_names of the report" => point.series;
-        entity: u32, "", "of what: a node by number, or a link by number behind the nodes; names in the report"
+        series: u16, "", "the series: position in series_names of the report" => point.series;
+        entity: u32, "", "what it is about: a node by number, or a link, numbered after the nodes; names are in the \
+                          report"
             => point.entity;
         value: f64, "", "value, in the unit of the series" => point.value;
     }

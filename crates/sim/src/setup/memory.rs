@@ -34,8 +34,11 @@ pub(super) fn refuse_large_fabric(fabric: &TopologySpec, memory: u64) -> Result<
         return Ok(memory - takes);
     }
     let size = format!("{} hosts, {} switches, {} cables", fabric.hosts(), fabric.switches(), fabric.cables());
-    let allowed =
-        format!("a smaller fabric: this one takes about {}, and there are {}", bytes_said(takes), bytes_said(memory));
+    let allowed = format!(
+        "a smaller fabric: this one needs about {}, and {} is available",
+        bytes_said(takes),
+        bytes_said(memory)
+    );
     Err(SpecError::new("topology", &json!(size), allowed))
 }
 
@@ -86,8 +89,8 @@ pub(super) fn most_points(spec: &Spec, flows: &Flows, net: &Net, room: u64) -> R
     {
         let fits = interval.as_us_f64() * (least as f64 / most.max(1) as f64);
         let allowed = format!(
-            "about {fits:.1e} us or more, or 0 for no series: {each} rows an interval over {} us at least make {least}, \
-             which take about {}, and there are {}",
+            "about {fits:.1e} us or more, or 0 for no series: {each} rows per interval over at least {} us make \
+             {least}, which need about {}, and {} is available",
             end.as_us_f64(),
             bytes_said(least.saturating_mul(POINT_BYTES)),
             bytes_said(most * POINT_BYTES),
@@ -104,12 +107,13 @@ pub(super) fn too_many_points(spec: &Spec, log: &Log) -> SpecError {
     match spec.metrics.series_interval {
         Some(interval) => {
             let allowed = format!(
-                "a longer one, or a shorter run: after {at} us there were {count} rows of series, and no memory for more"
+                "a longer interval, or a shorter run: after {at} us there were {count} rows of series and no memory \
+                 for more"
             );
             SpecError::new("metrics.series_interval_us", &json!(interval.as_us_f64()), allowed)
         }
         None => {
-            let allowed = format!("fewer points: after {at} us there were {count}, and no memory for more");
+            let allowed = format!("fewer points: after {at} us there were {count} and no memory for more");
             SpecError::new("scheme.params", &json!(spec.scheme.name()), allowed)
         }
     }

@@ -38,9 +38,9 @@ fn small_window(config: &UetConfig, net: &Net, flows: &Flows) -> Option<Warning>
     reliable(flows).map(FlowSpec::sender).filter(|host| slow.contains(host)).min().map(|host| {
         let rate = rate_of(host);
         let text = format!(
-            "host{} never sends: its window, one and a half bandwidth-delay products of its link of {}, is {} bytes, and a packet \
-             takes {packet}. Senders without a window go by credit alone: transport.congestion_control = \"none\" and \
-             transport.receiver_credit = true.",
+            "host{} never sends: its window, one and a half bandwidth-delay products of its link of {}, is {} bytes, \
+             and a packet needs {packet}. Senders without a window rely on credit alone: transport.congestion_control \
+             = \"none\" and transport.receiver_credit = true.",
             host.number(),
             gbps(rate),
             window_of(rate)
@@ -76,8 +76,8 @@ fn full_of_headers(spec: &Spec, net: &Net, flows: &Flows) -> Option<Warning> {
     let (number, link) =
         topology.links.numbered().filter(|(_, link)| is_filled(link)).find(|(_, link)| is_used(link))?;
     let text = format!(
-        "Headers of trimmed packets can fill {} ({}), and go before data: a link of {} brings {header} bytes of header for each \
-         packet of {packet} bytes. Data by that link may wait as long as senders go on.",
+        "Headers of trimmed packets can fill {} ({}), and they go ahead of data: a link of {} brings {header} bytes of \
+         header for each packet of {packet} bytes. Data on that link may wait for as long as senders keep sending.",
         topology.link_name(number),
         gbps(link.rate),
         gbps(brings(link)),

@@ -26,7 +26,7 @@ pub(super) fn finish(
     if tuning.threads < 2 {
         return sim.finish(spec, tuning, watch).map(Some);
     }
-    let window = if threads < 2 { Err("this machine lends it one processor") } else { window(sim, spec, tuning) };
+    let window = if threads < 2 { Err("this machine gives it one processor") } else { window(sim, spec, tuning) };
     match window.and_then(|window| Ok((window, with_room(sim, spec, Tuning { threads, ..tuning })?))) {
         Ok((window, tuning)) => run(sim, spec, tuning, window, watch),
         Err(why) => {
@@ -38,7 +38,7 @@ pub(super) fn finish(
 
 /// Says why one thread made a run that was to be made by several.
 pub(super) fn warning(why: &str) -> Warning {
-    Warning::of("one_thread", "threads", format!("One thread made this run, as {why}."))
+    Warning::of("one_thread", "threads", format!("One thread made this run, because {why}."))
 }
 
 /// How long the windows of threads may be, or why one makes the run.
@@ -60,7 +60,7 @@ fn with_room(sim: &mut Sim<'_>, spec: &Spec, tuning: Tuning) -> Result<Tuning, &
     let most = tuning.threads.min(sim.net.topology.leaves as usize);
     let (threads, points) = memory::most_threads(most, spec, &sim.world.flows, sim.net, memory);
     if threads < 2 {
-        return Err("each thread would set all of it up, and there is memory for one");
+        return Err("each thread would set up the whole run, and memory has room for only one");
     }
     sim.world.log.most_points = Some(usize::try_from(points).unwrap_or(usize::MAX));
     Ok(Tuning { threads, ..tuning })
@@ -137,6 +137,6 @@ fn work(
 
 /// The machine has no thread more.
 fn refused(threads: usize, error: &std::io::Error) -> Failure {
-    let allowed = format!("as many as this machine gives to a process ({error})");
+    let allowed = format!("as many as this machine allows a process ({error})");
     SpecError::said("threads", threads.to_string(), allowed).into()
 }

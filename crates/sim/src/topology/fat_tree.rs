@@ -107,7 +107,7 @@ impl Topology {
         let Some(last) = spec.overrides.iter().rfind(|change| cuts(change)) else { return Ok(()) };
         let cut = |what: String| {
             let key = format!("topology.override[{}].up", last.change.entry);
-            Err(SpecError::new(key, &Value::Bool(false), format!("every host and leaf to stay reachable; {what}")))
+            Err(SpecError::new(key, &Value::Bool(false), format!("every host and leaf to remain reachable; {what}")))
         };
         if let Some(host) =
             self.host_ids().find(|&host| !self.links[self.host_link(host)].up || !self.last_link(host).up)
@@ -122,7 +122,7 @@ impl Topology {
         for (from, to) in self.leaf_ids().flat_map(|from| self.leaf_ids().map(move |to| (from, to))) {
             if !reach.reaches(from, to) {
                 return cut(format!(
-                    "the overrides leave no path, up and then down, from leaf {} to leaf {}",
+                    "the overrides leave no up-then-down path from leaf {} to leaf {}",
                     from.number(),
                     to.number()
                 ));
@@ -134,8 +134,8 @@ impl Topology {
 
 fn selects_nothing(change: &FatTreeOverride) -> SpecError {
     let allowed = match (change.leaf, change.core) {
-        (Some(_), Some(_)) => "leaf or core: no link leads from a leaf to a core".into(),
-        (Some(leaf), _) => format!("an aggregation switch of the pod of leaf {leaf}"),
+        (Some(_), Some(_)) => "leaf or core, not both: no link leads from a leaf to a core".into(),
+        (Some(leaf), _) => format!("an aggregation switch in the pod of leaf {leaf}"),
         _ => "a core, and an aggregation switch that is linked to it".into(),
     };
     SpecError::said(format!("topology.override[{}]", change.change.entry), "selects no link", allowed)

@@ -139,7 +139,7 @@ impl Topology {
                     names.join(" -> "),
                     format!("routes that end at {}", self.node_name(self.leaf_node(leaf))),
                 )
-                .hint(format!("packets to host {} go round in a circle", self.hosts_of(leaf)[0].number())));
+                .hint(format!("packets to host {} would loop", self.hosts_of(leaf)[0].number())));
             }
         }
         Ok(())
@@ -192,8 +192,8 @@ impl Topology {
             }
             if ways as u64 > MOST_WAYS {
                 let [from, to] = [from, to].map(|leaf| self.node_name(self.leaf_node(leaf)));
-                let allowed = format!("at most {MOST_WAYS} ways from leaf to leaf");
-                return Err(SpecError::said("topology.links", format!("{ways} ways from {from} to {to}"), allowed));
+                let allowed = format!("at most {MOST_WAYS} paths between leaves");
+                return Err(SpecError::said("topology.links", format!("{ways} paths from {from} to {to}"), allowed));
             }
             counts.push(ways as u16);
         }

@@ -27,7 +27,7 @@ pub(super) fn plan(sim: &mut Sim<'_>, choices: &Choices, most: usize) -> Result<
             return Err(SpecError::said(
                 "trace",
                 format!("{} choices", choices.all.len()),
-                format!("up to {most} looks at ports"),
+                format!("up to {most} samples of ports"),
             )
             .hint("trace fewer flows at a time, or shorter ones"));
         }

@@ -40,40 +40,45 @@ struct Row<'a> {
 columns! {
     /// Columns of the trace that have one value a row; [`Trace::words`] has the words.
     CHOICE_COLUMNS: ChoiceTable, |row: &Row<'_>| {
-        choice: u32, "", "number of the choice, in the order of time: its candidates share it" => row.number;
-        time_ps: u64, "ps", "when the packet chose its way" => row.choice.at.0;
+        choice: u32, "", "number of the choice, in order of time: all of its candidates share it" => row.number;
+        time_ps: u64, "ps", "when the packet's path was chosen" => row.choice.at.0;
         flow: u32, "", "number of the flow" => row.flow.number();
         device: Word32, "", "where: the sending host, or the switch" => Word32(row.choice.node.number());
         scheme: Word8, "", "the scheme that chose" => Word8(row.scheme);
         kind: Word8, "", "data or ack" => Word8(u8::from(row.choice.packet.kind == Kind::Ack));
         seq: u64, "bytes", "first payload byte of data; next byte expected of an acknowledgement"
             => row.choice.packet.seq;
-        retransmit: bool, "", "data: these bytes had been sent before; ack: those it answers had"
+        retransmit: bool, "", "data: these bytes had been sent before; ack: those it acknowledges had"
             => row.choice.packet.is(RETRANSMIT);
-        wire_bytes: u32, "bytes", "the packet on the wire" => u32::from(row.choice.packet.wire);
-        rule: Word8, "", "the rule that the scheme acted by; null if it does not tell"
+        wire_bytes: u32, "bytes", "size of the packet on the wire" => u32::from(row.choice.packet.wire);
+        rule: Word8, "", "the rule that the scheme applied; null if it does not say"
             => row.choice.rule.map_or(Word8::NONE, |rule| Word8(row.first_rule + rule));
         acts: Word8, "",
-            "by that rule: keeps (nothing is chosen), chooses, or follows (what was chosen as the packet before passed); without one, hashes, where a hash of the header decides"
+            "under that rule: keeps (nothing is chosen), chooses, or follows (the choice made when the previous packet \
+             passed); without a rule, hashes, if a hash of the header decides"
             => row.acts;
         way: u16, "", "candidate: a path tag at a host, an uplink by its port at a switch" => row.way.0;
-        offered: bool, "", "it was a candidate; false of the one that the packet before took, where that is none any more"
+        offered: bool, "", "it was a candidate; false for the one that the previous packet took if that is no longer a \
+                            candidate"
             => row.offered;
         chosen: bool, "", "it was chosen" => row.chosen;
-        previous: bool, "", "the packet before, of this flow and kind at this device, took it"
+        previous: bool, "", "the previous packet of this flow and kind at this device took it"
             => row.choice.previous == Some(row.way);
         paths: u32, "",
-            "paths it stands for; of several, what follows is of the one best at that instant; 0: a switch on the way knew none further"
+            "paths it stands for; if several, the following columns describe the best one at that instant; 0: a switch \
+             on the way had no route onwards"
             => row.path.paths;
         queueing_ps: u64, "ps",
-            "true: how long the packet would wait on that path if it set out and nothing else came: at each port, up to that to the host, what was queued and not gone by then"
+            "true: how long the packet would wait on that path if it set out and nothing else arrived: at each port, \
+             up to the one to the host, what was queued and would not have left by then"
             => row.path.queueing.0;
-        travel_ps: u64, "ps", "true: transmission and propagation of this packet on that path, from device on"
+        travel_ps: u64, "ps", "true: transmission and propagation of this packet on that path, starting at device"
             => row.path.travel.0;
-        worse_ps: u64, "ps", "true: how much longer than on the best candidate whose links worked, waiting and travel counted"
+        worse_ps: u64, "ps", "true: how much longer than on the best candidate whose links worked, waiting and travel \
+                              included"
             => row.path.time().saturating_sub(row.least);
         open: bool, "", "true: all links of that path worked" => row.path.is_open();
-        slowest_bps: u64, "bit/s", "rate of its slowest link between switches" => row.path.slowest;
+        slowest_bps: u64, "bit/s", "rate of the slowest link between switches on that path" => row.path.slowest;
     }
 }
 
@@ -82,7 +87,7 @@ columns! {
     /// destination, or to where none is known further.
     HOP_COLUMNS: HopTable, |hop: &(LinkId, Seen)| {
         links: Word32, "", "the links" => Word32(hop.0.number());
-        queue_bytes: u64, "bytes", "true: queued at the port that feeds the link, by switch.queue_counts" => hop.1.queue;
+        queue_bytes: u64, "bytes", "true: queued at the port that feeds the link, counted as in switch.queue_counts" => hop.1.queue;
         state: Word8, "", "true: up, paused (by flow control) or down" => Word8(hop.1.state as u8);
     }
 }
@@ -98,21 +103,24 @@ columns! {
     /// Columns of what became of packets of traced flows that never arrived, or not whole; [`Trace::loss_words`] has the
     /// words.
     LOSS_COLUMNS: LossTable, |row: &Lost<'_>| {
-        time_ps: u64, "ps", "when that was found: of a packet lost on a link, when it would have arrived" => row.loss.at.0;
+        time_ps: u64, "ps", "when the loss happened: for a packet lost on a link, when it would have arrived" => row.loss.at.0;
         flow: u32, "", "number of the flow" => row.flow.number();
         kind: Word8, "", "data or ack" => Word8(u8::from(row.loss.packet.kind == Kind::Ack));
         seq: u64, "bytes", "first payload byte of data; next byte expected of an acknowledgement" => row.loss.packet.seq;
-        retransmit: bool, "", "data: these bytes had been sent before; ack: those it answers had"
+        retransmit: bool, "", "data: these bytes had been sent before; ack: those it acknowledges had"
             => row.loss.packet.is(RETRANSMIT);
-        wire_bytes: u32, "bytes", "the packet on the wire" => u32::from(row.loss.packet.wire);
+        wire_bytes: u32, "bytes", "size of the packet on the wire" => u32::from(row.loss.packet.wire);
         fate: Word8, "",
-            "no room (at a port), trimmed (its header went on), discarded (by the scheme), lost on the link, no way on (the switch knew none), died (with the switch), or hop limit reached (routes led it round in a circle)"
+            "no room (at a port), trimmed (its header went on), discarded (by the scheme), lost on the link, no way on \
+             (the switch had no route), died (with the switch), or hop limit reached (routes formed a loop)"
             => Word8(row.loss.fate as u8);
         device: Word32, "", "where" => Word32(row.loss.node.number());
-        link: Word32, "", "the link it should have left by; lost on the link, without a way on or at its hop limit, the one it came by"
+        link: Word32, "", "the link it should have left by; if lost on the link, without a way on or at its hop limit, \
+                           the link it arrived by"
             => row.loss.link.map_or(Word32::NONE, |link| Word32(link.number()));
         rerouted_ps: u64, "ps",
-            "lost on the link, without a way on or at its hop limit: when the switch that had sent it there used other routes next; 0: never, or not known"
+            "if lost on the link, without a way on or at its hop limit: when the switch that had sent it there next \
+             changed its routes; 0: never, or not known"
             => row.rerouted;
     }
 }

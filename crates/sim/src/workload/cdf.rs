@@ -78,7 +78,7 @@ impl Cdf {
                 return Err(problem(
                     line,
                     format!(
-                        "a second column that changes ({}): a point is `size value`, or `size 1 value` as ns-2 has it",
+                        "a second column that changes ({}): a point is `size value`, or `size 1 value` as in ns-2",
                         fields[1]
                     ),
                 ));
@@ -100,10 +100,10 @@ impl Cdf {
 
     fn from_rows(rows: &[Row]) -> Result<Cdf, CdfError> {
         let (Some(first), Some(last)) = (rows.first(), rows.last()) else {
-            return Err(problem(0, "no points; the least is two, from probability 0 to 1".into()));
+            return Err(problem(0, "no points; at least two are needed, from probability 0 to 1".into()));
         };
         if rows.len() == 1 {
-            return Err(problem(first.line, "one point only; a constant size takes two, `size 0` and `size 1`".into()));
+            return Err(problem(first.line, "only one point; a constant size needs two, `size 0` and `size 1`".into()));
         }
         let percent = last.value > PERCENT_FROM;
         let one = if percent { 100.0 } else { 1.0 };
@@ -113,8 +113,10 @@ impl Cdf {
             before = Row { ..*row };
         }
         if first.value != 0.0 {
-            let text =
-                format!("the first value is {}; it must be 0 (put the smallest size with 0 before it)", first.value);
+            let text = format!(
+                "the first value is {}; it must be 0 (put the smallest size with value 0 before it)",
+                first.value
+            );
             return Err(problem(first.line, text));
         }
         if (last.value / one - 1.0).abs() > ONE_TOLERANCE {
@@ -172,10 +174,13 @@ impl Cdf {
 
 fn check_row(row: &Row, before: &Row) -> Result<(), CdfError> {
     if !(0.0..=LARGEST_SIZE).contains(&row.size) {
-        return Err(problem(row.line, format!("size {}; a size is from 0 to {LARGEST_SIZE:e} bytes", row.size)));
+        return Err(problem(row.line, format!("size {}; sizes must be from 0 to {LARGEST_SIZE:e} bytes", row.size)));
     }
     if !row.value.is_finite() || row.value < 0.0 {
-        return Err(problem(row.line, format!("value {}; a value is from 0 to 1, or to 100 for percent", row.value)));
+        return Err(problem(
+            row.line,
+            format!("value {}; values must be from 0 to 1, or to 100 for percent", row.value),
+        ));
     }
     if row.size < before.size {
         return Err(problem(row.line, format!("size {} after {}; sizes must not fall", row.size, before.size)));
@@ -235,9 +240,9 @@ mod tests {
 
     #[test]
     fn errors_name_the_line() {
-        assert_eq!(fails(""), (0, "no points; the least is two, from probability 0 to 1".into()));
+        assert_eq!(fails(""), (0, "no points; at least two are needed, from probability 0 to 1".into()));
         assert_eq!(fails("# only words\n\n").0, 0);
-        assert_eq!(fails("5 1"), (1, "one point only; a constant size takes two, `size 0` and `size 1`".into()));
+        assert_eq!(fails("5 1"), (1, "only one point; a constant size needs two, `size 0` and `size 1`".into()));
         assert_eq!(fails("0 0\n#\n20 .5\n10 1"), (4, "size 10 after 20; sizes must not fall".into()));
         assert_eq!(fails("0 0\n10 .5\n20 .4\n30 1"), (3, "value 0.4 after 0.5; values must not fall".into()));
         assert_eq!(fails("0 0\n10 .9"), (2, "the last value is 0.9; it must be 1, or 100 for percent".into()));

@@ -288,7 +288,7 @@ fn pairs(steps: core::ops::Range<u32>, n: u32) -> impl Iterator<Item = (u32, u32
 
 fn check_group(group: &[u32], hosts: u32) -> Result<(), WorkloadError> {
     if group.len() < 2 {
-        let allowed = "two hosts or more in each group";
+        let allowed = "at least two hosts in each group";
         return Err(WorkloadError::new("hosts", format!("{group:?}"), allowed));
     }
     let mut sorted = group.to_vec();

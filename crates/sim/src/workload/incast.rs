@@ -78,7 +78,7 @@ impl Incast {
             Senders::Count(count) => {
                 let others: Vec<u32> = (0..hosts).filter(|&host| host != self.receiver).collect();
                 if *count == 0 || *count as usize > others.len() {
-                    let allowed = format!("from 1 to {}, the hosts but the receiver", others.len());
+                    let allowed = format!("from 1 to {}, the hosts other than the receiver", others.len());
                     return Err(WorkloadError::new("senders", count, allowed));
                 }
                 let mut rng = Rng::stream(seed, "incast senders", entity(entry, self.receiver));
@@ -90,7 +90,7 @@ impl Incast {
                 }
                 for (place, &host) in list.iter().enumerate() {
                     if host >= hosts || host == self.receiver {
-                        let allowed = format!("hosts from 0 to {} but the receiver", hosts - 1);
+                        let allowed = format!("hosts from 0 to {} other than the receiver", hosts - 1);
                         return Err(WorkloadError::new("senders", host, allowed));
                     }
                     if list[..place].contains(&host) {

@@ -243,7 +243,7 @@ fn locate(header: &csv::StringRecord) -> Result<Header, ListError> {
     if batch.is_none()
         && let Some(field) = header.iter().find(|field| field.trim().eq_ignore_ascii_case(BATCH))
     {
-        return Err(error(BATCH, field, "that name, for other columns are ignored"));
+        return Err(error(BATCH, field, "that name, since other columns are ignored"));
     }
     Ok(Header { places, batch, width: header.len() })
 }
@@ -253,14 +253,14 @@ fn missing(header: &csv::StringRecord, name: &str) -> String {
     let closeness = |field: &str| strsim::jaro_winkler(field, name);
     let spare = header.iter().filter(|field| !COLUMNS.contains(field));
     match spare.max_by(|a, b| closeness(a).total_cmp(&closeness(b))) {
-        Some(field) if closeness(field) > 0.75 => format!("{rule}; is `{field}` meant?"),
+        Some(field) if closeness(field) > 0.75 => format!("{rule}; did you mean `{field}`?"),
         _ => rule,
     }
 }
 
 fn read_row(row: &csv::StringRecord, header: Header, hosts: u32) -> Result<ListedFlow, ListError> {
     if row.len() != header.width {
-        let allowed = format!("{} fields, as the header has", header.width);
+        let allowed = format!("{} fields, as in the header", header.width);
         return Err(error("all", format!("{} fields", row.len()), allowed));
     }
     let [src, dst, size, start] = header.places.map(|place| &row[place]);

@@ -139,8 +139,8 @@ impl Bounds<'_> {
             return Ok(());
         }
         let allowed = match room < MOST_FLOWS {
-            true => format!("at most {room} flows in all, for which there is memory; these are about {flows}"),
-            false => format!("at most {MOST_FLOWS} flows in all; these are about {flows}"),
+            true => format!("at most {room} flows in total, which memory has room for; there would be about {flows}"),
+            false => format!("at most {MOST_FLOWS} flows in total; there would be about {flows}"),
         };
         Err(WorkloadError::new(key, value, allowed))
     }

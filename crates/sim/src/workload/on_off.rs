@@ -108,7 +108,7 @@ impl OnOff {
         let gap = PS_PER_SECOND * senders as f64 / self.arrivals_per_second;
         if (self.on.0 as f64) * MOST_BURSTS_PER_GAP < gap {
             let least = gap / MOST_BURSTS_PER_GAP / 1e6;
-            let allowed = format!("{least} or more at these arrivals_per_second and {senders} senders");
+            let allowed = format!("{least} or more with these arrivals_per_second and {senders} senders");
             return Err(WorkloadError::new("on_us", self.on.as_us_f64(), allowed));
         }
         Ok(gap)

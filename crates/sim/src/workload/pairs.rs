@@ -72,7 +72,7 @@ impl<'a> Matching<'a> {
         match self.pairs {
             Pairs::Any if self.order.len() < 2 => refuse("a topology with at least two hosts"),
             Pairs::InterRack if (0..leaves).filter(|&leaf| self.hosts_under(leaf) > 0).count() < 2 => {
-                refuse("\"any\", or a topology with hosts under two leaves or more")
+                refuse("\"any\", or a topology with hosts under at least two leaves")
             }
             Pairs::LeafPair { from, to } | Pairs::OneToOne { from, to } => {
                 for (key, leaf) in [("from_leaf", from), ("to_leaf", to)] {

@@ -75,7 +75,7 @@ impl Permutation {
 
     fn impossible(&self) -> WorkloadError {
         let allowed = if self.inter_rack {
-            "false, or a topology with no more than half of the hosts under one leaf"
+            "false, or a topology with at most half of the hosts under one leaf"
         } else {
             "a topology with at least two hosts"
         };

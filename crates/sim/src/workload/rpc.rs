@@ -65,7 +65,7 @@ impl Rpc {
             return Err(WorkloadError::new("receiver", receiver, format!("a host from 0 to {others}")));
         }
         if self.fan_in == 0 || self.fan_in > others {
-            let allowed = format!("from 1 to {others}, the hosts but the receiver");
+            let allowed = format!("from 1 to {others}, the hosts other than the receiver");
             return Err(WorkloadError::new("fan_in", self.fan_in, allowed));
         }
         if self.size == 0 {
@@ -73,7 +73,7 @@ impl Rpc {
         }
         let flows = self.flows_of_request();
         if self.requests == 0 || u64::from(self.requests) * flows > MOST_FLOWS {
-            let allowed = format!("1 or more, at most {MOST_FLOWS} flows in all; a request makes {flows}");
+            let allowed = format!("1 or more, at most {MOST_FLOWS} flows in total; a request makes {flows}");
             return Err(WorkloadError::new("requests", self.requests, allowed));
         }
         Ok(())

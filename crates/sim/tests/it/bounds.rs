@@ -88,7 +88,7 @@ fn more_flows_than_fit_are_refused_before_they_are_drawn() {
         let began = Instant::now();
         let (named, allowed) = refused(&until(json!([entry]), 1e9), 100_000_000);
         assert_eq!(named, format!("traffic[0].{key}"), "{entry}");
-        assert!(allowed.contains("for which there is memory; these are about "), "{allowed}");
+        assert!(allowed.contains("which memory has room for; there would be about "), "{allowed}");
         assert!(began.elapsed() < Duration::from_secs(5), "{entry}");
     }
 }
@@ -99,11 +99,17 @@ fn a_fabric_or_series_that_do_not_fit_are_refused_with_the_numbers() {
     let spec = merged(&until(traffic.clone(), 20_000.0), &json!({"metrics": {"series_interval_us": 1e-6}}));
     let (key, allowed) = refused(&spec, 6_000_000_000);
     assert_eq!(key, "metrics.series_interval_us");
-    assert!(allowed.contains("64 rows an interval over ") && allowed.ends_with("and there are 6.0 GB"), "{allowed}");
+    assert!(
+        allowed.contains("64 rows per interval over ") && allowed.ends_with("and 6.0 GB is available"),
+        "{allowed}"
+    );
     let huge = json!({"topology": {"leaves": 2_048, "spines": 4, "hosts_per_leaf": 128}, "traffic": traffic});
     let (key, allowed) = refused(&huge, 100_000_000);
     assert_eq!(key, "topology");
-    assert!(allowed.starts_with("a smaller fabric: this one takes about ") && allowed.ends_with("100 MB"), "{allowed}");
+    assert!(
+        allowed.starts_with("a smaller fabric: this one needs about ") && allowed.ends_with("100 MB is available"),
+        "{allowed}"
+    );
     // Nobody knows before that the run lasts so long: it is cut short when its rows have grown too many.
     let late = merged(
         &until(
@@ -115,7 +121,7 @@ fn a_fabric_or_series_that_do_not_fit_are_refused_with_the_numbers() {
     );
     let (key, allowed) = refused(&late, 20_000_000);
     assert_eq!(key, "metrics.series_interval_us");
-    assert!(allowed.contains("rows of series, and no memory for more"), "{allowed}");
+    assert!(allowed.contains("rows of series and no memory for more"), "{allowed}");
 }
 
 /// How long it takes until a set-up ends that the caller stops at its first look.

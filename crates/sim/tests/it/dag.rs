@@ -150,7 +150,7 @@ fn operations_that_have_not_ended_are_named_with_what_waits_for_them() {
     assert_eq!(told["waited_for"][0]["waiting"], json!(["after", "got"]));
     let warning = outcome.report["warnings"].as_array().unwrap().iter().find(|w| w["code"] == "operations_unfinished");
     let text = warning.expect("a warning")["text"].as_str().unwrap();
-    let start = "6 of 6 operations have not ended when the run does. Send big of rank 0 to rank 1 has brought ";
+    let start = "6 of 6 operations had not ended when the run did. Send big of rank 0 to rank 1 has delivered ";
     assert!(text.starts_with(start) && text.ends_with("(flow 0); waiting for it: after, got."), "{text}");
 }
 

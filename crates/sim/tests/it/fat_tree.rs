@@ -165,7 +165,7 @@ fn bad_fat_trees_are_refused() {
         (json!({"k": 0}), "topology.k = 0: expected a whole number from 2 to 64"),
         (
             json!({"k": 64, "hosts_per_leaf": 4096}),
-            "topology.hosts_per_leaf = 4096: expected at most 1048576 hosts on all 2048 leaves",
+            "topology.hosts_per_leaf = 4096: expected at most 1048576 hosts on the 2048 leaves together",
         ),
         (
             json!({"override": [{"leaf": 9, "up": false}]}),
@@ -173,7 +173,7 @@ fn bad_fat_trees_are_refused() {
         ),
         (
             json!({"override": [{"leaf": 0, "aggregation": 2, "up": false}]}),
-            "topology.override[0] = selects no link: expected an aggregation switch of the pod of leaf 0",
+            "topology.override[0] = selects no link: expected an aggregation switch in the pod of leaf 0",
         ),
         (
             json!({"override": [{"aggregation": 0, "core": 3, "up": false}]}),
@@ -181,24 +181,25 @@ fn bad_fat_trees_are_refused() {
         ),
         (
             json!({"override": [{"leaf": 0, "core": 0, "up": false}]}),
-            "topology.override[0] = selects no link: expected leaf or core: no link leads from a leaf to a core",
+            "topology.override[0] = selects no link: expected leaf or core, not both: no link leads from a leaf to a \
+             core",
         ),
         (
             json!({"override": [{"leaf": 2, "up": false}]}),
-            "topology.override[0].up = false: expected every host and leaf to stay reachable; the overrides leave no path, \
-             up and then down, from leaf 0 to leaf 2",
+            "topology.override[0].up = false: expected every host and leaf to remain reachable; the overrides leave no \
+             up-then-down path from leaf 0 to leaf 2",
         ),
         (
             // By another pod there would be one: up, down to a leaf, and up again.
             json!({"override": [{"leaf": 0, "aggregation": 0, "up": false},
                                 {"leaf": 1, "aggregation": 1, "direction": "down", "up": false}]}),
-            "topology.override[1].up = false: expected every host and leaf to stay reachable; the overrides leave no path, \
-             up and then down, from leaf 0 to leaf 1",
+            "topology.override[1].up = false: expected every host and leaf to remain reachable; the overrides leave no \
+             up-then-down path from leaf 0 to leaf 1",
         ),
         (
             json!({"override": [{"core": 0, "up": false}, {"core": 1, "up": false}, {"aggregation": 3, "up": false}]}),
-            "topology.override[2].up = false: expected every host and leaf to stay reachable; the overrides leave no path, \
-             up and then down, from leaf 0 to leaf 2",
+            "topology.override[2].up = false: expected every host and leaf to remain reachable; the overrides leave no \
+             up-then-down path from leaf 0 to leaf 2",
         ),
         (json!({"k": -4}), "topology.k = -4: expected a whole number from 2 to 64"),
         (json!({"k": 66}), "topology.k = 66: expected a whole number from 2 to 64"),
@@ -226,7 +227,8 @@ fn bad_fat_trees_are_refused() {
         (json!({"oversubscription": 8}), "topology.oversubscription = 8: expected one of the keys kind, k, pods"),
         (
             json!({"override": [{"host": 4, "up": false, "direction": "down"}]}),
-            "topology.override[0].up = false: expected every host and leaf to stay reachable; the overrides cut off host 4",
+            "topology.override[0].up = false: expected every host and leaf to remain reachable; the overrides cut off \
+             host 4",
         ),
         (json!({"override": [{"up": false}]}), "at least one of leaf, aggregation, core or host"),
         (json!({"spines": 4}), "topology.spines"),

@@ -74,15 +74,15 @@ fn what_cannot_break_like_that_is_refused() {
         ),
         (
             json!({"fault": [down, merged(&down, &json!({"ends": ["leaf1", "spine1"]}))]}),
-            "host 0 cannot reach host 1 any more, or back; give until_us, or may_cut_off = true",
+            "host 0 can no longer reach host 1, or the reverse; give until_us, or may_cut_off = true",
         ),
         (
             json!({"fault": with(json!({"ends": ["host1", "leaf1"], "direction": "forward"}))}),
-            "host 0 cannot reach host 1 any more, or back",
+            "host 0 can no longer reach host 1, or the reverse",
         ),
         (
             json!({"fault": [slow(5.0, 20.0), slow(2.0, 10.0)]}),
-            "fault[1].at_us = 10.0: expected a time at which fault[0] does not hold, which is of spine0->leaf0 too",
+            "fault[1].at_us = 10.0: expected a time at which fault[0], also on spine0->leaf0, does not apply",
         ),
         (
             json!({"fault": with(json!({"kind": "delay", "added_us": 1, "ends": ["host0", "leaf0"]})),
@@ -98,7 +98,7 @@ fn what_cannot_break_like_that_is_refused() {
         (json!({"detection": {"mode": "hello", "hello_dead_count": 0}}), "detection.hello_dead_count = 0"),
         (
             json!({"fault": [down, merged(&down, &json!({"at_us": 20, "direction": "forward"}))]}),
-            "fault[1].at_us = 20.0: expected a time at which fault[0] does not hold, which is of leaf0->spine0 too",
+            "fault[1].at_us = 20.0: expected a time at which fault[0], also on leaf0->spine0, does not apply",
         ),
         (
             json!({"fault": [down], "topology": {"override": [{"leaf": 0, "spine": 0, "up": false}]}}),

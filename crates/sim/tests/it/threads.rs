@@ -136,7 +136,7 @@ fn no_more_threads_work_than_there_is_memory_for() {
     let told = |kilobytes: u64| {
         let outcome = run_with(&spec, Tuning { memory: Some(kilobytes * 1000), ..by(4) });
         assert_eq!(outcome.hash, hash, "{kilobytes} kB");
-        outcome.report["warnings"].to_string().contains("there is memory for one")
+        outcome.report["warnings"].to_string().contains("memory has room for only one")
     };
     assert_eq!([460, 280, 200, 180].map(told), [false, false, true, true]);
 }

@@ -192,8 +192,8 @@ fn hosts_that_cannot_reach_each_other_are_told_by_name() {
     let no_common_spine = json!([{"leaf": 0, "spine": 0, "up": false}, {"leaf": 1, "spine": 1, "up": false}]);
     assert_eq!(
         refusal(no_common_spine),
-        "traffic[0] = a flow from host 0 (leaf 0) to host 2 (leaf 1): expected hosts that can reach each other both ways; \
-         the links that are down leave no path"
+        "traffic[0] = a flow from host 0 (leaf 0) to host 2 (leaf 1): expected hosts that can reach each other in both \
+         directions; the links that are down leave no path"
     );
     let no_way_back = json!([{"leaf": 1, "spine": 0, "up": false, "direction": "up"}, {"leaf": 0, "spine": 1, "up": false, "direction": "down"}]);
     assert!(refusal(no_way_back).contains("both ways"), "acknowledgements need a path too");

@@ -48,7 +48,7 @@ fn links() {
         (json!([[0, 3, 10, 1000]]), "topology.links[6].b = 3: expected a switch, 4 to 6: hosts are linked to switches"),
         (
             json!([[6, 2, 10, 1000]]),
-            "topology.links[6] = [6,2,10,1000]: expected one link for each host; host 2 has links[2] already",
+            "topology.links[6] = [6,2,10,1000]: expected one link for each host; host 2 already has links[2]",
         ),
         (
             json!([[6, 4, 10]]),
@@ -78,15 +78,15 @@ fn graphs() {
     let cases = [
         (
             json!({"hosts": 5, "links": [[0, 5, 1, 1], [1, 5, 1, 1], [2, 6, 1, 1], [4, 6, 1, 1], [5, 7, 1, 1], [6, 7, 1, 1]]}),
-            "topology.hosts = 5: expected hosts of one link each; there is none in topology.links for host 3",
+            "topology.hosts = 5: expected one link for each host; topology.links has none for host 3",
         ),
         (
             json!({"switches": 4}),
-            "topology.switches = 4: expected switches that are linked together; no path leads from node 4 to node 7",
+            "topology.switches = 4: expected switches that are all connected; no path leads from node 4 to node 7",
         ),
         (
             json!({"links": [[0, 4, 1, 1], [1, 4, 1, 1], [2, 5, 1, 1], [3, 5, 1, 1], [4, 6, 1, 1]]}),
-            "topology.switches = 3: expected switches that are linked together; no path leads from node 4 to node 5",
+            "topology.switches = 3: expected switches that are all connected; no path leads from node 4 to node 5",
         ),
         (json!({"links": null}), "topology.links is missing: expected a list of links"),
         (json!({"hosts": 0}), "topology.hosts = 0: expected a whole number from 1 to 1048576"),
@@ -116,14 +116,14 @@ fn graphs_too_large() {
         message(&json!({"hosts": hosts, "switches": 1, "links": links}))
     };
     assert!(star(5).starts_with("accepted"), "{}", star(5));
-    assert_eq!(star(65_535), "topology.switches = 1: expected at most 65534 links a switch; switch 65535 has 65535");
+    assert_eq!(star(65_535), "topology.switches = 1: expected at most 65534 links per switch; switch 65535 has 65535");
     let racks: u32 = 4097;
     let links: Vec<Value> =
         (0..racks).flat_map(|n| [json!([n, racks + n, 1, 1]), json!([racks + n, 2 * racks, 1, 1])]).collect();
     assert_eq!(
         message(&json!({"hosts": racks, "switches": racks + 1, "links": links})),
-        "topology.switches = 4098: expected at most 4096 switches with hosts, and 16777216 pairs of a switch and one \
-         with hosts; 4097 of these have hosts"
+        "topology.switches = 4098: expected at most 4096 switches with hosts, and 16777216 pairs of a switch and a \
+         switch with hosts; 4097 of these have hosts"
     );
 }
 
@@ -155,7 +155,11 @@ fn routes() {
         (json!([[5, 3, 7]]), "topology.routes[0].next = 7: expected a switch linked to switch 5: 6, 8"),
         (json!([[5, 3, 0]]), "topology.routes[0].next = 0: expected a switch linked to switch 5: 6, 8"),
         (json!([[5, 0, 6]]), "topology.routes[0].next = 6: expected 0, which is linked to switch 5"),
-        (json!([[5, 3, 6], [5, 3, 6]]), "topology.routes[1] = [5,3,6]: expected each route once; it is routes[0] too"),
+        (
+            json!([[5, 3, 6], [5, 3, 6]]),
+            "topology.routes[1] = [5,3,6]: expected each route once; routes[0] is the \
+                                         same",
+        ),
         (
             json!([[5, 3]]),
             "topology.routes[0] = [5,3]: expected [switch, host, node], or a table with switch, dst and next",
@@ -167,13 +171,13 @@ fn routes() {
         ),
         (
             json!([[5, 3, 6], [6, 3, 5]]),
-            "topology.routes = switch5 -> switch6 -> switch5: expected routes that end at switch8; packets to host 3 go \
-             round in a circle",
+            "topology.routes = switch5 -> switch6 -> switch5: expected routes that end at switch8; packets to host 3 \
+             would loop",
         ),
         (
             json!([[5, 1, 8], [8, 1, 7], [7, 1, 8]]),
-            "topology.routes = switch8 -> switch7 -> switch8: expected routes that end at switch6; packets to host 1 go \
-             round in a circle",
+            "topology.routes = switch8 -> switch7 -> switch8: expected routes that end at switch6; packets to host 1 \
+             would loop",
         ),
     ];
     for (routes, expected) in cases {

@@ -126,15 +126,15 @@ fn topology() {
         ),
         (
             topology(json!({"leaves": 4096, "hosts_per_leaf": 4096})),
-            "topology.hosts_per_leaf = 4096: expected at most 1048576 hosts on all 4096 leaves",
+            "topology.hosts_per_leaf = 4096: expected at most 1048576 hosts on the 4096 leaves together",
         ),
         (
             topology(json!({"leaves": 4096, "parallel_links": 100})),
-            "topology.parallel_links = 100: expected at most 65535 ports a switch; this makes 409600",
+            "topology.parallel_links = 100: expected at most 65535 ports per switch; this makes 409600",
         ),
         (
             topology(json!({"spines": 17, "parallel_links": 64})),
-            "topology.parallel_links = 64: expected at most 65534 ways from leaf to leaf; this makes 69632",
+            "topology.parallel_links = 64: expected at most 65534 paths between leaves; this makes 69632",
         ),
         (change(json!({"leaf": 2, "up": false})), "topology.override[1].leaf = 2: expected a leaf from 0 to 1"),
         (change(json!({"host": 8, "up": true})), "topology.override[1].host = 8: expected a host from 0 to 7"),
@@ -148,7 +148,7 @@ fn topology() {
         ),
         (
             change(json!({"spine": 1, "host": 0, "rate_gbps": 1})),
-            "topology.override[1].host = 0: expected either host or spine, since no link is selected by both",
+            "topology.override[1].host = 0: expected either host or spine, since no link matches both",
         ),
         (
             change(json!({"spine": 1, "direction": "upp", "rate_gbps": 1})),
@@ -156,19 +156,23 @@ fn topology() {
         ),
         (
             change(json!({"leaf": 0, "up": false})),
-            "topology.override[1].up = false: expected every host and leaf to stay reachable; the overrides leave leaf 0 no link up",
+            "topology.override[1].up = false: expected every host and leaf to remain reachable; the overrides leave \
+             leaf 0 without a link up",
         ),
         (
             change(json!({"leaf": 0, "up": false, "direction": "down"})),
-            "topology.override[1].up = false: expected every host and leaf to stay reachable; the overrides leave leaf 0 no link down",
+            "topology.override[1].up = false: expected every host and leaf to remain reachable; the overrides leave \
+             leaf 0 without a link down",
         ),
         (
             change(json!({"host": 3, "up": false})),
-            "topology.override[1].up = false: expected every host and leaf to stay reachable; this cuts off host 3 (up)",
+            "topology.override[1].up = false: expected every host and leaf to remain reachable; this cuts off host 3 \
+             (up)",
         ),
         (
             change(json!({"link": 0, "up": false})),
-            "topology.override[1].up = false: expected every host and leaf to stay reachable; the overrides leave leaf 0 no link up",
+            "topology.override[1].up = false: expected every host and leaf to remain reachable; the overrides leave \
+             leaf 0 without a link up",
         ),
     ]);
 }
@@ -542,8 +546,8 @@ fn files() {
     let cdf = |text| file_message(r#"{"kind": "poisson", "load": 0.5, "duration_us": 10}"#, "cdf_file", text);
     assert_eq!(
         cdf(""),
-        "traffic[0].cdf_file = PATH: expected a distribution, one \"size probability\" per line; no points; the least \
-         is two, from probability 0 to 1"
+        "traffic[0].cdf_file = PATH: expected a distribution, one \"size probability\" per line; no points; at least \
+         two are needed, from probability 0 to 1"
     );
     assert_eq!(
         cdf("0 0\n10 0.5\n5 1\n"),

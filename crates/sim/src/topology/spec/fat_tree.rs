@@ -238,11 +238,13 @@ fn check_size(fabric: &FatTree, reader: &Reader<'_>) -> Result<(), SpecError> {
     ]
     .map(u64::from);
     if pods * leaves > MOST_LEAVES {
-        return Err(reader.refuse("leaves_per_pod", format!("at most {MOST_LEAVES} leaves in all {pods} pods")));
+        return Err(
+            reader.refuse("leaves_per_pod", format!("at most {MOST_LEAVES} leaves in the {pods} pods together"))
+        );
     }
     if pods * leaves * hosts > MOST_HOSTS {
         let all = pods * leaves;
-        return Err(reader.refuse("hosts_per_leaf", format!("at most {MOST_HOSTS} hosts on all {all} leaves")));
+        return Err(reader.refuse("hosts_per_leaf", format!("at most {MOST_HOSTS} hosts on the {all} leaves together")));
     }
     let cables = pods * aggregations * (leaves + uplinks);
     if cables > MOST_CABLES {

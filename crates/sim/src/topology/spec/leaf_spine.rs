@@ -168,11 +168,19 @@ fn check_size(keys: &LeafSpineKeys, reader: &Reader<'_>) -> Result<(), SpecError
     let [leaves, spines, hosts, parallel] =
         [keys.leaves, keys.spines, keys.hosts_per_leaf, keys.parallel_links].map(u64::from);
     if leaves * hosts > MOST_HOSTS {
-        return Err(reader.refuse("hosts_per_leaf", format!("at most {MOST_HOSTS} hosts on all {leaves} leaves")));
+        return Err(reader.refuse(
+            "hosts_per_leaf",
+            format!(
+                "at most {MOST_HOSTS} hosts on the {leaves} leaves \
+                                                            together"
+            ),
+        ));
     }
     let ports = (hosts + spines * parallel).max(leaves * parallel);
     if ports > MOST_PORTS {
-        return Err(reader.refuse("parallel_links", format!("at most {MOST_PORTS} ports a switch; this makes {ports}")));
+        return Err(
+            reader.refuse("parallel_links", format!("at most {MOST_PORTS} ports per switch; this makes {ports}"))
+        );
     }
     let cables = leaves * spines * parallel;
     if cables > MOST_CABLES {
@@ -181,7 +189,7 @@ fn check_size(keys: &LeafSpineKeys, reader: &Reader<'_>) -> Result<(), SpecError
     }
     let ways = spines * parallel * parallel;
     if ways > MOST_WAYS {
-        let allowed = format!("at most {MOST_WAYS} ways from leaf to leaf; this makes {ways}");
+        let allowed = format!("at most {MOST_WAYS} paths between leaves; this makes {ways}");
         return Err(reader.refuse("parallel_links", allowed));
     }
     Ok(())
@@ -210,7 +218,7 @@ fn check_isolated(fabric: &LeafSpine) -> Result<(), SpecError> {
     for change in fabric.overrides.iter().filter(|change| change.change.up == Some(false)) {
         let cut = |what: String| {
             let key = format!("topology.override[{}].up", change.change.entry);
-            Err(SpecError::new(key, &Value::Bool(false), format!("every host and leaf to stay reachable; {what}")))
+            Err(SpecError::new(key, &Value::Bool(false), format!("every host and leaf to remain reachable; {what}")))
         };
         for direction in [Direction::Up, Direction::Down] {
             if !direction_is_in(direction, change.change.direction) {
@@ -227,7 +235,7 @@ fn check_isolated(fabric: &LeafSpine) -> Result<(), SpecError> {
             };
             for leaf in leaves.filter(|_| change.host.is_none() && fabric.leaves > 1) {
                 if !any_fabric_link_up(fabric, direction, leaf) {
-                    return cut(format!("the overrides leave leaf {leaf} no link {}", direction.word()));
+                    return cut(format!("the overrides leave leaf {leaf} without a link {}", direction.word()));
                 }
             }
         }

@@ -179,7 +179,7 @@ fn read_links(list: &[Value], graph: &mut Graph) -> Result<Value, SpecError> {
             return Err(reader.refuse("b", format!("a switch, {hosts} to {}: hosts are linked to switches", nodes - 1)));
         }
         if let Some(other) = link_of.get_mut(a.min(b) as usize).and_then(|link| link.replace(index)) {
-            let allowed = format!("one link for each host; host {} has links[{other}] already", a.min(b));
+            let allowed = format!("one link for each host; host {} already has links[{other}]", a.min(b));
             return Err(SpecError::new(path, value, allowed));
         }
         graph.links.push(Cable { a, b, rate: keys.rate_gbps, delay: keys.delay_ns });
@@ -189,7 +189,7 @@ fn read_links(list: &[Value], graph: &mut Graph) -> Result<Value, SpecError> {
         Some(host) => Err(SpecError::new(
             "topology.hosts",
             &hosts.into(),
-            format!("hosts of one link each; there is none in topology.links for host {host}"),
+            format!("one link for each host; topology.links has none for host {host}"),
         )),
         None => Ok(Value::Array(resolved)),
     }
@@ -214,18 +214,24 @@ fn check_graph(graph: &Graph, reader: &Reader<'_>) -> Result<Vec<u32>, SpecError
     }
     let most = neighbours.iter().map(Vec::len).enumerate().max_by_key(|&(_, ports)| ports);
     if let Some((node, ports)) = most.filter(|&(_, ports)| ports > MOST_PORTS) {
-        let allowed = format!("at most {MOST_PORTS} links a switch; switch {node} has {ports}");
+        let allowed = format!("at most {MOST_PORTS} links per switch; switch {node} has {ports}");
         return Err(reader.refuse("switches", allowed));
     }
     let cables = graph.links.len() - hosts;
     if cables > MOST_CABLES {
-        return Err(reader.refuse("switches", format!("at most {MOST_CABLES} links between them; these are {cables}")));
+        return Err(reader.refuse(
+            "switches",
+            format!(
+                "at most {MOST_CABLES} links between switches; there are \
+                                                      {cables}"
+            ),
+        ));
     }
     let leaf_of: Vec<u32> = neighbours[..hosts].iter().map(|of_host| of_host[0]).collect();
     let leaves = leaf_of.iter().collect::<BTreeSet<_>>().len();
     if leaves > MOST_LEAVES || leaves * (nodes - hosts) > MOST_ROUTES {
         let allowed = format!(
-            "at most {MOST_LEAVES} switches with hosts, and {MOST_ROUTES} pairs of a switch and one with hosts; \
+            "at most {MOST_LEAVES} switches with hosts, and {MOST_ROUTES} pairs of a switch and a switch with hosts; \
              {leaves} of these have hosts"
         );
         return Err(reader.refuse("switches", allowed));
@@ -239,7 +245,7 @@ fn check_graph(graph: &Graph, reader: &Reader<'_>) -> Result<Vec<u32>, SpecError
     }
     match (hosts..nodes).chain(0..hosts).find(|&node| !reached[node]) {
         Some(node) => {
-            let allowed = format!("switches that are linked together; no path leads from node {hosts} to node {node}");
+            let allowed = format!("switches that are all connected; no path leads from node {hosts} to node {node}");
             Err(reader.refuse("switches", allowed))
         }
         None => Ok(leaf_of),
@@ -279,7 +285,7 @@ fn read_routes(list: &[Value], graph: &mut Graph, leaf_of: &[u32]) -> Result<Val
         }
         let route = StaticRoute { switch, dst, next };
         if let Some(other) = seen.insert(route, index) {
-            return Err(SpecError::new(path, value, format!("each route once; it is routes[{other}] too")));
+            return Err(SpecError::new(path, value, format!("each route once; routes[{other}] is the same")));
         }
         graph.routes.push(route);
         resolved.push(json!([switch, dst, next]));

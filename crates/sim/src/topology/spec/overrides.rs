@@ -58,7 +58,7 @@ impl Change {
                 return Err(SpecError::new(reader.path(), value, format!("at least one of {names} or host")));
             }
             (Some((name, ..)), Some(_)) => {
-                return Err(reader.refuse("host", format!("either host or {name}, since no link is selected by both")));
+                return Err(reader.refuse("host", format!("either host or {name}, since no link matches both")));
             }
             _ => {}
         }

@@ -30,7 +30,7 @@ use spinewise_policy::time::{Span, Time};
 
 /// What people read of it.
 pub(super) const ABOUT: About = About {
-    about: "CUBIC: a window that grows by the cube of the time since its last cut",
+    about: "CUBIC: a window that grows with the cube of the time since its last cut",
     source: "RFC 9438, RFC 6298",
 };
 

@@ -19,7 +19,7 @@ use spinewise_policy::time::{Span, Time};
 
 /// What people read of it.
 pub(super) const ABOUT: About = About {
-    about: "rates cut by congestion notifications, rising with time and bytes",
+    about: "rates that congestion notifications cut and that rise with time and bytes",
     source: "DCQCN (SIGCOMM 2015), the public ns-3 code of ConWeave (SIGCOMM 2023)",
 };
 

@@ -9,7 +9,7 @@ use spinewise_policy::time::Time;
 
 /// What people read of it.
 pub(super) const ABOUT: About =
-    About { about: "NewReno for losses, a cut by the marked fraction for ECN marks", source: "RFC 8257" };
+    About { about: "NewReno for losses; ECN marks cut the window by the marked fraction", source: "RFC 8257" };
 
 keys! {
     /// The parameters of DCTCP.

@@ -27,7 +27,7 @@ use spinewise_policy::time::{BYTE_PS, Span, Time};
 
 /// What people read of it.
 pub(super) const ABOUT: About = About {
-    about: "HPCC: windows and rates by what ports tell of their queues and use (INT)",
+    about: "HPCC: windows and rates set from the queues and utilization that ports report (INT)",
     source: "HPCC (SIGCOMM 2019) by way of its public ns-3 code",
 };
 

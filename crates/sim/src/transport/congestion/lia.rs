@@ -6,7 +6,7 @@ use spinewise_policy::time::Span;
 
 /// What people read of it.
 pub(super) const ABOUT: About = About {
-    about: "MPTCP: subflows of TCP NewReno, their increase coupled (LIA), the least round-trip time first",
+    about: "MPTCP: TCP NewReno subflows with coupled increase (LIA), lowest round-trip time first",
     source: "RFC 8684, RFC 6356, Raiciu et al. (SIGCOMM 2011)",
 };
 

@@ -22,7 +22,7 @@ use spinewise_policy::time::{Span, Time};
 
 /// What people read of it.
 pub(super) const ABOUT: About = About {
-    about: "Ultra Ethernet's sender: a window moved by marks and queueing delay together",
+    about: "Ultra Ethernet's sender: a window moved by both marks and queueing delay",
     source: "uet-htsim (uec.cpp), second-hand for the specification",
 };
 

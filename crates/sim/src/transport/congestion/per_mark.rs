@@ -8,13 +8,13 @@ use super::{About, Acked, Controller, NoKeys, Start, Trimmed, Window, nscc};
 
 /// What people read of the one that takes a third of a marked packet.
 pub(super) const THIRD: About = About {
-    about: "a packet more each round trip, a third of each marked packet less",
+    about: "the window grows by a packet per round trip and shrinks by a third of each marked packet",
     source: "uet-htsim (uec.cpp, its dctcp), second-hand",
 };
 
 /// What people read of the one that takes a quarter.
 pub(super) const QUARTER: About = About {
-    about: "a packet more each round trip, a quarter of each marked packet less",
+    about: "the window grows by a packet per round trip and shrinks by a quarter of each marked packet",
     source: "the REPS artifact (uec.cpp, its mprdma), second-hand",
 };
 

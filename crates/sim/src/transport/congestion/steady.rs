@@ -3,14 +3,12 @@
 use super::{About, Controller, NoKeys, Start, Window, nscc};
 
 /// What people read of the constant window.
-pub(super) const CONSTANT: About = About {
-    about: "a window of one and a half bandwidth-delay products, whatever happens",
-    source: "uet-htsim (uec.cpp)",
-};
+pub(super) const CONSTANT: About =
+    About { about: "a constant window of one and a half bandwidth-delay products", source: "uet-htsim (uec.cpp)" };
 
 /// What people read of no window.
 pub(super) const NONE: About =
-    About { about: "no window: the receiver's credit alone says what may be sent", source: "uet-htsim (uec.cpp)" };
+    About { about: "no window: only the receiver's credit limits what may be sent", source: "uet-htsim (uec.cpp)" };
 
 /// A window that stays.
 #[derive(Clone, Copy, Debug)]

@@ -32,7 +32,7 @@ use spinewise_policy::time::{Span, Time};
 
 /// What people read of it.
 pub(super) const ABOUT: About = About {
-    about: "Swift: a window that holds the round trip at a target, down to 0.001 packets",
+    about: "Swift: a window, down to 0.001 packets, that keeps the round trip at a target",
     source: "Swift (SIGCOMM 2020) by way of htsim, RFC 6298",
 };
 

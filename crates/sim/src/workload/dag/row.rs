@@ -69,7 +69,7 @@ fn known(name: &str) -> String {
     let rule = format!("the columns {}", COLUMNS.join(", "));
     let closeness = |known: &str| strsim::jaro_winkler(known, name);
     match COLUMNS.iter().max_by(|a, b| closeness(a).total_cmp(&closeness(b))) {
-        Some(near) if closeness(near) > 0.75 => format!("{rule}; is `{near}` meant?"),
+        Some(near) if closeness(near) > 0.75 => format!("{rule}; did you mean `{near}`?"),
         _ => rule,
     }
 }

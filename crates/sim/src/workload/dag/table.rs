@@ -127,7 +127,7 @@ struct Rows {
 impl Rows {
     fn add(&mut self, record: &csv::StringRecord, header: &Header, line: impl Fn() -> usize) -> Result<(), ListError> {
         if record.len() != header.width {
-            let allowed = format!("{} fields, as the header has", header.width);
+            let allowed = format!("{} fields, as in the header", header.width);
             return Err(error("all", format!("{} fields", record.len()), allowed));
         }
         if self.operations.len() >= MOST_OPERATIONS {
@@ -150,9 +150,9 @@ impl Rows {
                 waits += 1;
             }
         }
-        let needs = row.number(Needs, waits, &format!("at most {waits}, as many as it waits for"))?;
+        let needs = row.number(Needs, waits, &format!("at most {waits}, the number it waits for"))?;
         if needs == Some(0) && waits > 0 {
-            return Err(error("needs", 0, format!("from 1 to {waits}, of those it waits for")));
+            return Err(error("needs", 0, format!("from 1 to {waits}, the number it waits for")));
         }
         let [batch, step] = self.read_batch(&row)?;
         self.names.push(id);
@@ -214,7 +214,7 @@ impl Rows {
 
     fn close(mut self) -> Result<Table, ListError> {
         if self.operations.is_empty() {
-            return Err(error("all", "a header alone", "one operation or more"));
+            return Err(error("all", "only a header", "at least one operation"));
         }
         let index = Index::of(&self.names)
             .map_err(|twice| error("id", self.names.get(twice), "each id once").at(self.line(twice)))?;
@@ -235,7 +235,7 @@ impl Rows {
         let table = Table { operations, names, first, waiting, ranks, sends: sends.len() as u64, batches, steps };
         super::check(&table).map_err(|stuck| {
             let line = lines[stuck.operation as usize] as usize;
-            error("requires", stuck.chain(&table), "operations that can start one after the other").at(line)
+            error("requires", stuck.chain(&table), "operations that can start one after another").at(line)
         })?;
         Ok(table)
     }
@@ -255,7 +255,7 @@ impl Rows {
             let [own, other] = [waits, awaited].map(|n| self.operations[n as usize].rank);
             if own != other {
                 return Err(fail(format!(
-                    "an operation of rank {own}; this is one of rank {other}: what other ranks do is known by recv"
+                    "an operation of rank {own}; this is one of rank {other}: use recv to learn what other ranks do"
                 )));
             }
             edges.push((awaited, milestone, waits));
@@ -290,7 +290,7 @@ impl Rows {
             let send = self.operations[receive as usize].mate;
             let Does::Send { bytes, .. } = self.operations[send as usize].does else { continue };
             if bytes != size {
-                let allowed = format!("{bytes}, as its send {} (line {}) has", self.names.get(send), self.line(send));
+                let allowed = format!("{bytes}, as in its send {} (line {})", self.names.get(send), self.line(send));
                 return Err(error("size_bytes", size, allowed).at(self.line(receive)));
             }
         }

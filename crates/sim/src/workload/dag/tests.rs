@@ -52,8 +52,8 @@ fn a_bad_table_is_refused_with_its_line() {
         (refused("id,rank\n"), "line 1, column op: `missing`; allowed is a header with id, rank and op"),
         (refused("id,rank,op,require\n"), "is `requires` meant?"),
         (refused("id,rank,op,op\n"), "line 1, column op: `there twice`"),
-        (refused("id,rank,op\n"), "`a header alone`; allowed is one operation or more"),
-        (refused("id,rank,op\na,0\n"), "line 2, column all: `2 fields`; allowed is 3 fields, as the header has"),
+        (refused("id,rank,op\n"), "`only a header`; allowed is at least one operation"),
+        (refused("id,rank,op\na,0\n"), "line 2, column all: `2 fields`; allowed is 3 fields, as in the header"),
         (with("a b,0,calc,,,,1,,,,,,,\n"), "line 2, column id: `a b`; allowed is a name without blanks"),
         (with("a,-1,calc,,,,1,,,,,,,\n"), "column rank: `-1`; allowed is the number of a rank"),
         (with("a,0,sned,1,5,,,,,,,,,\n"), "column op: `sned`; allowed is send, recv or calc"),
@@ -76,7 +76,7 @@ fn a_bad_table_is_refused_with_its_line() {
         ),
         (
             with("a,0,send,1,5,,,,,,,,,\nb,1,recv,0,6,,,,,,,,,\n"),
-            "line 3, column size_bytes: `6`; allowed is 5, as its send a (line 2) has",
+            "line 3, column size_bytes: `6`; allowed is 5, as in its send a (line 2)",
         ),
     ];
     for (found, expected) in cases {

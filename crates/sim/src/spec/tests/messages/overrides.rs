@@ -15,15 +15,18 @@ fn an_override_is_named_as_it_was_given() {
     check(vec![
         (
             spine(json!({"leaf": 0, "spine": [0, 1], "up": false})),
-            "topology.override[1].up = false: expected every host and leaf to stay reachable; the overrides leave leaf 0 no link up",
+            "topology.override[1].up = false: expected every host and leaf to remain reachable; the overrides leave \
+             leaf 0 without a link up",
         ),
         (
             tree(json!({"leaf": 0, "core": 1, "rate_gbps": 5})),
-            "topology.override[1] = selects no link: expected leaf or core: no link leads from a leaf to a core",
+            "topology.override[1] = selects no link: expected leaf or core, not both: no link leads from a leaf to a \
+             core",
         ),
         (
             tree(json!({"host": 3, "up": false})),
-            "topology.override[1].up = false: expected every host and leaf to stay reachable; the overrides cut off host 3",
+            "topology.override[1].up = false: expected every host and leaf to remain reachable; the overrides cut off \
+             host 3",
         ),
     ]);
 }

@@ -33,7 +33,7 @@ fn traffic_in_steps() {
     check(vec![
         (ring(json!("some")), &format!("traffic[0].hosts = \"some\": expected {hosts} (groups)")),
         (ring(json!([])), &format!("traffic[0].hosts = []: expected {hosts}")),
-        (ring(json!([3])), "traffic[0].hosts = [3]: expected two hosts or more in each group"),
+        (ring(json!([3])), "traffic[0].hosts = [3]: expected at least two hosts in each group"),
         (ring(json!([0, 8])), "traffic[0].hosts = 8: expected hosts from 0 to 7"),
         (ring(json!([0, 1, 0])), "traffic[0].hosts = 0: expected each host once in a group"),
         (ring(json!([0, -1])), "traffic[0].hosts[1] = -1: expected a host, a whole number from 0"),
@@ -57,12 +57,12 @@ fn traffic_in_steps() {
             all(json!({"pair_bytes": 0})),
             "traffic[0].pair_bytes = 0: expected a whole number from 1 to 9007199254740991",
         ),
-        (rpc(json!({"fan_in": 8})), "traffic[0].fan_in = 8: expected from 1 to 7, the hosts but the receiver"),
+        (rpc(json!({"fan_in": 8})), "traffic[0].fan_in = 8: expected from 1 to 7, the hosts other than the receiver"),
         (rpc(json!({"receiver": 8})), "traffic[0].receiver = 8: expected a host from 0 to 7"),
         (rpc(json!({"arrivals": "bursty"})), "traffic[0].arrivals = \"bursty\": expected \"periodic\" or \"poisson\""),
         (
             rpc(json!({"requests": 20000000, "request_bytes": 9})),
-            "traffic[0].requests = 20000000: expected 1 or more, at most 100000000 flows in all; a request makes 6",
+            "traffic[0].requests = 20000000: expected 1 or more, at most 100000000 flows in total; a request makes 6",
         ),
     ]);
     let one = &json!({"src": 0, "dst": 1, "size_bytes": 9});
@@ -84,5 +84,5 @@ fn traffic_in_steps() {
     ]);
     let mut one_host = ring(json!("all"));
     one_host["topology"] = json!({"leaves": 1, "hosts_per_leaf": 1});
-    assert_eq!(message(one_host), "traffic[0].hosts = [0]: expected two hosts or more in each group");
+    assert_eq!(message(one_host), "traffic[0].hosts = [0]: expected at least two hosts in each group");
 }
