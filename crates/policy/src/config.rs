@@ -26,7 +26,7 @@ pub struct Param {
     pub auto: Option<Auto>,
 }
 
-/// A parameter that can be worked out from the fabric.
+/// A parameter that can be derived from the fabric.
 #[derive(Clone, Copy, Debug)]
 pub struct Auto {
     /// How, for people.
@@ -35,25 +35,26 @@ pub struct Auto {
     pub of: fn(&Facts) -> f64,
 }
 
-/// What is known of a fabric before a run.
+/// What is known about a fabric before a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts {
-    /// Round-trip time of a full packet and its acknowledgement between racks where nothing waits.
+    /// Round-trip time of a full packet and its acknowledgement between racks without queueing.
     pub base_rtt_us: f64,
-    /// How long a queue as long as marking begins at takes to drain at the rate of the fabric's links.
+    /// Time to drain a queue at the marking threshold at the rate of the fabric's links.
     pub marked_us: f64,
 }
 
 impl Facts {
     /// A constant that was set for the leaf-spine of ConWeave's evaluation, whose base round trip is 8.32 µs (links of
-    /// 1 µs at 100 Gbps), in proportion.
+    /// 1 µs at 100 Gbps), scaled to this fabric.
     pub fn as_of_conweave(&self, us: f64) -> f64 {
         us * self.base_rtt_us / 8.32
     }
 }
 
-/// A gap that opens a flowlet: no shorter than the paths differ, or packets overtake each other (Sinha et al., HotNets
-/// 2004, which CONGA, section 3.4, and LetFlow follow). Two queues on the way may be empty or as long as marking begins at.
+/// A gap that opens a flowlet. It must be at least as long as the difference between paths, or packets overtake each
+/// other (Sinha et al., HotNets 2004, followed by CONGA, section 3.4, and LetFlow). Each of two queues on the way may
+/// be empty or at its marking threshold.
 pub const FLOWLET_GAP: Option<Auto> = Some(Auto {
     how: "base round trip + two queues at their marking threshold",
     of: |facts| facts.base_rtt_us + 2.0 * facts.marked_us,
@@ -105,7 +106,7 @@ pub trait Params: Clone + Default {
     /// # Errors
     /// [`Refused`] when there is no such parameter or the value is not allowed; nothing is changed then.
     fn set(&mut self, name: &str, value: Value<'_>) -> Result<(), Refused>;
-    /// The present value of one, by its position in [`Params::PARAMS`].
+    /// The current value of one, by its position in [`Params::PARAMS`].
     fn value(&self, index: usize) -> Value<'static>;
 }
 
@@ -144,7 +145,7 @@ impl Field for bool {
     }
 }
 
-/// Is `value` one of what is `allowed`?
+/// Is `value` among the `allowed` ones?
 pub fn is_allowed(value: Value<'_>, allowed: Allowed) -> bool {
     match (value, allowed) {
         (Value::Number(n), Allowed::Number { min, max }) => n >= min && n <= max,
@@ -158,8 +159,8 @@ pub fn is_allowed(value: Value<'_>, allowed: Allowed) -> bool {
     }
 }
 
-/// "auto" of a time, in microseconds, that ConWeave's public code sets for its own leaf-spine: in proportion to the base
-/// round trip, see [`Facts::as_of_conweave`].
+/// "auto" for a time, in microseconds, that ConWeave's public code sets for its own leaf-spine: in proportion to the
+/// base round trip, see [`Facts::as_of_conweave`].
 #[doc(hidden)]
 #[macro_export]
 macro_rules! conweave_like {
@@ -171,8 +172,8 @@ macro_rules! conweave_like {
     };
 }
 
-/// "auto" of the time after which a probe without an answer is lost, in microseconds: what is set for racks close by, and more
-/// where an answer takes longer.
+/// "auto" for the time after which a probe without an answer counts as lost, in microseconds: the value for nearby
+/// racks, and more where an answer takes longer.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! give_up {
@@ -211,8 +212,8 @@ macro_rules! choice {
     };
 }
 
-/// Declares a scheme's parameters: `name: type = default, allowed;` each with its documentation, which people see. What
-/// can be worked out from the fabric has a third part, an [`Auto`].
+/// Declares a scheme's parameters: `name: type = default, allowed;`, each with its documentation, which users see. A
+/// parameter that can be derived from the fabric has a third part, an [`Auto`].
 #[macro_export]
 macro_rules! params {
     ($(#[$meta:meta])* $name:ident { $( $(#[doc = $doc:literal])+ $field:ident : $type:ident = $default:expr, $allowed:expr $(, $auto:expr)?; )* }) => {
@@ -271,7 +272,7 @@ macro_rules! params {
     };
 }
 
-/// What a parameter says of "auto".
+/// What "auto" means for a parameter.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! auto_of {

@@ -1,5 +1,5 @@
-//! What host schemes share: flow labels, entropy values, flowcells, turns by weight, sums over acknowledgements; and for
-//! those that measure as a rack, which paths to probe, and tables cut into packets.
+//! What host schemes share: flow labels, entropy values, flowcells, turns by weight and sums over acknowledgements;
+//! and, for those that measure as a rack, which paths to probe and tables cut into packets.
 
 pub mod acks;
 pub mod asked;

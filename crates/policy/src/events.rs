@@ -29,36 +29,36 @@ pub enum Event {
         bytes: u64,
         /// Round-trip time by the echoed timestamp.
         rtt: Span,
-        /// How long that data packet was under way, by the receiver's clock, which is in step: in steps of 256 ns, at
-        /// most 16.8 ms. Where the host's own NIC queues, that wait is in it.
+        /// One-way delay of that data packet, by the receiver's synchronized clock: in steps of 256 ns, at most 16.8
+        /// ms. If the host's own NIC queues, that wait is included.
         one_way: Span,
         /// The acknowledgement carries the ECN echo. With DCTCP and RDMA the data packet it answers was marked; with
-        /// `transport.kind = "ecn"` that one or one before: the receiver repeats the echo until the sender's CWR has
-        /// come (RFC 3168, section 6.1.3), so one mark shows on the acknowledgements of about a round trip.
+        /// `transport.kind = "ecn"` that one or an earlier one: the receiver repeats the echo until the sender's CWR
+        /// arrives (RFC 3168, section 6.1.3), so one mark shows on the acknowledgements of about a round trip.
         marked: bool,
     },
-    /// A packet sent on `way` has lost its payload to a full queue, and will be sent again.
+    /// A packet sent on `way` has lost its payload to a full queue and will be retransmitted.
     Trimmed {
-        /// The queue was that of the destination: no other path would have helped.
+        /// The queue was the destination's: no other path would have helped.
         last_hop: bool,
         /// The packet had been marked before.
         marked: bool,
     },
-    /// A segment sent on `way` is taken as lost and sent again.
+    /// A segment sent on `way` is considered lost and is retransmitted.
     Retransmit,
     /// The retransmission timer expired; `way` is that of the oldest outstanding segment.
     Timeout,
     /// A probe came back.
     ProbeReply {
-        /// There and back.
+        /// Round-trip time.
         rtt: Span,
-        /// There only, by the stamp of the answering device.
+        /// One-way time, by the timestamp of the answering device.
         one_way: Span,
-        /// The probe was marked on its way there.
+        /// The probe was marked on its way out.
         marked: bool,
-        /// Who answered: the destination, or with a TTL the switch that counted it down.
+        /// Who answered: the destination, or with a TTL the switch at which it expired.
         by: Device,
-        /// The port by which it got the probe, as answers to traceroute name an interface; 0 of a host.
+        /// The port where it received the probe, as traceroute answers name an interface; 0 for a host.
         port: Port,
     },
     /// No answer within `give_up`.
@@ -66,7 +66,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// Is it a loss, which only schemes that list [`Hooks::LOSS`](crate::Hooks::LOSS) are told of?
+    /// Is it a loss, which is reported only to schemes that list [`Hooks::LOSS`](crate::Hooks::LOSS)?
     #[inline]
     pub const fn is_loss(&self) -> bool {
         matches!(self, Event::Retransmit | Event::Timeout)
@@ -95,19 +95,20 @@ pub enum Change {
     Up,
     /// The link went down.
     Down,
-    /// The link works, but at less than the rate it was built for.
+    /// The link works, but below its nominal rate.
     Degraded,
 }
 
-/// What is to become of an arriving packet: the answer of [`Policy::ingress`](crate::Policy::ingress).
+/// What to do with an arriving packet: the answer of [`Policy::ingress`](crate::Policy::ingress).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Verdict {
     /// Carry on.
     #[default]
     Forward,
-    /// Park it in this held queue of its output port until released. From this answer on the queue is taken, even if the
-    /// packet finds no room, until it has been released and [`Policy::drained`](crate::Policy::drained) was called.
+    /// Park it in this held queue of its output port until released. From this answer on, the queue is in use, even if
+    /// the packet finds no room, until it has been released and [`Policy::drained`](crate::Policy::drained) has been
+    /// called.
     Hold(Queue),
-    /// It was for the scheme; it goes no further.
+    /// The packet was for the scheme and goes no further.
     Consume,
 }

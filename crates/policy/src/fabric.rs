@@ -1,5 +1,5 @@
-//! What switch schemes share: reordering at the last leaf, estimates of the rate of a link, levels of ports, and draws
-//! among ports.
+//! What switch schemes share: reordering at the last leaf, estimates of link rates, levels of ports, and draws among
+//! ports.
 
 pub mod bands;
 pub mod draw;

@@ -1,10 +1,10 @@
-//! Flowlets: what a flow sends without a longer idle time in between, all of it one way.
+//! Flowlets: packets of a flow without a longer idle gap between them, all on one way.
 
 use crate::sees::{quantity, us, us_since};
 use crate::{Quantity, Sight, Span, Time};
 
 crate::listed! {
-    /// What schemes with flowlets tell of one, first of all they tell of a flow.
+    /// What schemes with flowlets report about one, before anything else about a flow.
     pub enum Told: Quantity {
         /// Its idle time.
         Gap = quantity("gap", "µs", "time since the flow's last packet, while the scheme remembers it"),
@@ -18,14 +18,14 @@ crate::listed! {
 pub struct Flowlet {
     /// When its last packet passed.
     pub last: Time,
-    /// Where to: a port of this switch, or the way of this host.
+    /// Its way: a port of this switch, or a way of this host.
     pub to: u16,
-    /// Has there been a packet at all?
+    /// Has there been any packet?
     pub seen: bool,
 }
 
 impl Flowlet {
-    /// Of a flow whose packet goes there now.
+    /// For a flow whose packet goes there now.
     #[inline]
     pub const fn now(now: Time, to: u16) -> Flowlet {
         Flowlet { last: now, to, seen: true }

@@ -1,4 +1,4 @@
-//! Places, and what a scheme needs there: rows, timers, room for what it asks for.
+//! Places, and what a scheme needs there: rows, timers and room for its actions.
 
 use crate::Span;
 
@@ -26,15 +26,15 @@ pub struct Shape {
     pub leaves: u32,
     /// Ports of this device.
     pub ports: u16,
-    /// Rows per peer in [`Table::routes`]: no fewer than the ways to any peer, nor than a leaf's uplinks, nor than the
+    /// Rows per peer in [`Table::routes`]: at least the number of ways to any peer, of a leaf's uplinks, and of the
     /// equal-cost ports of any switch.
     pub ways: u16,
 }
 
-/// Whom `Peer` and `Route` rows are kept for.
+/// Which peers `Peer` and `Route` rows are kept for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Peers {
-    /// Nobody.
+    /// None.
     #[default]
     None,
     /// Destination hosts.
@@ -46,23 +46,25 @@ pub enum Peers {
 /// When the first tick comes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Phase {
-    /// At one period, the same at every place.
+    /// After one period, the same at every place.
     #[default]
     Zero,
-    /// At a random part of the period, by a named stream of the place.
+    /// After a random part of the period, from a named stream of the place.
     Random,
 }
 
 /// What a seat needs: rows, timers and room for actions.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
-    /// Whom peers are.
+    /// What the peers are.
     pub peers: Peers,
-    /// Are the rows of all peers there from the beginning, in the order of their ids? Otherwise from the first meeting.
+    /// Do the rows of all peers exist from the beginning, in the order of their ids? If not, each exists from the first
+    /// meeting.
     pub all_peers: bool,
-    /// Rows per peer in [`Table::routes`] where they are not for ways; 0: one per way.
+    /// Rows per peer in [`Table::routes`] if they are not for ways; 0: one per way.
     pub slots: u16,
-    /// A flow row idle for longer is forgotten ([`Span::FOREVER`]: never). Rows with an armed timer or a held queue are pinned.
+    /// A flow row that is idle for longer than this is forgotten ([`Span::FOREVER`]: never). Rows with an armed timer
+    /// or a held queue are pinned.
     pub flow_idle: Span,
     /// Period of [`Policy::tick`].
     pub tick: Span,
@@ -74,16 +76,17 @@ pub struct Layout {
     pub bytes: usize,
     /// Held queues per port.
     pub queues: u16,
-    /// An oracle is asked for: [`SwitchView::free_queues`].
+    /// Asks for an oracle: [`SwitchView::free_queues`].
     pub free_queues: bool,
-    /// The operator is asked to tell the rate of each path: [`HostView::path_rates`].
+    /// Asks the operator for the rate of each path: [`HostView::path_rates`].
     pub path_rates: bool,
-    /// At switches: is a controller asked to tell which paths are alike? [`site::Ports::told_component`](crate::site::Ports::told_component).
+    /// At switches: is a controller asked which paths are equivalent?
+    /// [`site::Ports::told_component`](crate::site::Ports::told_component).
     pub components: bool,
-    /// At hosts: is [`Policy::pick`] called for acknowledgements too? Otherwise the fabric's own scheme spreads them.
+    /// At hosts: is [`Policy::pick`] called for acknowledgements too? If not, the fabric's own scheme spreads them.
     pub picks_acks: bool,
-    /// At hosts: are tags flow labels or source ports of a tunnel, any number of 16 bits, for switches to hash? Then the spec
-    /// reads them so unless told otherwise, and refuses to take them for paths.
+    /// At hosts: are tags flow labels or source ports of a tunnel, any 16-bit number, for switches to hash? If so, the
+    /// spec reads them as such by default and refuses to take them for paths.
     pub draws_tags: bool,
 }
 

@@ -1,9 +1,10 @@
-//! The load-balancing schemes of Spinewise, and the contract they are written against.
+//! The load-balancing schemes of Spinewise and the contract they are written against.
 //!
-//! A scheme is one file in [`schemes`] with a [`Policy`] implementation, which has its fact sheet ([`Sheet`]). It owns its *configuration* and nothing else:
-//! the **shell** (the simulator today, a Linux agent later) keeps all state in rows the scheme declares — per flow, per
-//! peer, per (peer, way), per port, per device — and lends them to each hook together with the time, a random stream, a
-//! [`Site::View`] of what this place can honestly know, and an [`Out`] for what is to be done.
+//! A scheme is one file in [`schemes`] with a [`Policy`] implementation, which includes its fact sheet ([`Sheet`]). It
+//! owns its *configuration* and nothing else. The **shell** (the simulator or the Linux agent) keeps all state in rows
+//! that the scheme declares: per flow, per peer, per (peer, way), per port, per device. It lends them to each hook
+//! together with the time, a random stream, a [`Site::View`] of what this place can honestly know, and an [`Out`] for
+//! the actions it requests.
 //!
 //! ```text
 //!            arrives           leaves
@@ -12,12 +13,12 @@
 //!     └── feedback (ACK, loss, timeout, probe)  ◀────────────────────────────────────┘
 //! ```
 //!
-//! Rules: `pick` is integer-only, bounded and allocation-free; `feedback`, `ingress`, `egress` likewise; only `tick`
-//! may use floating point, and publishes its result into rows that `pick` reads. The crate is `no_std`, without `alloc`
-//! and without `unsafe`, so a scheme cannot look at clocks, files or other people's memory.
+//! Rules: `pick`, `feedback`, `ingress` and `egress` are integer-only, bounded and allocation-free. Only `tick` may use
+//! floating point; it publishes its result in rows that `pick` reads. The crate is `no_std`, without `alloc` and
+//! `unsafe`, so a scheme cannot read clocks, files or memory that is not its own.
 #![no_std]
 #![forbid(unsafe_code)]
-// A sheet that fills in all fields keeps its base, from which the next new field takes its default.
+// A sheet that fills in all fields keeps its base, which gives the next new field its default.
 #![allow(clippy::needless_update)]
 
 pub mod config;
@@ -109,7 +110,8 @@ impl FlowKey {
     }
 }
 
-/// The hooks a scheme implements beyond `pick`: an unlisted hook is never called and costs nothing.
+/// The hooks that a scheme implements in addition to `pick`: a hook that is not listed is never called and costs
+/// nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hooks(pub u16);
 
@@ -120,7 +122,7 @@ impl Hooks {
     pub const EGRESS: Hooks = Hooks(1);
     /// [`Policy::ingress`].
     pub const INGRESS: Hooks = Hooks(2);
-    /// [`Policy::feedback`], all but losses.
+    /// [`Policy::feedback`], except losses.
     pub const FEEDBACK: Hooks = Hooks(4);
     /// [`Policy::feedback`] for `Retransmit` and `Timeout` too: the shell then remembers the way of every outstanding segment.
     pub const LOSS: Hooks = Hooks(8);
@@ -142,29 +144,29 @@ impl Hooks {
         Hooks(self.0 | other.0)
     }
 
-    /// Are all of `other` in here?
+    /// Does this include all of `other`?
     #[inline]
     pub const fn has(self, other: Hooks) -> bool {
         self.0 & other.0 == other.0
     }
 }
 
-/// What a scheme at switches sends where a hash of the header says. A value that a host wrote there
-/// ([`Layout::draws_tags`]) chooses the path then; under other schemes it would do nothing.
+/// Which packets a scheme at switches sends by a hash of the header. For these packets, a value that a host wrote in
+/// the header ([`Layout::draws_tags`]) chooses the path; under other schemes it has no effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hashes {
     /// No data.
     Nothing,
-    /// Some of it, or all in a way of its own.
+    /// Some of it, or all of it by its own hash.
     OwnWay,
-    /// All of it, by [`Packet::spread`] over the candidates. The shell does so itself then, and calls [`Policy::pick`] only
-    /// where choices are traced.
+    /// All of it, by [`Packet::spread`] over the candidates. The shell then hashes packets itself and calls
+    /// [`Policy::pick`] only where choices are traced.
     Evenly,
 }
 
 /// What a hook is lent.
 pub struct Cx<'a, P: Policy> {
-    /// The present.
+    /// The current time.
     pub now: Time,
     /// This device's row.
     pub node: &'a mut P::Node,
@@ -182,15 +184,15 @@ pub struct Cx<'a, P: Policy> {
 
 /// A load-balancing scheme.
 pub trait Policy: Sized {
-    /// What it says of itself to readers. No run depends on it, except through the name, which seeds the random streams.
+    /// Its description for readers. It does not affect runs, except through the name, which seeds the random streams.
     const SHEET: Sheet;
     /// The hooks implemented beyond `pick`.
     const HOOKS: Hooks = Hooks::NONE;
-    /// Does it forward by the numbering of a fat-tree ([`site::Ports::tree`])? Other fabrics are then refused. Its candidates
-    /// are those of the whole tree, whatever links are down: it goes round these by itself, and what it sends to a dead
-    /// link is lost.
+    /// Does it forward by the numbering of a fat-tree ([`site::Ports::tree`])? If so, other fabrics are refused. Its
+    /// candidates are those of the intact tree, whatever links are down: the scheme must avoid dead links itself, and
+    /// packets it sends to a dead link are lost.
     const IN_TREES: bool = false;
-    /// At switches: what it sends where a hash of the header says.
+    /// At switches: which packets it sends by a hash of the header.
     const HASHES: Hashes = Hashes::Nothing;
     /// Where it sits: [`AtHost`] or [`AtSwitch`].
     type Site: Site;
@@ -212,14 +214,14 @@ pub trait Policy: Sized {
     /// The scheme with these parameters.
     fn new(config: &Self::Config) -> Self;
 
-    /// [`Policy::HOOKS`]; of a scheme that stands for others, whose hooks are known only when it runs, theirs.
+    /// [`Policy::HOOKS`]; for a scheme that stands for others, whose hooks are known only when it runs, their hooks.
     #[inline]
     fn hooks(&self) -> Hooks {
         Self::HOOKS
     }
 
-    /// Whose row a packet or event of this flow and direction is lent. A scheme whose ends of a connection send by what they
-    /// receive has one row for both directions: `FlowKey(key.0 & !1)`.
+    /// Which row is lent for a packet or event of this flow and direction. A scheme in which the ends of a connection
+    /// send according to what they receive has one row for both directions: `FlowKey(key.0 & !1)`.
     #[inline(always)]
     fn row_of(key: FlowKey) -> FlowKey {
         key
@@ -231,60 +233,61 @@ pub trait Policy: Sized {
         Layout::default()
     }
 
-    /// Bytes that [`Policy::Header`] takes on the wire at most: shared buffers keep room for them.
+    /// Most bytes that [`Policy::Header`] takes on the wire: shared buffers reserve room for them.
     fn header_bytes(&self) -> u32 {
         16
     }
 
-    /// A parameter that asks for more than this place has, and what it may be here: refused unless it is
-    /// the default.
+    /// A parameter that asks for more than this place has, and its allowed values here: refused unless it is the
+    /// default.
     fn misfit(&self, shape: &Shape) -> Option<(&'static str, config::Allowed)> {
         let _ = shape;
         None
     }
 
-    /// A parameter by which the links up of this tree make no groups of one size (schemes [`Policy::IN_TREES`]).
+    /// A parameter with which the uplinks of this tree do not form groups of equal size (schemes [`Policy::IN_TREES`]).
     fn uneven(&self, tree: &Tree) -> Option<Uneven> {
         let _ = tree;
         None
     }
 
-    /// A parameter that contradicts another, what it may be beside it, and that other.
+    /// A parameter that contradicts another, its allowed values given that other, and the other.
     fn clash(&self) -> Option<(&'static str, config::Allowed, &'static str)> {
         None
     }
 
-    /// A parameter that has it wait for ECN echoes before it acts, and what it may be where the transport has none.
+    /// A parameter that makes the scheme wait for ECN echoes before it acts, and its allowed values with transports
+    /// without ECN.
     fn wants_ecn(&self) -> Option<(&'static str, config::Allowed)> {
         None
     }
 
-    /// A parameter that takes a timeout for what it may not be where packets are dropped and not trimmed, and what it may be
-    /// there.
+    /// A parameter with which the scheme draws conclusions from timeouts that do not hold where packets are dropped and
+    /// not trimmed, and its allowed values there.
     fn wants_trimming(&self) -> Option<(&'static str, config::Allowed)> {
         None
     }
 
-    /// Chooses the way of a packet that is about to leave this place. At a switch: an index into
-    /// `cx.view.candidates` (called at the first switch for every packet that crosses the fabric, even with a single
-    /// candidate, and elsewhere where there is more than one; messages are hashed and packets with an explicit path tag
-    /// follow it, unasked). At a host: the path tag of a data packet that leaves the
-    /// rack (of an acknowledgement too with [`Layout::picks_acks`]), or [`Way::ANY`].
+    /// Chooses the way of a packet that is about to leave this place. At a switch, the result is an index into
+    /// `cx.view.candidates`. The first switch calls this for every packet that crosses the fabric, even with a single
+    /// candidate; other switches call it if there is more than one candidate. It is not called for messages, which are
+    /// hashed, or for packets with an explicit path tag, which follow it. At a host, the result is the path tag of a
+    /// data packet that leaves the rack (with [`Layout::picks_acks`], of an acknowledgement too), or [`Way::ANY`].
     fn pick(&self, cx: &mut Cx<'_, Self>, flow: &mut Self::Flow, packet: &Packet, header: &mut Self::Header) -> Way;
 
-    /// Tells what `pick` is going to look at for this packet of a traced flow, and by which rule it will act. Never called
-    /// for other flows.
+    /// Reports what `pick` is about to consider for this packet of a traced flow, and which rule it will apply. Never
+    /// called for other flows.
     fn sees(&self, cx: &Cx<'_, Self>, flow: &Self::Flow, packet: &Packet, sight: &mut Sight<'_>) {
         let _ = (cx, flow, packet, sight);
     }
 
-    /// A packet has been admitted to a port that leads to another switch and is about to be queued, the queue as found.
-    /// [`Out::discard`] drops it instead.
+    /// A packet has been admitted to a port that leads to another switch and is about to be queued; it is not yet
+    /// counted in the queue. [`Out::discard`] drops it instead.
     fn egress(&self, cx: &mut Cx<'_, Self>, port: Port, packet: &Packet, header: &mut Self::Header) {
         let _ = (cx, port, packet, header);
     }
 
-    /// A packet leaves the fabric here: at the last switch after its route is known (switch schemes), or at its
+    /// A packet leaves the fabric here: at the last switch, once its route is known (switch schemes), or at its
     /// destination host (host schemes). `flow` is the row of the packet's own direction.
     fn ingress(
         &self,
@@ -297,7 +300,7 @@ pub trait Policy: Sized {
         Verdict::Forward
     }
 
-    /// Something was learnt about a way (host schemes; probes also at switches).
+    /// Something was learned about a way (host schemes; for probes, also at switches).
     fn feedback(&self, cx: &mut Cx<'_, Self>, flow: Option<&mut Self::Flow>, feedback: &Feedback) {
         let _ = (cx, flow, feedback);
     }
@@ -317,8 +320,8 @@ pub trait Policy: Sized {
         let _ = cx;
     }
 
-    /// A link of this device changed: the direction that leaves it. Links that are down or degraded from the start are told
-    /// at time zero.
+    /// A link of this device changed, in the direction leaving the device. Links that are down or degraded from the
+    /// start are reported at time zero.
     fn link(&self, cx: &mut Cx<'_, Self>, port: Port, change: Change) {
         let _ = (cx, port, change);
     }

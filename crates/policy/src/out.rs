@@ -1,4 +1,4 @@
-//! What a hook wants done: a list that the shell carries out when the hook has returned.
+//! The actions a hook requests: a list that the shell carries out when the hook has returned.
 
 use crate::sees::{Listed, Series};
 use crate::time::{Span, Time};
@@ -13,12 +13,12 @@ pub enum To {
     Leaf(u32),
     /// Every other host of this rack (from a leaf: every host of it).
     Rack,
-    /// Every neighbouring switch but the one behind `except` (switches only).
+    /// Every neighbouring switch except the one behind `except` (switches only).
     Neighbours {
-        /// The port not to flood back to.
+        /// The port not to flood to.
         except: Option<Port>,
     },
-    /// The switch behind this port, over that very link; nobody if a host is there or the link is down (switches only).
+    /// The switch behind this port, over that link; no one if a host is there or the link is down (switches only).
     Port(Port),
 }
 
@@ -33,7 +33,7 @@ pub enum Key {
     Node(u8),
 }
 
-/// One thing to be done.
+/// One action.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Action {
     /// Send a message.
@@ -46,7 +46,7 @@ pub enum Action {
         flow: Option<FlowKey>,
         /// The way it should take.
         way: Way,
-        /// Where its body starts in the byte room.
+        /// Where its body starts in the space for message bodies.
         at: u32,
         /// Length of its body.
         len: u32,
@@ -61,9 +61,9 @@ pub enum Action {
         way: Way,
         /// Bytes on the wire.
         wire: u32,
-        /// 0: the one it is sent to answers; n: the n-th switch does.
+        /// 0: the device it is sent to answers; n: the n-th switch does.
         ttl: u8,
-        /// Lost if there is no answer in this time.
+        /// Counts as lost if there is no answer within this time.
         give_up: Span,
     },
     /// Arm a timer.
@@ -78,7 +78,7 @@ pub enum Action {
         /// Which.
         key: Key,
     },
-    /// Let a held queue go.
+    /// Release a held queue.
     Release {
         /// At this port.
         port: Port,
@@ -98,7 +98,7 @@ pub enum Action {
     },
 }
 
-/// The room for actions and message bodies; the shell lends it, sized by `Layout`.
+/// Space for actions and message bodies; the shell lends it, sized by `Layout`.
 pub struct Out<'a> {
     actions: &'a mut [Action],
     len: usize,
@@ -112,19 +112,19 @@ impl<'a> Out<'a> {
         Out { actions, len: 0, bytes, used: 0 }
     }
 
-    /// How many actions were asked for.
+    /// Number of actions requested.
     #[inline]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Was nothing asked for?
+    /// Were no actions requested?
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// How many more actions, and bytes of message bodies, there is room for.
+    /// How many more actions and bytes of message bodies there is room for.
     pub fn room(&self) -> (usize, usize) {
         (self.actions.len() - self.len, self.bytes.len() - self.used)
     }
@@ -135,7 +135,7 @@ impl<'a> Out<'a> {
         self.len += 1;
     }
 
-    /// Sends a message of `class` with this body, `wire` bytes in all, as a packet.
+    /// Sends a message of `class` with this body as a packet of `wire` bytes in total.
     pub fn send(&mut self, to: To, class: u8, flow: Option<FlowKey>, way: Way, body: &[u8], wire: u32) {
         let (at, end) = (self.used, self.used + body.len());
         assert!(end <= self.bytes.len(), "more message bytes in one hook call than Layout::bytes allows");
@@ -144,8 +144,8 @@ impl<'a> Out<'a> {
         self.push(Action::Send { to, class, flow, way, at: at as u32, len: body.len() as u32, wire });
     }
 
-    /// Sends a probe of `wire` bytes to a host or a leaf on `way`; the answer or its absence comes back as feedback, with
-    /// the rows of that host or, where rows are kept for leaves, of its leaf.
+    /// Sends a probe of `wire` bytes to a host or a leaf on `way`; the answer, or its absence, comes back as feedback,
+    /// with the rows of that host or, if rows are kept for leaves, of its leaf.
     pub fn probe(&mut self, to: To, way: Way, wire: u32, ttl: u8, give_up: Span) {
         assert!(matches!(to, To::Host(_) | To::Leaf(_)), "a probe goes to one device");
         self.push(Action::Probe { to, way, wire, ttl, give_up });
@@ -161,20 +161,20 @@ impl<'a> Out<'a> {
         self.push(Action::Cancel { key });
     }
 
-    /// Lets a held queue go: it resumes when everything now in the port's default queue, the packet in hand included,
-    /// has left, and goes before whatever comes later.
+    /// Releases a held queue: it resumes when everything now in the port's default queue, including the packet in hand,
+    /// has left, and it goes ahead of whatever arrives later.
     pub fn release(&mut self, port: Port, queue: Queue) {
         self.push(Action::Release { port, queue });
     }
 
-    /// Hides the mark of the packet in hand from the transport: on data, CE from the receiver; on an acknowledgement, the
-    /// echo of marks from the sender. It is hidden at [`ingress`](crate::Policy::ingress) of hosts only.
+    /// Hides the mark of the packet in hand from the transport: on data, CE from the receiver; on an acknowledgement,
+    /// the echo of marks from the sender. Works only at [`ingress`](crate::Policy::ingress) of hosts.
     pub fn mask_ecn(&mut self) {
         self.push(Action::MaskEcn);
     }
 
-    /// Drops the packet in hand, as if its port were full. It is dropped at [`egress`](crate::Policy::egress) only: that is
-    /// where a queue can be managed.
+    /// Drops the packet in hand, as if its port were full. Works only at [`egress`](crate::Policy::egress), where a
+    /// queue can be managed.
     pub fn discard(&mut self) {
         self.push(Action::Discard);
     }

@@ -1,4 +1,4 @@
-//! Packets as schemes see them, and what switches hash of them.
+//! Packets as schemes see them, and the fields that switches hash.
 
 use crate::{FlowKey, Port, Way, hash};
 
@@ -55,7 +55,7 @@ pub struct Packet {
 /// The header fields that switches hash, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hashed {
-    /// All bits mixed: the two hosts, what of the inner flow switches see, and a host's path tag.
+    /// All bits mixed: the two hosts, what switches see of the inner flow, and a host's path tag.
     Mixed {
         /// Source and destination host.
         pair: u64,
@@ -75,8 +75,8 @@ impl Default for Hashed {
 }
 
 impl Packet {
-    /// Spreads packets evenly over `0..n` by a hash of what this fabric's switches look at and a switch's own `salt`:
-    /// one flow, one result.
+    /// Spreads packets evenly over `0..n` by a hash of the fields that this fabric's switches use and the switch's own
+    /// `salt`: one flow, one result.
     #[inline]
     pub fn spread(&self, salt: u64, n: u32) -> u32 {
         self.hashed.spread(salt, n)

@@ -11,7 +11,7 @@ pub struct Rng(Source);
 enum Source {
     /// SplitMix64: a counter through [`hash::mix`], bit-identical everywhere.
     Counter(u64),
-    /// Numbers drawn elsewhere, and how many of them are left: the last ones.
+    /// Numbers drawn elsewhere, and how many of them (the last ones) are left.
     Lent { left: u8, numbers: [u32; LENT] },
 }
 
@@ -32,13 +32,13 @@ impl Rng {
         Rng(Source::Counter(hash::mix2(hash::mix2(seed, hash::name(purpose)), entity)))
     }
 
-    /// Numbers that a shell has drawn elsewhere, for one call of a hook: [`Rng::below`] takes one after the other, modulo
-    /// its bound. Whatever is drawn beyond them is a mix of them.
+    /// Numbers that a shell has drawn elsewhere, for one call of a hook: [`Rng::below`] takes one after another, modulo
+    /// its bound. Further draws are a mix of these numbers.
     pub const fn lent(numbers: [u32; LENT]) -> Rng {
         Rng(Source::Lent { left: LENT as u8, numbers })
     }
 
-    /// How many of the numbers lent are left; none of a stream.
+    /// How many of the numbers lent are left; none for a stream.
     pub const fn left(&self) -> usize {
         match self.0 {
             Source::Counter(_) => 0,

@@ -2,7 +2,7 @@
 
 /// A scheme's in-band header: at most 16 bytes, carried in the packet.
 pub trait Wire: Copy + Default {
-    /// Decodes; bytes come from the wire and are not to be believed.
+    /// Decodes; bytes come from the wire and must not be trusted.
     fn get(bytes: &[u8; 16]) -> Self;
     /// Encodes.
     fn put(&self, bytes: &mut [u8; 16]);
@@ -44,7 +44,7 @@ impl<P, R> Table<'_, P, R> {
         self.ids.len()
     }
 
-    /// Has it met nobody yet?
+    /// Has it met no peer yet?
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
     }
@@ -72,8 +72,8 @@ impl<P, R> Table<'_, P, R> {
     }
 }
 
-/// Declares, in an `impl` of [`Policy`](crate::Policy), the rows that a scheme wants to be lent and its in-band header; what is not
-/// named is `()`, and costs nothing:
+/// Declares, in an `impl` of [`Policy`](crate::Policy), the rows that a scheme is lent and its in-band header; whatever
+/// is not named is `()` and costs nothing:
 ///
 /// ```
 /// # use spinewise_policy::*;

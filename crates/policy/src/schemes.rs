@@ -1,4 +1,4 @@
-//! The registry: one line per scheme. Dispatch, names, parameters, tables for people: all come from it.
+//! The registry: one line per scheme. Dispatch, names, parameters and tables for users all come from it.
 
 pub mod adaptive;
 pub mod ars;

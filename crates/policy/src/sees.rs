@@ -1,16 +1,16 @@
-//! What a scheme sees as it chooses, told to people: the scheme's part of the choice trace.
+//! What a scheme sees when it chooses, for users: the scheme's part of the choice trace.
 //!
-//! A scheme says in [`crate::Sheet::sees`] by which rules it acts and what it looks at, and fills that in for one
-//! packet in [`crate::Policy::sees`], which is called just before `pick`, with the same rows, and only for flows that are
-//! traced. It can change nothing: `pick` goes by its rows and its random stream, and both are lent to it read-only.
+//! A scheme lists its rules and what it considers in [`crate::Sheet::sees`], and fills these in for one packet in
+//! [`crate::Policy::sees`], which is called just before `pick`, with the same rows, and only for flows that are traced.
+//! It can change nothing: `pick` depends on rows and a random stream, and both are lent to it read-only.
 
 use crate::time::{Span, Time};
 use crate::{Table, Way};
 
-/// A quantity that a scheme looks at.
+/// A quantity that a scheme considers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quantity {
-    /// Its name, as a column: small letters and underscores.
+    /// Its name, as a column: lowercase letters and underscores.
     pub name: &'static str,
     /// Its unit; empty for a plain number.
     pub unit: &'static str,
@@ -23,10 +23,10 @@ pub const fn quantity(name: &'static str, unit: &'static str, meaning: &'static 
     Quantity { name, unit, meaning }
 }
 
-/// A series that a scheme writes by itself.
+/// A series that a scheme itself writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Series {
-    /// Its name, as the end of that of a series of the results.
+    /// Its name: the last part of the name of a series in the results.
     pub name: &'static str,
     /// What a point of it is, unit first.
     pub meaning: &'static str,
@@ -37,7 +37,7 @@ pub const fn series(name: &'static str, meaning: &'static str) -> Series {
     Series { name, meaning }
 }
 
-/// What a scheme lists on its sheet and names in its hooks: its rules, quantities and series. [`listed!`](crate::listed)
+/// A list on a scheme's sheet whose items its hooks name: rules, quantities or series. [`listed!`](crate::listed)
 /// declares one.
 pub trait Listed: Copy {
     /// A [`Rule`], a [`Quantity`] or a [`Series`].
@@ -48,8 +48,8 @@ pub trait Listed: Copy {
     fn place(self) -> usize;
 }
 
-/// Declares enumerations of the rules, quantities or series of a scheme, each with what the sheet says of it. What an
-/// enumeration named with `after` lists comes first: a mechanism that several schemes share writes its own.
+/// Declares enumerations of the rules, quantities or series of a scheme, each with its description on the sheet. The
+/// items of an enumeration named with `after` come first: a mechanism that several schemes share lists its own.
 ///
 /// ```
 /// use spinewise_policy::sees::Listed;
@@ -110,15 +110,15 @@ macro_rules! before {
     };
 }
 
-/// A rule by which a packet gets its way, as a sentence for people: what was the case, and what follows.
+/// A rule that gives a packet its way, as a sentence for users: the condition, and what follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// The packet follows the one of its flow before it: no choice was made.
+    /// The packet follows the previous one of its flow: no choice was made.
     Keeps(&'static str),
-    /// A way was chosen; it may be the old one again. With schemes that send a last packet on the old way, what was
-    /// chosen holds from the next packet on.
+    /// A way was chosen; it may be the old one again. With schemes that send a last packet on the old way, the choice
+    /// applies from the next packet on.
     Chooses(&'static str),
-    /// The packet takes what was chosen for it when the one before passed.
+    /// The packet takes the way that was chosen when the previous one passed.
     Follows(&'static str),
 }
 
@@ -131,39 +131,39 @@ impl Rule {
     }
 }
 
-/// How a scheme comes to a way.
+/// How a scheme arrives at a way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decides {
-    /// By what it has seen, in turn or by lot: there are choices to trace.
+    /// By what it has seen, in turn or at random: there are choices to trace.
     Chooses,
-    /// By a hash of the header, which is no choice: a flow stays where it is.
+    /// By a hash of the header, which is not a choice: a flow stays where it is.
     Hashes,
 }
 
-/// What there is to tell about the choices of a scheme.
+/// What can be reported about the choices of a scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sees {
-    /// How it comes to a way.
+    /// How it arrives at a way.
     pub decides: Decides,
     /// Its rules.
     pub rules: &'static [Rule],
-    /// What it looks at of the flow and of its place: one value per packet.
+    /// What it considers of the flow and of its place: one value per packet.
     pub flow: &'static [Quantity],
-    /// What it looks at of each candidate.
+    /// What it considers of each candidate.
     pub way: &'static [Quantity],
 }
 
 impl Sees {
-    /// Chooses, and tells nothing of why.
+    /// Chooses, and reports no reason.
     pub const NOTHING: Sees = Sees { decides: Decides::Chooses, rules: &[], flow: &[], way: &[] };
 
-    /// How many values there are with this number of candidates.
+    /// Number of values with this number of candidates.
     pub const fn values(&self, ways: usize) -> usize {
         self.flow.len() + ways * self.way.len()
     }
 }
 
-/// What one packet met, to be filled in. What is not filled in was not seen.
+/// What one packet met, to be filled in. Whatever is not filled in was not seen.
 pub struct Sight<'a> {
     rule: Option<u8>,
     quantities: (usize, usize),
@@ -174,11 +174,11 @@ pub struct Sight<'a> {
 }
 
 impl<'a> Sight<'a> {
-    /// Of a scheme that tells `sees` at a place with `many` candidates, which are the first ways there. `ways` has room
-    /// for as many as could be offered instead, `values` for their [`Sees::values`].
+    /// For a scheme that reports `sees` at a place with `many` candidates, which are the first ways there. `ways` has
+    /// room for as many as could be offered instead, `values` for their [`Sees::values`].
     ///
     /// # Panics
-    /// If there is not that much room.
+    /// If there is too little room.
     pub fn new(sees: &Sees, many: usize, ways: &'a mut [Way], values: &'a mut [f64]) -> Self {
         assert!(many <= ways.len() && sees.values(ways.len()) <= values.len(), "room for what the scheme sees");
         values.fill(f64::NAN);
@@ -208,8 +208,8 @@ impl<'a> Sight<'a> {
         }
     }
 
-    /// Names the next candidate, where a host's candidates are not all ways of its view in their order (source ports of
-    /// a tunnel that were found to lead over paths of their own). More than a seat has rows per peer are left out.
+    /// Names the next candidate, if a host's candidates are not all ways of its view in order (for example source ports
+    /// of a tunnel, each found to lead over a different path). Candidates beyond a seat's rows per peer are left out.
     pub fn offer(&mut self, way: Way) {
         let at = if self.offered { self.many } else { 0 };
         if let Some(slot) = self.ways.get_mut(at) {
@@ -225,7 +225,7 @@ impl<'a> Sight<'a> {
 }
 
 impl<P, R> Table<'_, P, R> {
-    /// As [`Table::current`], to look at only.
+    /// As [`Table::current`], read-only.
     pub fn here(&self) -> (&P, &[R]) {
         let from = self.current * self.stride;
         (&self.peers[self.current], &self.routes[from..from + self.stride])

@@ -1,12 +1,12 @@
-//! The fact sheet of a scheme: what it says of itself to people. The command line, docs/registry.md,
-//! docs/schemes-compared.md and the README take their tables from it. A new fact is a field here, with its default in
-//! [`Sheet::AT_HOST`] and [`Sheet::AT_SWITCH`].
+//! The fact sheet of a scheme: its description for users. The command line, docs/registry.md, docs/schemes-compared.md
+//! and the README take their tables from it. A new fact is a field here, with its default in [`Sheet::AT_HOST`] and
+//! [`Sheet::AT_SWITCH`].
 
 use crate::sees::{Sees, Series};
 
-/// What a scheme says of itself.
+/// A scheme's description of itself.
 ///
-/// It fills in what differs from the other schemes of its place:
+/// It fills in only what differs from the base for its place:
 ///
 /// ```
 /// use spinewise_policy::{Aware, Compared, Needs, Sheet};
@@ -39,16 +39,16 @@ pub struct Sheet {
     pub unit: &'static str,
     /// Tiers at which it decides.
     pub tiers: &'static [&'static str],
-    /// What it must be told to work as published.
+    /// Information it must be given to work as published.
     pub told: &'static [&'static str],
     /// Its own time series; see [`Out::record`](crate::Out::record).
     pub series: &'static [Series],
-    /// What it does in fabrics of three tiers. Schemes at the switches that do not decide at every tier, and all that do
+    /// What it does in three-tier fabrics. Switch schemes that do not decide at every tier, and all schemes that do
     /// something there that their authors would not, must say so.
     pub three_tiers: &'static str,
-    /// Facts by which it is compared with others. Without them its cells in docs/schemes-compared.md say so.
+    /// Facts for comparison with other schemes. Without them, its cells in docs/schemes-compared.md say so.
     pub compared: Option<Compared>,
-    /// What can be told about its choices, for the choice trace: see [`Policy::sees`](crate::Policy::sees).
+    /// What can be reported about its choices, for the choice trace: see [`Policy::sees`](crate::Policy::sees).
     pub sees: Sees,
 }
 
@@ -75,14 +75,14 @@ impl Sheet {
     };
 }
 
-/// How far what a scheme knows of congestion reaches (the column *congestion-aware* of MEET's Table 1).
+/// How far a scheme's knowledge of congestion reaches (the column *congestion-aware* of MEET's Table 1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Aware {
-    /// It knows nothing of it.
+    /// It has none.
     No,
     /// Of the queues or links of the device that decides.
     Local,
-    /// Of whole paths, as one host or flow of it has met them.
+    /// Of whole paths, as one host or one of its flows has met them.
     Paths,
     /// Of whole paths, gathered by a rack, a leaf or a controller.
     Shared,
@@ -103,13 +103,13 @@ impl Aware {
 /// What it takes to run it (the column *advanced hardware* of MEET's Table 1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
-    /// Switches as they are sold, hosts as they are.
+    /// Switches and hosts as they are.
     Nothing,
-    /// Another host: hypervisor, stack or NIC. Switches as they are sold.
+    /// Changed hosts: hypervisor, stack or NIC. Switches as they are.
     Hosts,
-    /// Another leaf, and no other switch.
+    /// Changed leaves, and no other switches.
     Leaves,
-    /// Another switch at every tier.
+    /// Changed switches at every tier.
     Switches,
 }
 
@@ -130,13 +130,13 @@ impl Needs {
 pub struct Compared {
     /// How far its knowledge of congestion reaches.
     pub aware: Aware,
-    /// What it measures or looks at when it decides, with as few words as do; empty if nothing.
+    /// What it measures or considers when it decides, in as few words as possible; empty if nothing.
     pub senses: &'static [&'static str],
     /// Which state is kept where; "none" if there is none.
     pub state: &'static str,
     /// What it takes to run it.
     pub needs: Needs,
-    /// What keeps the packets of a flow in order when paths differ; "nothing" if nothing does.
+    /// What keeps the packets of a flow in order if paths differ; "nothing" if nothing does.
     pub order: &'static str,
     /// Time of one decision against the number of paths n (the column of PDLB's Table 3), for this implementation.
     pub pick: &'static str,

@@ -1,6 +1,6 @@
 //! The honesty gate: what a place can know.
 //!
-//! A host scheme sees its NIC, its peers and what it has been told; it cannot read a switch's queue:
+//! A host scheme sees its NIC, its peers and what the operator has told it; it cannot read a switch's queue:
 //!
 //! ```compile_fail,E0599
 //! fn peek(view: &spinewise_policy::HostView<'_>) -> u64 {
@@ -60,13 +60,13 @@ pub struct HostView<'a> {
     pub link_rate: u64,
     /// Told: bits per second of an unloaded path (the slowest link on it).
     pub path_rate: u64,
-    /// Told, where [`crate::Layout::path_rates`] asks for it: bits per second of each path from this rack (the slowest
-    /// link between the leaves), by leaf and way, equally many ways for each leaf. As the controller knows the wiring;
-    /// no measurement.
+    /// Told, if [`crate::Layout::path_rates`] asks for it: bits per second of each path from this rack (the slowest
+    /// link between the leaves), by leaf and way, with the same number of ways for each leaf. From the controller's
+    /// knowledge of the wiring, not from measurement.
     pub path_rates: &'a [u64],
     /// Told: round-trip time of a full packet and its acknowledgement on an empty path between racks.
     pub base_rtt: Span,
-    /// Told: how long the full packet of that round trip takes there.
+    /// Told: how long the full packet of that round trip takes one way.
     pub base_one_way: Span,
     /// Largest payload of a packet, bytes.
     pub mss: u32,
@@ -91,9 +91,9 @@ impl HostView<'_> {
     }
 }
 
-/// What the shell answers a switch scheme about the switch: [`SwitchView`] has these methods, too. A shell that does not
-/// tell something leaves the answer as it is here. Asked of a leaf that the network does not have, it has nothing to tell: no
-/// ports, no paths, no capacity.
+/// What the shell tells a switch scheme about the switch: [`SwitchView`] has these methods too. A shell that does not
+/// provide some information keeps the answer given here. For a leaf that the network does not have, the answer is
+/// empty: no ports, no paths, no capacity.
 pub trait Ports {
     /// Bytes queued at `port` now, by the convention of the spec (`switch.queue_counts`).
     fn queue_bytes(&self, port: Port) -> u64;
@@ -101,19 +101,19 @@ pub trait Ports {
     /// Packets queued at `port` now.
     fn queue_packets(&self, port: Port) -> u32;
 
-    /// Bytes of data queued at `port` now; control that has a queue of its own does not count.
+    /// Bytes of data queued at `port` now; control packets with their own queue do not count.
     fn data_bytes(&self, port: Port) -> u64 {
         self.queue_bytes(port)
     }
 
-    /// Bytes of data that `port` has room for: its own room, or, of a shared buffer, what one queue may take if all others
-    /// are empty. [`u64::MAX`] where nothing bounds it.
+    /// Capacity of `port` for data, in bytes: its own, or, with a shared buffer, what one queue may take if all others
+    /// are empty. [`u64::MAX`] if unbounded.
     fn queue_room(&self, port: Port) -> u64 {
         let _ = port;
         u64::MAX
     }
 
-    /// How long the link at `port` has been sending by now, all together: a counter of the port.
+    /// How long the link at `port` has been sending so far, in total: a counter of the port.
     fn busy_time(&self, port: Port) -> Span {
         let _ = port;
         Span::ZERO
@@ -132,7 +132,7 @@ pub trait Ports {
     fn free_queue(&self, port: Port) -> Option<Queue>;
 
     /// How long a packet that joins the queue of `port` now waits until its transmission starts, if nothing pauses the
-    /// port: exact where the port is a plain FIFO; otherwise by what is queued alone, without what is left of the packet in
+    /// port: exact if the port is a plain FIFO; otherwise from the queue alone, without the rest of the packet in
     /// transmission.
     fn queueing_delay(&self, port: Port) -> Span {
         let bits = u128::from(self.queue_bytes(port)) * 8;
@@ -142,14 +142,14 @@ pub trait Ports {
     /// Leaf of a host: addresses are assigned by rack.
     fn leaf_of(&self, host: u32) -> u32;
 
-    /// A salt that all switches of the fabric share, as operators configure, for what they must agree on;
-    /// [`SwitchView::salt`] is their own.
+    /// A salt that all switches of the fabric share, set by the operator, for what they must agree on;
+    /// [`SwitchView::salt`] is each switch's own.
     fn fabric_salt(&self) -> u64 {
         0
     }
 
-    /// The switch's own routes: its equal-cost ports towards `leaf` in order, those that are the candidates of a packet for
-    /// it; none for itself.
+    /// The switch's own routes: its equal-cost ports towards `leaf` in order, which are the candidates of a packet for
+    /// that leaf; none for itself.
     fn towards(&self, leaf: u32) -> &[u16] {
         let _ = leaf;
         &[]
@@ -160,54 +160,54 @@ pub trait Ports {
         None
     }
 
-    /// Told by a fault manager that knows the topology as it was built: does a link that is down lie on a shortest path
-    /// from this leaf to `leaf`? Like all that is told, it is set up before the run, and a scheme that reads it says so in
+    /// Told by a fault manager that knows the topology as built: does a link that is down lie on a shortest path from
+    /// this leaf to `leaf`? Like everything told, it is set before the run, and a scheme that reads it says so in
     /// [`Sheet::told`](crate::Sheet::told).
     fn told_loss(&self, leaf: u32) -> bool {
         let _ = leaf;
         false
     }
 
-    /// Told by a controller that knows the topology: the `n`-th of the equal-cost ports of leaf `from` towards leaf `to`,
-    /// and the bits per second that the paths by way of it can carry; none if there are fewer.
+    /// Told by a controller that knows the topology: the `n`-th of the equal-cost ports of leaf `from` towards leaf
+    /// `to`, and the bits per second that the paths through it can carry; none if there are fewer.
     fn told_path(&self, from: u32, to: u32, n: usize) -> Option<(Port, u64)> {
         let _ = (from, to, n);
         None
     }
 
-    /// Told by a controller that knows the topology: bits per second that the paths by way of `port` can carry to
-    /// `leaf`, by the slower of the port's link and what is beyond it. 0 of a port that leads to a host.
+    /// Told by a controller that knows the topology: bits per second that the paths through `port` can carry to `leaf`:
+    /// the lower of the port's link and what is beyond it. 0 for a port that leads to a host.
     fn told_capacity(&self, port: Port, leaf: u32) -> u64 {
         let _ = leaf;
         self.rate(port)
     }
 
-    /// Told by a controller that knows the topology, where [`crate::Layout::components`] asks for it: the `n`-th symmetric
-    /// component of the paths from leaf `from` to leaf `to`: the bits per second that it can carry, and this switch's ports
-    /// on it, in order (none if it does not lead by here). None if there are fewer, or all paths are alike. As of the map of
-    /// the fabric that this switch has.
+    /// Told by a controller that knows the topology, if [`crate::Layout::components`] asks for it: the `n`-th symmetric
+    /// component of the paths from leaf `from` to leaf `to`: the bits per second that it can carry, and this switch's
+    /// ports on it, in order (none if it does not pass here). None if there are fewer, or if all paths are equivalent.
+    /// According to this switch's map of the fabric.
     fn told_component(&self, from: u32, to: u32, n: usize) -> Option<(u64, &[u16])> {
         let _ = (from, to, n);
         None
     }
 
     /// Told by a controller that knows the topology: how many whole paths lead from this leaf to `leaf` when nothing is
-    /// broken, numbered as a host's path tags are. 0 where an uplink says all about a path, where a packet may have more
-    /// than two choices, where no path begins with a present route, and at a switch that is no leaf.
+    /// broken, numbered like a host's path tags. 0 if an uplink fully determines a path, if a packet may have more than
+    /// two choices, if no path begins with a current route, and at a switch that is not a leaf.
     fn told_paths(&self, leaf: u32) -> u16 {
         let _ = leaf;
         0
     }
 
-    /// Told by a controller that knows the topology: this switch's port on whole path `way` from leaf `from` to leaf `to`,
-    /// if it has a choice there when nothing is broken. The link may be down by now.
+    /// Told by a controller that knows the topology: this switch's port on whole path `way` from leaf `from` to leaf
+    /// `to`, if it has a choice there when nothing is broken. The link may be down now.
     fn told_hop(&self, from: u32, to: u32, way: Way) -> Option<Port> {
         let _ = (from, to, way);
         None
     }
 }
 
-/// What a switch can know of itself.
+/// What a switch can know about itself.
 #[derive(Clone, Copy)]
 pub struct SwitchView<'a> {
     /// This switch: leaves first, then spines.
@@ -222,13 +222,13 @@ pub struct SwitchView<'a> {
     pub salt: u64,
     /// Its ports; a view has their methods.
     pub ports: &'a dyn Ports,
-    /// An oracle, which no switch has: free held queues of the port of every host, at its own leaf, as they were at the
-    /// last instant of the run's grid. Empty unless [`crate::Layout::free_queues`] asks for it.
+    /// An oracle that no real switch has: free held queues of every host's port at that host's leaf, as of the last
+    /// instant of the run's grid. Empty unless [`crate::Layout::free_queues`] asks for it.
     pub free_queues: &'a [u16],
 }
 
 impl SwitchView<'_> {
-    /// The place of a port among the candidates; none if it does not lead where the packet goes, or not any more.
+    /// The place of a port among the candidates; none if it does not, or no longer, lead to the packet's destination.
     #[inline]
     pub fn way_of(&self, port: u16) -> Option<usize> {
         self.candidates.iter().position(|&candidate| candidate == port)

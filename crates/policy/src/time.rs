@@ -1,9 +1,9 @@
-//! Simulated time: whole picoseconds in 64 bits (213 days), an instant and a length of time apart.
+//! Simulated time: whole picoseconds in 64 bits (213 days), with separate types for an instant and a length of time.
 
 use core::ops::{Add, AddAssign, Mul, Sub};
 
-/// What a byte takes at one bit per second, in picoseconds. Divided by a rate it is the time of a byte; a time multiplied by
-/// a rate and divided by it is bytes.
+/// The time of a byte at one bit per second, in picoseconds. Divided by a rate, it gives the time of a byte; a time
+/// multiplied by a rate and divided by this gives bytes.
 pub const BYTE_PS: u64 = 8_000_000_000_000;
 
 /// An instant, in picoseconds since the start of the run.
@@ -20,7 +20,7 @@ impl Time {
     /// Later than every event: "never".
     pub const NEVER: Time = Time(u64::MAX);
 
-    /// The time since `earlier`, zero if `earlier` lies ahead.
+    /// The time since `earlier`, zero if `earlier` is in the future.
     #[inline]
     pub const fn since(self, earlier: Time) -> Span {
         Span(self.0.saturating_sub(earlier.0))
@@ -53,7 +53,8 @@ impl Span {
         Span((us * 1e6 + 0.5) as u64)
     }
 
-    /// What `bytes` take at `rate` bits per second, rounded down; for ever at no rate, or if 64 bits cannot say it.
+    /// The time that `bytes` take at `rate` bits per second, rounded down; forever if the rate is zero or 64 bits
+    /// cannot hold it.
     #[inline]
     pub const fn sending(bytes: u64, rate: u64) -> Span {
         if rate == 0 {
@@ -66,14 +67,14 @@ impl Span {
         if took > u64::MAX as u128 { Span::FOREVER } else { Span(took as u64) }
     }
 
-    /// The bytes that `rate` bits per second carry in it, rounded down; as many as 64 bits can say, if more.
+    /// The bytes that `rate` bits per second carry in this time, rounded down; at most what 64 bits can hold.
     #[inline]
     pub const fn carries(self, rate: u64) -> u64 {
         let bytes = self.0 as u128 * rate as u128 / BYTE_PS as u128;
         if bytes > u64::MAX as u128 { u64::MAX } else { bytes as u64 }
     }
 
-    /// In microseconds, for people and for floating-point models in `tick`.
+    /// In microseconds, for display and for floating-point models in `tick`.
     pub fn as_us_f64(self) -> f64 {
         self.0 as f64 / 1e6
     }

@@ -1,19 +1,19 @@
-//! How switches, ports and hosts of a fat-tree are numbered: what an operator tells switches that forward by intervals.
+//! Numbering of switches, ports and hosts in a fat-tree: what an operator tells switches that forward by intervals.
 
 /// The sizes of a fat-tree.
 ///
 /// Switches are numbered leaves first, then aggregation switches, then cores. A leaf has its hosts at its first ports,
-/// and then a link to each aggregation switch of its pod; that by uplink `j` is the one of column `j`. An aggregation
-/// switch has the leaves of its pod first, and then the cores of its column. A core has one port per pod.
+/// then a link to each aggregation switch of its pod; uplink `j` leads to the one of column `j`. An aggregation switch
+/// has the leaves of its pod first, then the cores of its column. A core has one port per pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tree {
     /// Pods.
     pub pods: u32,
     /// Leaves of a pod.
     pub leaves_per_pod: u32,
-    /// Aggregation switches of a pod: links up of a leaf.
+    /// Aggregation switches of a pod: uplinks of a leaf.
     pub columns: u32,
-    /// Cores of a column: links up of an aggregation switch.
+    /// Cores of a column: uplinks of an aggregation switch.
     pub cores_per_column: u32,
     /// Hosts of a leaf.
     pub hosts_per_leaf: u32,
@@ -31,14 +31,14 @@ pub enum Spot {
     Aggregation {
         /// Its pod.
         pod: u32,
-        /// Which link up of the leaves of its pod leads to it.
+        /// Which uplink of the leaves of its pod leads to it.
         column: u32,
     },
     /// A core.
     Core {
         /// The column whose aggregation switches it is linked to.
         column: u32,
-        /// Which of their links up leads to it.
+        /// Which of their uplinks leads to it.
         row: u32,
     },
 }
@@ -73,7 +73,7 @@ impl Tree {
         }
     }
 
-    /// Links up of a switch.
+    /// Uplinks of a switch.
     pub const fn uplinks(&self, switch: u32) -> u32 {
         match self.spot(switch) {
             Spot::Leaf { .. } => self.columns,
@@ -91,12 +91,12 @@ impl Tree {
         }
     }
 
-    /// Which link up a port is; none if it leads down.
+    /// Which uplink a port is; none if it leads down.
     pub const fn uplink(&self, switch: u32, port: u16) -> Option<u32> {
         (port as u32).checked_sub(self.downlinks(switch))
     }
 
-    /// Addresses that a port leads to, first and last, as interval routing has in a port's registers: those below it, or
+    /// First and last address that a port leads to, as in a port's registers in interval routing: those below it, or
     /// all for one that leads up. None if there is no such port.
     pub const fn range(&self, switch: u32, port: u16) -> Option<(u32, u32)> {
         let port = port as u32;
@@ -116,7 +116,7 @@ impl Tree {
     }
 }
 
-/// A parameter by which a scheme would divide the links up of a tier into groups, and cannot evenly: the answer of
+/// A parameter with which a scheme cannot divide the uplinks of a tier into equal groups: the answer of
 /// [`crate::Policy::uneven`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Uneven {
@@ -124,7 +124,7 @@ pub struct Uneven {
     pub param: &'static str,
     /// Groups it asks for.
     pub groups: u32,
-    /// Links up of a switch of that tier.
+    /// Uplinks of a switch of that tier.
     pub uplinks: u32,
     /// The tier.
     pub tier: crate::Tier,
