@@ -1,8 +1,8 @@
-//! Adaptive routing at every switch: each packet to the best port by coarse levels of queues, ties drawn.
+//! Adaptive routing at every switch: each packet to the best port by coarse queue levels, ties broken at random.
 //!
-//! The kind of routing that Spectrum-X and other Ethernet for AI have, by the rules of htsim's `ecmp_ar` (uet-htsim,
-//! `fat_tree_switch.cpp` and `queue.cpp`; with `unit = "flowlet"` its `-ar_granularity flow`). What switches on sale do
-//! in detail, and what they hear from their neighbours, is not published.
+//! The kind of routing found in Spectrum-X and other Ethernet for AI, by the rules of htsim's `ecmp_ar` (uet-htsim,
+//! `fat_tree_switch.cpp` and `queue.cpp`; with `unit = "flowlet"` its `-ar_granularity flow`). The details of
+//! commercial switches, and what they learn from their neighbours, are not published.
 //!
 //! | rule | function |
 //! |---|---|
@@ -18,8 +18,8 @@
 //! | `unit`, `flowlet_gap_us` | `-ar_granularity`, `-ar_sticky_delta` |
 //!
 //! Departures:
-//! - Levels of use are measured (see [`crate::fabric::bands`]); in htsim they always tie, so `compare = "qb"` there is
-//!   `"queue"`.
+//! - Utilization levels are measured (see [`crate::fabric::bands`]); in htsim they always tie, so `compare = "qb"`
+//!   there equals `"queue"`.
 //! - A flow whose port has left the group goes to the best port at once.
 
 use crate::fabric::bands::{Bands, Compare, Group, Levels};

@@ -1,18 +1,18 @@
-//! Adaptive routing and switching (ARS) as SAI exposes it, Broadcom's DLB in kind: flowlets or packets to the member whose
-//! averaged load has the best quality band.
+//! Adaptive routing and switching (ARS) as exposed by SAI, similar to Broadcom's DLB: flowlets or packets to the member
+//! whose averaged load has the best quality band.
 //!
-//! By the attributes of SAI (`inc/saiars.h`, `inc/saiarsprofile.h`) and its proposal, which name what there is to set, and
-//! not how it is computed. What is our reading says so.
+//! From the attributes of SAI (`inc/saiars.h`, `inc/saiarsprofile.h`) and its proposal, which name the settings but not
+//! the computation. Our own interpretations are marked below.
 //!
 //! | rule | function |
 //! |---|---|
 //! | past load (bytes sent) and future load (bytes queued) of each port, sampled each interval | [`Ars::sample`] |
-//! | averages that keep 1 - 2^-exponent of what was; with `current` a lower sample is taken as it is | [`averaged`] |
-//! | bands of both, eight at most, and of both a quality | [`Ars::quality`] |
+//! | averages that keep 1 - 2^-exponent of their value; with `current` a lower sample replaces the average | [`averaged`] |
+//! | bands of both, at most eight, and a quality from both | [`Ars::quality`] |
 //! | a port's scaling factor, for ports of other speeds | past load is of the own rate, future load by `scale_by_rate` |
 //! | a flowlet, or each packet, to a member of the best quality, ties at random | [`Ars::best`] |
-//! | at most so many flows; those beyond are hashed | [`Table::admits`] |
-//! | flows of a member that is gone choose anew | `pick` |
+//! | at most `max_flows` flows; further ones are hashed | [`Table::admits`] |
+//! | flows of a removed member choose again | `pick` |
 //!
 //! | our word | SAI's |
 //! |---|---|
@@ -20,11 +20,11 @@
 //! | `sampling_us`, `exponent`, `current` | sampling interval, port load exponent, port load current |
 //! | `past_weight`, `future_weight` | port load past and future weight |
 //!
-//! Our reading, and what SAI leaves open:
-//! - The weights are those of the two bands in the quality, which is their mean, rounded down. Of load, bands are equal parts of
-//!   the rate; of queues, each band begins at twice what the one before does. A weight of 0 leaves a measure out.
-//! - Max flows holds for a switch, not for each group. A flow leaves the table when it has sent nothing for one to two idle
-//!   times. In hardware the table is hashed, and flows that meet in it are one.
+//! Our interpretation, and what SAI leaves open:
+//! - The weights are those of the two bands in the quality, which is their weighted mean, rounded down. Load bands are
+//!   equal parts of the rate; each queue band begins at twice the previous one. A weight of 0 leaves a measure out.
+//! - Max flows applies per switch, not per group. A flow leaves the table when it has sent nothing for one to two idle
+//!   times. In hardware the table is hashed, and colliding flows are treated as one.
 //! - Fixed assignment chooses once, by quality, for as long as the flow lasts.
 //! - No alternate paths, no link aggregation groups.
 

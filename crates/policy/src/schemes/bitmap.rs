@@ -1,7 +1,7 @@
-//! Spraying over entropy values that skips those with a penalty.
+//! Spraying over entropy values, skipping those with a penalty.
 //!
-//! Source: the description of UecMpBitmap in uet-htsim (`uec_mp.cpp`); the text of the Ultra Ethernet specification was not at
-//! hand. STrack's balancing by marks (arXiv 2407.15266) is said to be its ancestor. Site: the sending host.
+//! Source: the description of UecMpBitmap in uet-htsim (`uec_mp.cpp`); the text of the Ultra Ethernet specification was
+//! not available. STrack's balancing by marks (arXiv 2407.15266) is said to be its ancestor. Site: the sending host.
 //!
 //! | rule | function |
 //! |---|---|
@@ -10,7 +10,7 @@
 //! | after one more than all values, whatever is next | [`Penalties::choose`] |
 //!
 //! The penalty of a timeout falls on the value of the packet that was waited for; `timeout_blames = "first"` is
-//! uet-htsim's: value 0, whichever it was, for its senders do not keep the values of packets.
+//! uet-htsim's rule: always value 0, because its senders do not keep the values of packets.
 
 use crate::edge::entropy::{self, Verdict};
 use crate::edge::penalties::{Blames, Penalties};

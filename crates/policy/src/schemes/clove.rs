@@ -1,9 +1,9 @@
-//! CLOVE-ECN: flowlets at the edge, spread by weights that ECN marks move from path to path.
+//! CLOVE-ECN: flowlets at the edge, spread by weights that ECN marks shift from path to path.
 //!
 //! Katta, Hira, Ghag, Kim, Keslassy, Rexford, "CLOVE: how I learned to stop worrying about the core and love the edge",
 //! HotNets 2016 (and "Clove: congestion-aware load balancing at the virtual edge", CoNEXT 2017). Site: the hypervisors
-//! at both ends. No text of it is at hand: the rules are as the ELAB paper and the public ns-3 code of Hermes state
-//! them, and marked "own" where neither does.
+//! at both ends. Neither text was available: the rules follow the ELAB paper and the public ns-3 code of Hermes, and
+//! are marked "own" where both are silent.
 //!
 //! | rule | function |
 //! |---|---|
@@ -21,22 +21,25 @@
 //! | in-band header | context bits of the tunnel header (STT) |
 //! | congested | marked within the last `congested_us` |
 //!
-//! Weights recover only by what other paths lose; without `redistribute` only in proportion, as others are cut in turn
-//! (ELAB's example: 1, 2/3, 4/9, 2/3 …). All weights are then doubled when none is above half of the first one.
+//! Weights recover only through what other paths lose; without `redistribute`, only relatively, as other paths are cut
+//! in turn (ELAB's example: 1, 2/3, 4/9, 2/3 …). In that case all weights are doubled when none is above half of the
+//! initial one.
 //!
 //! Departures, and what the sources leave open:
-//! - CLOVE-INT, which puts the utilisation of links into packets at every switch, is not built: no source at hand
-//!   says how it sets weights from that, and the public code leaves it empty.
+//! - CLOVE-INT, which puts the utilisation of links into packets at every switch, is not built: no available source
+//!   says how it sets weights from them, and the public code leaves it empty.
 //! - No path discovery: hosts know the paths from the start, and paths do not change in a run.
-//! - Uncongested paths are found by own means: not marked for `congested_us`, one base RTT by default. If all others
-//!   are congested nothing is shifted. `redistribute = "others"` spreads over all others, as the ns-3 code does.
-//! - Feedback rides on whatever goes the other way, acknowledgements mostly; two bytes in the tunnel header. A mark not
-//!   relayed for `congested_us` is forgotten. Under presets whose acknowledgements no scheme sees it still rides on them.
+//! - Own rule for uncongested paths: not marked for `congested_us`, one base RTT by default. If all others are
+//!   congested, nothing is shifted. `redistribute = "others"` spreads over all others, as the ns-3 code does.
+//! - Feedback rides on whatever goes the other way, mostly acknowledgements, as two bytes in the tunnel header. A mark
+//!   not relayed for `congested_us` is forgotten. Feedback rides on acknowledgements even under presets in which no
+//!   scheme sees them.
 //! - Marks reach the receiver's TCP, whose echo is hidden at the source; the paper strips them at the receiver and
-//!   makes the echo at the source. To DCTCP and to RFC 3168's latched echo the two are alike.
-//! - Hiding is as the rule has it, and the rule seldom tells: a flow that sends without gaps stays on one path, so the
-//!   others to that host get no marks, whatever `congested_us`. TCP then goes by drops alone. DCTCP becomes NewReno, and
-//!   where queues are long it sends as much again as that does (docs/reproduction/meet.md); nothing is out of order.
+//!   makes the echo at the source. For DCTCP and RFC 3168's latched echo the two are equivalent.
+//! - Hiding follows the rule, and the rule seldom shows marks: a flow that sends without gaps stays on one path, so the
+//!   other paths to that host get no marks, whatever `congested_us`. TCP then reacts only to drops. DCTCP becomes
+//!   NewReno, and where queues are long it retransmits as much as NewReno does (docs/reproduction/meet.md); nothing is
+//!   out of order.
 //! - Acknowledgements are flowlets like any other (`acks = "as_data"`); `acks = "fabric"` leaves their paths to the switches.
 //! - Weights are kept in 65536ths of an equal share, and never fall below one of them.
 //! - The first of equal paths in turn is drawn per pair of hosts, so that hosts do not all begin with the same one.

@@ -1,7 +1,8 @@
-//! CONGA: leaf switches learn the congestion of every path from one another and send each flowlet on the best.
+//! CONGA: leaf switches learn the congestion of every path from each other and send each flowlet on the best.
 //!
 //! Alizadeh, Edsall, Dharmapurikar, Vaidyanathan, Chu, Fingerhut, Lam, Matus, Pan, Yadav, Varghese, "CONGA: distributed
-//! congestion-aware load balancing for datacenters", SIGCOMM 2014. Constants as in the public ns-3 code of Hermes (ns3-load-balance), where the paper's differ they are named.
+//! congestion-aware load balancing for datacenters", SIGCOMM 2014. Constants are those of the public ns-3 code of
+//! Hermes (ns3-load-balance); where the paper's differ, both are named.
 //!
 //! | equation or rule | function |
 //! |---|---|
@@ -19,18 +20,18 @@
 //! | `ce`, `fb_tag`, `fb_metric` | CE, FB_LBTag, FB_Metric |
 //!
 //! **Bytes.** The four fields are 4 + 3 + 4 + 3 bits in reserved bits of the VXLAN header that the paper's overlay
-//! carries under every scheme (§3.1). No scheme here is charged for an overlay, so CONGA adds none either:
-//! `header_bytes = 0`. Say 50 (Ethernet, IP, UDP, VXLAN) for a fabric that has an overlay only because of CONGA.
+//! carries under every scheme (§3.1). No scheme here is charged for an overlay, so neither is CONGA: `header_bytes =
+//! 0`. Use 50 (Ethernet, IP, UDP, VXLAN) for a fabric that has an overlay only because of CONGA.
 //!
 //! Departures:
 //! - Flowlets: exact times and rows instead of a hashed table with an age bit (which fires after 1–2 T_fl).
 //! - The metric is clamped to 2^Q − 1; both public codes let it overflow its bits.
-//! - Ageing: "gradually" has no law in the paper; here, as in both codes, it is zero after `age_ms`. Tested on use; the
-//!   codes look once a period, so up to twice as late.
+//! - Ageing: the paper does not define "gradually"; here, as in both codes, a metric is zero after `age_ms`. Age is
+//!   checked on use; the codes check once per period, so up to twice as late.
 //! - Tags and metrics have 16 and 8 bits, so that more than 16 uplinks and Q up to 8 work.
 //! - Acknowledgements and packets of no flow are balanced too, the latter as flowlets of one packet.
 //! - DRE and CE count the packet in hand. `ce_at_source = "local"` adds the first link to CE (ConWeave's code); the
-//!   minimum over max(local, remote) has it anyway, and more recent, hence "zero".
+//!   minimum over max(local, remote) includes it anyway, and more recent, hence "zero".
 
 use crate::config::FLOWLET_GAP;
 use crate::fabric::dre::{self, Dre, Register};

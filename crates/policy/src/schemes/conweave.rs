@@ -15,28 +15,30 @@
 //! The source leaf's state machine is [`source`], the destination leaf's is [`reorder`], both with their rules and
 //! where they stand. Here the two are joined: paths are drawn, RTT_REPLY and NOTIFY are sent, control packets are read.
 //!
-//! **No good path.** Both programs let a flow whose deadline has passed send its TAIL and change phase even if every
-//! path drawn is busy, so that it stays where it is: default. CLEAR then opens an epoch, hence a new measurement; with
-//! `no_good_path = "wait"` each of its packets draws again until one finds a path.
+//! **No good path.** In both programs, a flow whose deadline has passed sends its TAIL and changes phase even if every
+//! path drawn is busy, and so stays on its path. This is the default. CLEAR then opens an epoch, and so a new
+//! measurement; with `no_good_path = "wait"` each of its packets draws again until one finds a path.
 //!
 //! **No reorder queue.** conweave-p4 sends the epoch's early packets to the default queue; SELB §II-A says that
-//! ConWeave then "applies ECMP to the remaining connections": such a flow has no chance to be rerouted. The source leaf
-//! learns of it by a control packet. It keeps the flow where it is for `keep_path_us`, by default until it has been
-//! silent for θ_inactive: a connection on ECMP stays on its path for its life, and after a silence a change of path
-//! needs no queue.
+//! ConWeave then "applies ECMP to the remaining connections": such a flow has no chance to be rerouted. A control
+//! packet tells the source leaf, which keeps the flow on its path for `keep_path_us`, by default until the flow has
+//! been idle for θ_inactive: a connection on ECMP keeps its path for its lifetime, and after an idle period a change of
+//! path needs no queue.
 //!
-//! **Bytes.** conweave-p4 adds two 16-bit times to a data packet and puts all else in reserved bits of the InfiniBand
-//! base transport header: `header_bytes = 4`. conweave-ns3 charges nothing (`[scheme] header_bytes = "free"`).
+//! **Bytes.** conweave-p4 adds two 16-bit times to a data packet and puts everything else in reserved bits of the
+//! InfiniBand base transport header: `header_bytes = 4`. conweave-ns3 charges nothing (`[scheme] header_bytes =
+//! "free"`).
 //!
 //! **Paths.** conweave-ns3 draws from all whole paths to the destination leaf, and the id of a path lists the port of
-//! every hop; control packets go by ECMP, by flow. So here ([`paths`]): where a switch behind the source leaf has a
-//! choice too, as in a fat-tree, a path is the whole way, and that switch obeys the header. Elsewhere a path is an uplink
-//! of the source leaf, which says as much. `path = "uplink"`: everywhere, and further switches hash, by flow.
+//! every hop; control packets go by ECMP, by flow. The same is done here ([`paths`]): if a switch behind the source
+//! leaf also has a choice, as in a fat-tree, a path is the whole route, and that switch follows the header. Elsewhere a
+//! path is an uplink of the source leaf, which determines the rest. `path = "uplink"`: everywhere, and further switches
+//! hash, by flow.
 //!
 //! Departures:
 //! - One deadline for all destinations; conweave-ns3 has a base RTT for each leaf, which is shorter within a pod.
-//! - A path drawn may be the present one, as in the programs; only a change counts as a reroute.
-//! - Where one path leads to a leaf, packets bear no header and ask for nothing.
+//! - A drawn path may be the current one, as in the programs; only a change counts as a reroute.
+//! - If only one path leads to a leaf, packets carry no header and request nothing.
 //! - NOTIFY and RTT_REPLY also answer packets of an older epoch; conweave-ns3 passes those on unread
 //!   (`old_epochs = "unread"`).
 //! - Paths are drawn where they are needed; conweave-ns3 takes three numbers for every packet.

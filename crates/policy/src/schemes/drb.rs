@@ -1,7 +1,8 @@
 //! DRB: each packet on the next path in turn, chosen by the sending host.
 //!
-//! Cao, Xia, Yang, Guo, Lu, Yuan, Zheng, Wu, Xiong, Maltz, "Per-packet load-balanced, low-latency routing for Clos-based
-//! data center networks", CoNEXT 2013. No text of it is at hand: the rule is as the public ns-3 code of Hermes has it.
+//! Cao, Xia, Yang, Guo, Lu, Yuan, Zheng, Wu, Xiong, Maltz, "Per-packet load-balanced, low-latency routing for
+//! Clos-based data center networks", CoNEXT 2013. The paper was not available: the rule is that of the public ns-3 code
+//! of Hermes.
 //!
 //! | rule | function |
 //! |---|---|
@@ -16,7 +17,7 @@
 //! - The paper goes through the cores in the order of their numbers' digits reversed, so that two packets in a row part
 //!   early. Tags name whole paths only where one switch lies between two leaves: numbers of one digit, whose reversed
 //!   order is the ascending one.
-//! - `scope = "flow"` gives each flow its own turn; with a single flow per pair the two are alike.
+//! - `scope = "flow"` gives each flow its own turn; with a single flow per pair the two are equivalent.
 //! - Acknowledgements are packets like any other, and take the turns of their pair; `acks = "fabric"` leaves them to the
 //!   switches.
 

@@ -5,10 +5,10 @@
 //!
 //! | rule | function |
 //! |---|---|
-//! | d different ports drawn at random, remembered ones may be among them | [`draw`] |
-//! | the remembered ports stand first; only a strictly shorter queue goes before another | [`Best::offer`] |
-//! | the m shortest of those looked at are remembered | [`Best`] |
-//! | §3.4: a flow is hashed to a symmetric component of its paths, by what that can carry | [`component`] |
+//! | d different ports drawn at random, possibly including remembered ones | [`draw`] |
+//! | the remembered ports come first; only a strictly shorter queue displaces another | [`Best::offer`] |
+//! | the m shortest of those examined are remembered | [`Best`] |
+//! | §3.4: a flow is hashed to a symmetric component of its paths, in proportion to the component's capacity | [`component`] |
 //! | §3.4: within the component, DRILL | [`Choices`] |
 //!
 //! | our word | the paper's |
@@ -18,29 +18,31 @@
 //! | `dst` | none: the memory of both public codes |
 //! | map, label | Quiver, label |
 //!
-//! **Memory.** The paper remembers per forwarding engine. Both public codes remember per destination address, and it is
-//! ConWeave's code that the RDMA comparisons (ConWeave, SELB) ran, hence `memory = "dst"` by default. It also is the
-//! one that means something where destinations have different sets of ports: what an engine remembers from another
-//! destination need not lead to this one, and counts only if it does.
+//! **Memory.** The paper remembers per forwarding engine. Both public codes remember per destination address, and the
+//! RDMA comparisons (ConWeave, SELB) ran ConWeave's code, hence `memory = "dst"` by default. Per-destination memory is
+//! also the one that makes sense where destinations have different sets of ports: a port that an engine remembers from
+//! another destination need not lead to this one, and counts only if it does.
 //!
 //! **Symmetric components** (`components = "symmetric"`; off by default, and in neither code). Where a link is slow or
-//! down, some paths are fed by more racks than others, and packets of a flow on both kinds come out of order. A
-//! controller labels every link with the pairs of leaves whose paths use it. Paths of a pair are alike if their links
-//! have, hop by hop, one rate and one label. Flows are hashed to the sets of paths that are alike, in proportion to what
-//! these carry, by the same hash at every switch; so leaves and aggregation switches agree on a flow's component. In a
-//! symmetric fabric there is one, and all is as without. Switches have the controller's word on the fabric as they know
-//! it: after a failure, when they have its new routes. The paper is not at hand; what it says of this is from memory and
-//! from a report of its talk.
+//! down, some paths are fed by more racks than others, and a flow on both kinds of path arrives out of order. A
+//! controller labels every link with the pairs of leaves whose paths use it. Two paths of a pair are equivalent if
+//! their links have, hop by hop, the same rate and the same label. Flows are hashed to the sets of equivalent paths, in
+//! proportion to their capacity, by the same hash at every switch, so leaves and aggregation switches agree on a flow's
+//! component. In a symmetric fabric there is one component, and nothing changes. Switches know the components of the
+//! fabric as they see it: after a failure, once they have its new routes. The paper was not available; this part is
+//! from memory and from a report of its talk.
 //!
 //! Departures:
 //! - Queues are bytes at their port, whatever the link's rate, as in both codes.
-//! - The paper's labels have a factor for capacities; here the rates themselves must be the same. What paths carry is
-//!   by what of their links each pair of leaves would have if all sent alike; in two tiers their slowest link counts.
-//! - Labels name pairs, not how much of their traffic: where an aggregation switch has lost one core of two, the other
-//!   core's links have the labels of those that carry half as much.
-//! - The memory is one for all components, and counts where it fits. Packets of no flow choose among all ports.
-//! - A queue's length is exact and of this instant; the paper's engines see one another's packets late.
-//! - Every packet the fabric asks about is scattered, those of no flow (probes) too.
+//! - The paper's labels have a factor for capacities; here the rates themselves must be the same. A path's capacity is
+//!   the share of its links that each pair of leaves would have if all sent equally; in two tiers its slowest link
+//!   counts.
+//! - Labels name pairs, not their amount of traffic: if an aggregation switch has lost one of two cores, the other
+//!   core's links have the same labels as links that carry half as much.
+//! - All components share one memory, which counts where it applies. Packets that belong to no flow choose among all
+//!   ports.
+//! - Queue lengths are exact and current; the paper's engines see each other's packets late.
+//! - Every packet that the scheme is called for is spread, including those of no flow (probes).
 
 use crate::fabric::draw::{MOST_D, draw};
 use crate::{

@@ -1,4 +1,4 @@
-//! ELAB: every packet by the path that can still carry most, as end hosts measure it, over switches that know nothing.
+//! ELAB: packets in proportion to what paths can still carry, measured by end hosts, over unmodified switches.
 //!
 //! Chen, Zhang, "ELAB: end-host-based congestion aware load balancing for data center network", Journal on
 //! Communications 40(3), 2019 (in Chinese). Site: a shim between network and transport layer of both hosts.
@@ -24,33 +24,34 @@
 //! | search, tracer | traceroute with a group of source ports |
 //!
 //! What the paper leaves open, and what is decided here:
-//! - *Until a path is known* all packets of the pair take the first port that is traced, as under ECMP. Paths are used
-//!   as they are found. A search ends when one path more would have been missed with `miss_probability` only, by the
-//!   stopping rule of Multipath Detection; or when all rows (as many as the fabric has ways) are taken.
-//! - *Vanished and new paths* show in the next search, each `rediscover_ms`, or when a path has died. Ports without a
-//!   trace are dropped; of two ports on one path one goes.
+//! - *Until a path is known*, all packets of the pair take the first traced port, as under ECMP. Paths are used as soon
+//!   as they are found. A search ends when the probability of having missed one more path is `miss_probability`, by the
+//!   stopping rule of Multipath Detection, or when all rows (one per path of the fabric) are in use.
+//! - *Vanished and new paths* show in the next search, every `rediscover_ms` or after a path has died. Ports without a
+//!   trace are dropped; of two ports on one path, one is dropped.
 //! - *Units.* RCnt is in packets and B in bit/s: counts are turned into bits by the mean size of what was sent by that
 //!   path. VP_RBurst_Rate is in kbit/s, as 32 bits of bit/s end at 4.29 Gbps (`rate_unit = "bps"`: they do).
 //! - *T_i.* With a count on every ACK, T_i would be some packets long. Counts are summed up for `rate_interval_rtts`
 //!   before Eq. (3); 0 is the equation with each count. An RTT fits the loop: what a share does is counted an RTT later.
 //! - *A_i* is no less than `epsilon` of B_i, or a path marked once would have no packet until it is probed; where all
-//!   A_i are zero shares go by B_i. *B_i* is no less than `floor` of what the operator said. Zero for each is literal.
-//! - *A burst* is of data, as only data meets queues. It is over with C_burst packets, with the first of a newer one, or
-//!   after an RTT; its rate is that of all packets but the first, from the first to the last. What sets B_i is capped by the
-//!   rate of the host's link, for it cannot send more. With no answer for T_explore there is another burst.
+//!   A_i are zero shares go by B_i. *B_i* is no less than `floor` of what the operator said. Zero for either follows
+//!   the paper literally.
+//! - *A burst* is of data, as only data meets queues. It is over with C_burst packets, with the first of a newer one,
+//!   or after an RTT; its rate is that of all packets but the first, from the first to the last. B_i is capped at the
+//!   rate of the host's link, which cannot send more. With no answer for T_explore there is another burst.
 //! - *The operator's B_i* is the rate of the host's link (`initial_rate`), or `initial_gbps`.
-//! - *Nothing goes back* for `feedback_after_rtts`: a message of its own has the info headers of all paths.
-//! - *Feedback that is lost* takes its counts with it, and R_i is too low by as much, once. `counting = "cumulative"`
-//!   tells totals modulo 2¹⁶ instead of zeroing them, and nothing is lost.
-//! - *A dead path* looks free: R_i falls to zero. One by which nothing has arrived for `dead_after_us`, of three packets
-//!   or more, gets none; a search is begun, and after ten times as long it is tried again.
+//! - *If nothing goes back* for `feedback_after_rtts`, a separate message carries the info headers of all paths.
+//! - *Lost feedback* takes its counts with it, and R_i is too low by that amount, once. `counting = "cumulative"` tells
+//!   totals modulo 2¹⁶ instead of zeroing them, and nothing is lost.
+//! - *A dead path* looks free: R_i falls to zero. A path on which three or more packets were sent and nothing has
+//!   arrived for `dead_after_us` gets no packets; a search starts, and after ten times as long the path is tried again.
 //! - *ECN* goes on to the transport (§4.1: transparent); `ecn = "hidden"` keeps it, and `"all_marked"` does unless all
 //!   paths have marks, as the paper says of CLOVE.
 //! - *The sequence numbers* of Burst_ID are of the pair, from 1, and wrap to 1. One up to 1024 ahead is new.
 //!
-//! Departures: tags are hashed with the two hosts only (`path_tag = "outer"`), as the inner flow is hidden. The tunnel's
-//! destination port, lengths and checksum are in the codec, not in simulated packets. Probes of a search have no info
-//! header. Whoever receives keeps one record of a burst per pair, as its sender has one under way at a time.
+//! Departures: tags are hashed with the two hosts only (`path_tag = "outer"`), as the inner flow is hidden. The
+//! tunnel's destination port, lengths and checksum are in the codec, not in simulated packets. Probes of a search have
+//! no info header. A receiver keeps one burst record per pair, because a sender has only one burst in flight at a time.
 
 pub mod discovery;
 pub mod header;

@@ -1,15 +1,16 @@
-//! FlowBender: a flow whose packets are marked asks for another path, and takes whichever the switches' hash gives it.
+//! FlowBender: a flow whose packets are marked requests another path and takes whichever one the switches' hash gives
+//! it.
 //!
 //! Kabbani, Vamanan, Hasan, Duchene, "FlowBender: flow-level adaptive routing for improved latency and throughput in
-//! datacenter networks", CoNEXT 2014. Site: the sending host. Its paper is not among our sources: the rules are those
-//! that later papers and the public ns-3 code (`tcp-flow-bender.cc`) restate, T and N as there.
+//! datacenter networks", CoNEXT 2014. Site: the sending host. The paper was not available: the rules, T and N are those
+//! restated by later papers and the public ns-3 code (`tcp-flow-bender.cc`).
 //!
 //! | equation or rule | function |
 //! |---|---|
 //! | F = marked / all acknowledgements of one round trip | [`Bend::acknowledged`] |
-//! | F > T in N round trips in a row: another V | [`Bend::judge`] |
+//! | F > T in N consecutive round trips: another V | [`Bend::judge`] |
 //! | a timeout: another V at once | `feedback` |
-//! | N of each wait drawn anew, so that flows do not move in step | [`FlowBender::patience`] |
+//! | N drawn again each time, so that flows do not move in lockstep | [`FlowBender::patience`] |
 //! | what V may become | [`other`] |
 //!
 //! | our word | the paper's |
@@ -18,16 +19,16 @@
 //! | epoch | RTT |
 //!
 //! Departures, and what the sources leave open:
-//! - V needs `scheme.path_tag = "inner"` to be what the paper has: switches hash it with the flow, and another V is a
-//!   path drawn blindly, the old one included. With `"explicit"` V is the path itself, and another V another path.
+//! - V works as in the paper only with `scheme.path_tag = "inner"`: switches hash it with the flow, and another V is a
+//!   blindly drawn path, possibly the old one. With `"explicit"`, V is the path itself, and another V is another path.
 //! - A round trip ends with the acknowledgement of what had been sent when it began, as DCTCP counts windows. The ns-3
-//!   code has a clock of 100 µs instead, and N = 5 where the catalogue of constants, and we, have N = 1.
-//! - What is in flight when a flow bends belongs to the next epoch: its marks, of the old path, are judged as those of
-//!   the new one. With N = 1 a flow thus mostly bends twice in an episode of congestion.
+//!   code uses a clock of 100 µs instead, and N = 5 where its catalogue of constants, and this file, have N = 1.
+//! - What is in flight when a flow bends belongs to the next epoch: its marks, from the old path, are attributed to the
+//!   new one. With N = 1 a flow thus mostly bends twice in an episode of congestion.
 //! - V starts at random and changes at random (`change`): with explicit tags a V that is counted up would send all
 //!   flows of one bad path to the same next one. `"next"` is the V + 1 of the ns-3 code.
-//! - How N is drawn is not known to us: uniformly from N to N + `n_jitter`. Off unless asked for.
-//! - No pause before the first packet on a new path (optional in the ns-3 code): reordering shows as it is.
+//! - How N is drawn is not known; here it is uniform from N to N + `n_jitter`. Off by default.
+//! - No pause before the first packet on a new path (optional in the ns-3 code): reordering is not hidden.
 
 use crate::{
     AtHost, Aware, Compared, Cx, Event, Feedback, Hooks, Kind, Listed, Needs, Packet, Policy, Quantity, Rng, Rule,

@@ -1,7 +1,8 @@
-//! Flowcells of one fixed size: what PDLB is measured against.
+//! Flowcells of one fixed size: what PDLB is compared with.
 //!
-//! PDLB Figs. 3, 4 and 10 cut flows into cells of a fixed number of packets, each cell on a path of its own, to show
-//! what granularity does to reordering, utilisation and completion time. No estimate, no probes, no state but the cell.
+//! PDLB Figs. 3, 4 and 10 cut flows into cells of a fixed number of packets, each cell on its own path, to show the
+//! effect of granularity on reordering, utilisation and completion time. There are no estimates or probes, and no state
+//! except the cell.
 //!
 //! | our word | the paper's |
 //! |---|---|

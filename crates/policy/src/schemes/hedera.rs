@@ -1,16 +1,16 @@
 //! Hedera: a controller asks the leaves for their large flows, estimates what each would send if only its hosts limited
-//! it, and gives each a path that has enough left.
+//! it, and assigns each a path with enough spare capacity.
 //!
 //! Al-Fares, Radhakrishnan, Raghavan, Huang, Vahdat, "Hedera: dynamic flow scheduling for data center networks", NSDI
-//! 2010. The paper is not at hand; its rules are those that its readers and the catalogues of this field give.
+//! 2010. The paper was not available; the rules are those given by papers that cite it and by surveys of this field.
 //!
 //! | rule | function |
 //! |---|---|
 //! | flows are hashed (ECMP) until they grow large | `pick` |
-//! | at times the controller asks all leaves for their flows of at least a tenth of the host's link | `tick`, [`Seen`] |
-//! | the demand of each: what max-min fairness gives it with hosts as the only bottlenecks | [`controller::estimate`] |
+//! | periodically the controller asks all leaves for their flows of at least a tenth of the host's link | `tick`, [`Seen`] |
+//! | the demand of each: its max-min fair share with hosts as the only bottlenecks | [`controller::estimate`] |
 //! | global first fit: the first path with room on each link; a flow that has a path keeps it | [`controller::first_fit`] |
-//! | a flow that has ended or shrunk gives back what it held, and is hashed again | [`controller::forget`], `answer` |
+//! | a flow that has ended or shrunk releases its reservation and is hashed again | [`controller::forget`], `answer` |
 //!
 //! | our word | the paper's |
 //! |---|---|
@@ -18,20 +18,21 @@
 //! | elephant | large flow |
 //! | slot | an entry of the switch's table of flows |
 //!
-//! **Where state lies, and how it travels.** Each leaf counts the bytes of the flows its hosts send, and has a table of
-//! elephants; no more than ⌈1 / elephant_share⌉ a host can be large in one interval, so that twice as many slots do. The
-//! controller sits beside leaf `controller` and has the table of all. Its questions, the leaves' reports and the placements are packets in the fabric, cut at
-//! 60 entries. A report that has not come in `report_timeout_us` is done without: its leaf's flows count as ended, until
-//! it comes after all or the next one does. While a question is open no other is asked: where reports take longer than
-//! `interval_ms`, the loop is as slow as they are.
+//! **Where state is kept, and how it travels.** Each leaf counts the bytes of the flows its hosts send, and has a table
+//! of elephants; at most ⌈1 / elephant_share⌉ per host can be large in one interval, so twice as many slots suffice.
+//! The controller is located at leaf `controller` and has the table of all flows. Its queries, the leaves' reports and
+//! the placements are packets in the fabric, split at 60 entries. The controller proceeds without a report that has not
+//! arrived within `report_timeout_us`: that leaf's flows count as ended until this or the next report arrives. Only one
+//! query is open at a time: if reports take longer than `interval_ms`, the loop is as slow as they are.
 //!
-//! **What it is told.** Of every two leaves the paths between them and what they can carry: a controller knows the
-//! topology. It is so from the start and never changes.
+//! **What it is told.** For every two leaves, the paths between them and their capacity: a controller knows the
+//! topology. This is set at the start and never changes.
 //!
 //! Departures:
 //! - The control network of the paper's testbed is a part of the fabric here, so reports compete with data.
 //! - A path is an uplink of the source leaf, and the port of the same place at the destination leaf is its way down:
-//!   right where two tiers are wired alike. Beyond the uplink other fabrics hash, and reservations are as if they did not.
+//!   correct in two tiers with uniform wiring. In other fabrics, switches beyond the uplink hash, and reservations
+//!   ignore that.
 //! - "Enough left" includes "exactly enough": a flow of the whole rate of a path fits an empty one.
 //! - Shares are integer, in millionths.
 //! - Simulated annealing, the paper's other placement, is not built: MEET's and PDLB's readers mean first fit.

@@ -1,8 +1,9 @@
-//! Hermes: paths sorted by delay and marks, flows moved soon but only if it pays, failures found by what gets lost.
+//! Hermes: paths classified by delay and marks, flows moved promptly but only if it pays, failures inferred from
+//! losses.
 //!
 //! Zhang, Zhang, Bai, Chen, Chowdhury, "Resilient datacenter load balancing in the wild", SIGCOMM 2017. Site: every
-//! host, with one probing for each rack. The paper is not among our sources: its rules are as later papers, the public
-//! ns-3 code (`ipv4-tlb.cc`, with its README's constants) and general knowledge have them.
+//! host, with one probing for each rack. The paper was not available: the rules follow later papers, the public ns-3
+//! code (`ipv4-tlb.cc`, with its README's constants) and general knowledge.
 //!
 //! | algorithm or rule | function |
 //! |---|---|
@@ -26,27 +27,27 @@
 //! | `compat = "ns3"`, released | TLB of ns3-load-balance |
 //!
 //! Departures, and what the sources leave open:
-//! - `delay = "one_way"` (as in the ns-3 code): acknowledgements come back over any path, so a measured round trip is
-//!   that of two paths. Where NICs queue (preset `ns3-hermes`), waits and marks of a host's own NIC count against
-//!   whatever path its packets take.
-//! - The README's 60, 180 and 100 µs for a base of 40 µs at 10 Gbps stand here as 20 and 140 µs above the base, and
-//!   100 µs; they are queues, so at other path rates they shrink or grow in proportion (`scale`). The base is what a
-//!   full packet takes on an empty path, for that is what is measured. The README's base of 40 µs is four links of 10 µs
+//! - `delay = "one_way"` (as in the ns-3 code): acknowledgements return over any path, so a measured round trip covers
+//!   two paths. Where NICs queue (preset `ns3-hermes`), waits and marks of a host's own NIC count against whichever
+//!   path its packets take.
+//! - The README's 60, 180 and 100 µs for a base of 40 µs at 10 Gbps stand here as 20 and 140 µs above the base, and 100
+//!   µs; they are queues, so at other path rates they shrink or grow in proportion (`scale`). The base is the time of a
+//!   full packet on an empty path, because that is what is measured. The README's base of 40 µs is four links of 10 µs
 //!   without the time to send: there a full packet takes 44.7 and a probe 40.2, so that 60 µs leave the one 15 and the
 //!   other 20 µs of queues. Preset `ns3-hermes` sets `base_us = 40` and so has the README's 60 and 180 to the digit;
-//!   with other links it wants a base of its own.
+//!   with other links it needs its own base.
 //! - f_ECN: counts of acknowledgements and of marked ones, halved each `ecn_half_life_us`. t_RTT: moving average with
 //!   weight 1/2, as the README has it. What is older than `stale_after_us` is unknown: gray, at T_RTT_low, no marks.
 //! - Rates r_p and r_f fade by an eighth per eighth of `rate_window_us`. r_p is that of this host's flows to that rack.
 //! - Rows are kept per destination rack, so a blackhole for one pair of hosts is found only if nothing else of this
 //!   host gets through to that rack on that path.
-//! - A path whose last probe was lost is congested; lost probes in a row count like timeouts. "Last" is by when they
-//!   were sent: a loss is told late, and says nothing if a packet sent after that probe has got through. Answers come
-//!   back over any path, and one that is lost there counts against the path of its probe.
+//! - A path whose last probe was lost is congested; lost probes in a row count like timeouts. "Last" refers to the time
+//!   of sending: a loss is reported late, and is ignored if a packet sent after that probe has got through. Answers
+//!   return over any path, and an answer lost on the way counts against its probe's path.
 //! - A share of retransmissions is judged on 100 packets or more. A failed path is tried again after `failed_for_us`;
 //!   the paper has no way back. When all paths have failed, flows stay, and new ones are spread at random.
 //! - Results of probes are shared when all probes of a round are answered, else before the next round. Agents always
-//!   probe, whether there are flows or not. The first host of a rack is its agent; nobody takes over.
+//!   probe, whether there are flows or not. The first host of a rack is its agent; no other host takes over.
 //! - `compat = "ns3"`, what it keeps of that code: one-way delays alone, halved into an average that starts at
 //!   T_RTT_low and creeps to 1.5 T_RTT_low when idle (1 % per T1: the code resets its clock with each step); levels of
 //!   10 µs, then fewest flows; S counted on the present path and in acknowledged bytes; a rate gate that is always

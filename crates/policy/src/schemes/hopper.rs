@@ -1,7 +1,8 @@
-//! Hopper: a flow whose round trips are long probes two other source ports, and moves if one of them is much faster.
+//! Hopper: a flow whose round trips are long probes two other source ports and moves if one of them is much faster.
 //!
-//! "Hopper", arXiv 2506.08132, host-based load balancing for RDMA. Of the paper its abstract and a summary by a third party were
-//! read; nothing here is faithful beyond these rules, and what they leave open is a parameter marked as own choice.
+//! "Hopper", arXiv 2506.08132, host-based load balancing for RDMA. Only the paper's abstract and a third-party summary
+//! were read; nothing here is faithful beyond these rules, and what they leave open is a parameter marked as own
+//! choice.
 //!
 //! | rule | function |
 //! |---|---|
@@ -16,9 +17,9 @@
 //!
 //! Departures, and what is open:
 //! - The averaging weight, the length of an epoch, the probes' size and how long they are waited for are own choices.
-//! - A probe is smaller than a packet of data: what a full packet would take longer at the slowest link is added once.
+//! - A probe is smaller than a data packet: the extra time of a full packet on the slowest link is added once.
 //! - Until it moves, a flow goes on sending on the old path.
-//! - A host has room for eight probes under way to each other host. A flow that finds none waits for its next epoch.
+//! - A host has room for eight probes in flight to each other host. A flow that finds no room waits for its next epoch.
 //! - A timeout moves no flow. Acknowledgements are left to the switches.
 
 use crate::edge::asked::Asked;

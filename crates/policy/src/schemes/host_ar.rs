@@ -1,4 +1,5 @@
-//! ECMP that leaves the worst port: a hash chooses, and what it sends to a worst port goes, by a coin, to a best one.
+//! ECMP that avoids the worst port: a hash chooses, and by a coin toss a packet bound for a worst port goes to a best
+//! one.
 //!
 //! The rules of htsim's `ecmp_host_ar` (uet-htsim, `fat_tree_switch.cpp`): the hash takes the entropy value that the host
 //! wrote, and the switch corrects it.
@@ -14,7 +15,7 @@
 //! | `replace_probability` | `random() % 100 < 50` |
 //! | level, rank | quantized queue size, utilization; comparator |
 //!
-//! Where all ports have one level, the best are the worst: half of the packets are then sprayed, as in htsim.
+//! If all ports have the same level, the best are also the worst: half of the packets are then sprayed, as in htsim.
 //!
 //! Departures: levels of use are measured (see [`crate::fabric::bands`]); in htsim they always tie.
 

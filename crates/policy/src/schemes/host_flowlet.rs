@@ -1,4 +1,4 @@
-//! Flowlets at the host: a flow that has heard nothing for half a round trip takes another flow label.
+//! Flowlets at the host: a flow with nothing acknowledged for half a round trip switches to another flow label.
 //!
 //! By the baseline in the public artifact of REPS (`uec.cpp` of its htsim; Bonato et al., EuroSys 2026), read second-hand.
 //!

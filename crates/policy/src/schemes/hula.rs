@@ -1,17 +1,17 @@
-//! HULA: switches pass probes on and learn from them the least used next hop towards every leaf.
+//! HULA: switches forward probes and learn from them the least utilized next hop towards every leaf.
 //!
-//! Katta, Hira, Kim, Sivaraman, Rexford, "HULA: scalable load balancing using programmable data planes", SOSR 2016.
-//! The paper is not among our sources. The rules are those that its citing papers (MEET, PDLB) and public P4 programs
-//! after it agree on; what neither settles is a parameter or a departure.
+//! Katta, Hira, Kim, Sivaraman, Rexford, "HULA: scalable load balancing using programmable data planes", SOSR 2016. The
+//! paper was not available. The rules are those that papers citing it (MEET, PDLB) and public P4 programs based on it
+//! agree on; whatever neither settles is a parameter or a departure.
 //!
 //! | rule | function |
 //! |---|---|
 //! | every leaf sends a probe up each of its links, each period | `tick` |
 //! | a switch copies a probe to the switches that reach its leaf by way of this one, never back | [`passes_on`] |
 //! | U = D + U · (1 − Δt / τ), for each link | [`Estimator::sent`], [`decayed`] |
-//! | a probe carries the use of the most used link between this switch and its leaf | [`path_util`] |
-//! | per leaf the best next hop, its path's use, and when that was learnt | [`Best`], [`replaces`] |
-//! | an entry without news is given up for any probe | [`replaces`] |
+//! | a probe carries the utilization of the most utilized link between this switch and its leaf | [`path_util`] |
+//! | per leaf, the best next hop, its path's utilization, and when that was learned | [`Best`], [`replaces`] |
+//! | an entry without updates yields to any probe | [`replaces`] |
 //! | a flowlet keeps its hop; a new one takes the best | `pick` |
 //!
 //! | our word | the paper's |
@@ -20,20 +20,20 @@
 //! | `Best` | row of the best hop and path utilisation tables |
 //! | `aging_intervals` | failure detection time T_fail, keep-alive threshold |
 //!
-//! **A probe** is 64 bytes and says 24 bits of leaf and 8 bits of use: 256 steps of a link's rate, rounded down. It
-//! travels against the traffic it speaks for, so the link measured is the one that leads back to where it came from.
-//! A switch passes on the use of its *best* path, for that is where it will send what comes to it.
+//! **A probe** is 64 bytes and carries 24 bits of leaf and 8 bits of utilization: 256 steps of a link's rate, rounded
+//! down. It travels against the traffic it describes, so the link measured is the one that leads back to where it came
+//! from. A switch passes on the utilization of its *best* path, because that is where it will send traffic.
 //!
-//! **Loops.** A switch believes a probe only if it came by one of its own shortest routes to that leaf, and copies it
-//! to all its other switches. In a leaf-spine and in a fat-tree that is up, then down; in any other graph it ends as
-//! well, since each believer is one hop farther away.
+//! **Loops.** A switch accepts a probe only if it arrived on one of the switch's own shortest routes to that leaf, and
+//! copies it to all other neighbouring switches. In a leaf-spine and in a fat-tree that is up, then down; in any other
+//! graph it also ends, since each accepting switch is one hop farther away.
 //!
-//! **Cost.** In a leaf-spine each link carries one probe of each leaf a period, as the paper's overhead has it:
-//! probe_bytes · leaves / probe_interval. In three tiers a leaf hears a probe of another pod once for each core.
+//! **Cost.** In a leaf-spine each link carries one probe per leaf and period, as in the paper's overhead: probe_bytes ·
+//! leaves / probe_interval. In three tiers a leaf receives a probe from another pod once per core.
 //!
 //! Departures:
-//! - Leaves do not probe at one instant but each at a phase of its own.
-//! - U is brought up to date when it is read too; the paper relies on probes to keep every link's fresh.
+//! - Leaves do not probe simultaneously, but each at its own phase.
+//! - U is also updated when it is read; the paper relies on probes to keep every link's value fresh.
 //! - Rows of flowlets are exact; the paper's table is hashed and may merge two flows.
 //! - Before the first probe, or if the best hop has no route left, a flowlet is hashed.
 //! - Links to hosts are not measured: all paths share them. Acknowledgements are flows of their own.

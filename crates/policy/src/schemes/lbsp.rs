@@ -1,8 +1,9 @@
-//! LBSP: packets scatter over one of several equal groups of paths; after a failure over another that is still symmetric.
+//! LBSP: packets are spread over one of several equal groups of paths; after a failure, over another group that is
+//! still symmetric.
 //!
-//! "Enhancing robustness of per-packet load-balancing for fat-tree", Applied Sciences 11(6), 2664, 2021.
-//! Site: leaves and aggregation switches of a fat-tree, and cores, which detect failures and pass messages on. Hosts are
-//! as they are. Our text of the paper has neither Section 5 nor the tables; what stands for them is named so below.
+//! "Enhancing robustness of per-packet load-balancing for fat-tree", Applied Sciences 11(6), 2664, 2021. Site: leaves
+//! and aggregation switches of a fat-tree, and cores, which detect failures and pass messages on. Hosts are unmodified.
+//! Our copy of the paper lacks Section 5 and the tables; their replacements are marked below.
 //!
 //! | rule | function |
 //! |---|---|
@@ -12,9 +13,9 @@
 //! | Table 2 (reconstructed): type = 2 · level + group; leaves act on level 0, aggregation switches on level 1 | [`Lbsp::kind`] |
 //! | §3.3.2: an alternative group for the destinations in the range | [`table::Place`], [`table::allowed`] |
 //! | §3.4: more groups, or more paths in each | `leaf_bits`, `aggregation_bits` |
-//! | §3.4: a degraded link is dealt with as a disconnected one | `link` |
+//! | §3.4: a degraded link is treated as a disconnected one | `link` |
 //! | §3.4: groups by a hash | [`Lbsp::wanted`] |
-//! | §5 (text missing): the input port has a say, part of the traffic migrates | [`Lbsp::wanted`], `tick` |
+//! | §5 (text missing): the input port plays a role, and part of the traffic migrates | [`Lbsp::wanted`], `tick` |
 //!
 //! | our word | the paper's |
 //! |---|---|
@@ -22,29 +23,30 @@
 //! | column of an aggregation switch | – (A(4p+j): j) |
 //! | bits | mask register |
 //!
-//! **An uplink's failure** is flooded with the range of all hosts, as the paper has it; but a switch that is not the one
-//! it happened to does not act on it, or the whole tree would leave that group.
+//! **An uplink's failure** is flooded with the range of all hosts, as in the paper; but only the switch with the failed
+//! link acts on it, or the whole tree would leave that group.
 //!
 //! **Escalation.** A dead aggregation switch takes cores of all groups of its column from its pod. The aggregation
-//! switches of that column in other pods then have no whole group; they tell their leaves, which avoid the column's group
-//! for that pod. The paper simulates this case and says nothing of how it is dealt with.
+//! switches of that column in other pods then have no whole group; they tell their leaves, which avoid the column's
+//! group for that pod. The paper simulates this case but does not say how it is handled.
 //!
 //! **No group left.** Packets take all links in turn that still lead there.
 //!
-//! **What a switch remembers** are the news of 128 ends of links at most: a quarter of an 8-ary tree. Neighbours whose
-//! link comes up tell each other all they know, so nobody stays behind.
+//! **What a switch remembers** is the state of at most 128 link ends: a quarter of an 8-ary tree. Neighbours whose link
+//! comes up tell each other all they know, so no switch is left behind.
 //!
 //! Departures:
 //! - Messages name the detecting switch and port and count its news, or a flood would not end and a late copy would undo
 //!   a repair. In the paper a message has type and range.
-//! - They go everywhere, not three hops: those who need them are at most three hops away if all else works.
+//! - They go everywhere, not just three hops: the switches that need them are at most three hops away only if
+//!   everything else works.
 //! - Where failures of several columns leave aggregation switches no group in common, each avoids its own.
 //! - Of more than two groups the alternative is the next one.
 //! - Detection (hello messages) is the fabric's part: a switch is told of its own links.
 //! - §5, static reading: the group is the destination's bits XOR those of the input port's number. Reactive reading: as
 //!   long as the default group has over `migrate_delta_packets` more than the next, one more input port moves to that,
-//!   and back below half of it. An aggregation switch decides by itself, so a flow may then be spread over both of its
-//!   groups.
+//!   and back below half of it. An aggregation switch decides independently, so a flow may then be spread over both of
+//!   its groups.
 
 pub mod failures;
 pub mod table;

@@ -1,4 +1,4 @@
-//! LetFlow: every flowlet on a path drawn at random; the flowlets' sizes do the balancing.
+//! LetFlow: every flowlet on a path drawn at random; the sizes of flowlets balance the load.
 //!
 //! Vanini, Pan, Alizadeh, Taheri, Edsall, "Let it flow: resilient asymmetric load balancing with flowlet switching",
 //! NSDI 2017. Gap as in the comparisons of PDLB and MEET, 500 µs (100 µs in ConWeave's, 10 µs in SELB's).
@@ -15,8 +15,10 @@
 //! Departures:
 //! - Rows are exact per flow and direction; the paper's table is hashed and may merge two flows.
 //! - The idle time is measured exactly; the paper's age bit, read once a timeout, opens a flowlet after 1–2 timeouts.
-//! - Every switch with a choice decides by itself, as the paper says (ConWeave's code fixes the whole path at the source).
-//! - Acknowledgements are flows of their own. What belongs to no flow (probes, messages) is a flowlet of one packet.
+//! - Every switch with a choice decides independently, as in the paper (ConWeave's code fixes the whole path at the
+//!   source).
+//! - Acknowledgements are separate flows. Each packet that belongs to no flow (probes, messages) is a flowlet of its
+//!   own.
 
 use crate::config::FLOWLET_GAP;
 use crate::flowlet::{self, Flowlet};

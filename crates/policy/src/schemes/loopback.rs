@@ -1,10 +1,10 @@
-//! Loopback: no load balancer but a test of the shell. It uses every hook and every action of the contract and checks on
-//! the way that the shell keeps its promises.
+//! Loopback: not a load balancer but a test of the shell. It uses every hook and every action of the contract and
+//! checks that the shell keeps its promises.
 //!
 //! Two schemes: [`LoopbackHost`] at hosts and [`LoopbackSwitch`] at switches. Each keeps a [`Witness`] in its device's
-//! row. What it sees goes into series: `violation` gets a point *at once* whenever a promise is broken (its value is the
-//! number of the [`Rule`]); the counts of [`Count`] are recorded at every tick in which they have grown. So a run is
-//! right when `violation` is empty, and complete when the last value of every `calls_…` is above zero.
+//! row. What it sees goes into series: `violation` gets a point *at once* whenever a promise is broken (its value is
+//! the number of the [`Rule`]); the counts of [`Count`] are recorded at every tick in which they have grown. A run is
+//! correct if `violation` is empty, and complete if the last value of every `calls_…` is above zero.
 //!
 //! | promise | checked by |
 //! |---|---|

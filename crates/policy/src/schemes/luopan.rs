@@ -1,9 +1,9 @@
-//! Luopan: cells of 64 KB, each on the shortest of a few paths that the leaf samples at random, period by period.
+//! Luopan: cells of 64 KB, each on the shortest of a few paths that the leaf samples at random every period.
 //!
 //! Wang, Trimponias, Xu, Geng, "Luopan: sampling-based load balancing in data center networks", IEEE TPDS 30(1), 2019.
-//! Only its abstract and what PDLB says of it are among our sources: cells as Presto's, a few paths to each destination
-//! switch sampled periodically, cells to the least congested of them, two samples do. All else is our own choice, and
-//! said so below.
+//! The only sources available were its abstract and PDLB's description: cells as in Presto, a few paths to each
+//! destination switch sampled periodically, cells to the least congested of them, two samples suffice. Everything else
+//! is our own choice, as noted below.
 //!
 //! | rule | function |
 //! |---|---|
@@ -20,13 +20,14 @@
 //!
 //! **Where it sits, what is measured.** At the source leaf, with the help of every switch. A sample is a packet of 64
 //! bytes. Each switch adds the bytes queued at the port by which it sends the sample on, as found; the last leaf sends
-//! the sum back by any path. So what a leaf knows is as old as the round trip at least, and a period and more at most.
+//! the sum back by any path. A leaf's knowledge is therefore at least a round trip old, and at most a little more than
+//! a period.
 //!
 //! **Paths.** A sample draws its port at each switch that has a choice and notes it; a cell's packets carry the notes of
 //! the path they should take, in bits that an overlay has to spare (`header_bytes = 0`). In a leaf-spine the first
 //! choice is the path.
 //!
-//! Our own choices, where sources are silent:
+//! Our own choices, where the sources are silent:
 //! - The period: 100 µs, about two cells at 10 Gbps. Queue length: bytes, the sum along the path (`measure`).
 //! - Samples go to all leaves that this one has ever sent to. Paths of one round differ in their first hop.
 //! - A round's answers replace those of the round before as they come; between equal queues the first answer counts.

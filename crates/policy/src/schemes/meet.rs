@@ -1,9 +1,9 @@
-//! MEET: the hosts of a rack pool what their packets' delays say of each path; new flowlets take the least congested.
+//! MEET: the hosts of a rack pool the delays that their packets measure on each path; new flowlets take the least
+//! congested path.
 //!
 //! Dong, Tan, Tian, Zhou, Wang, Dou, Chen, "MEET: Rack-Level Pooling Based Load Balancing in Datacenter Networks", IEEE
 //! TPDS 33(12), 2022. Site: the sending host. Every host sums congestion values per path of each destination rack and
-//! reports them to its rack's proxy; the proxy adds them up, probes, and broadcasts to the rack what each path is
-//! worth.
+//! reports them to its rack's proxy; the proxy adds them up, probes, and broadcasts each path's value to the rack.
 //!
 //! | rule | function |
 //! |---|---|
@@ -28,33 +28,33 @@
 //! What the paper leaves open, and what is done:
 //! - **RTT.** Its 40 µs are the one-way delay of the code it builds on (four links of 10 µs), and that code measures
 //!   one-way delays. So `sample = "one_way"`: the data packet's own path and no other; clocks must agree. `"rtt"` takes
-//!   the echoed timestamp. K is the base of whichever it is and 20 µs; `k_us` sets it. A K below the base calls every
-//!   packet congested, as §3.5 warns; the order of paths stays, for a cube rises throughout.
-//!   Where NICs queue (preset `ns3-hermes`), the wait in a host's own is in its delays, on whatever path. That preset's K
-//!   is the paper's 60 µs, for one-way delays: `sample = "rtt"` there wants a `k_us` of its own.
+//!   the echoed timestamp. K is the base of whichever it is and 20 µs; `k_us` sets it. With a K below the base every
+//!   packet counts as congested, as §3.5 warns; the order of paths is unaffected, because a cube is monotonic. Where
+//!   NICs queue (preset `ns3-hermes`), delays include the wait in the host's own NIC, on any path. That preset's K is
+//!   the paper's 60 µs, for one-way delays: `sample = "rtt"` there needs its own `k_us`.
 //! - **A path without samples** has the value of its last probe, else zero, but after paths that are known to be at
 //!   zero.
-//! - **Probes and data together.** §3.3: "The host then selects the path with the best probing result for its flows." §3.4:
-//!   "MEET selects a new path for that flow based on current perception." `route` has both. By default (`"combined"`) the
-//!   candidates are the path of least value and the best one probed; the smaller
-//!   value wins. Paths of equal value are drawn evenly, or a rack would move as one; a flow stays if its path is among
-//!   them (`tie`). Values are whole 24-bit numbers, and equal mostly at zero: K makes paths equal. With `"best_probe"`
-//!   data choose only which paths are probed. A new flowlet takes the path with the least value among those probed in the
-//!   last round, counted from the round's first answer on, by the same rule of ties. Two rounds without an answer (or none
-//!   yet) leave the combined choice. Where the proxy probes, its broadcast passes over all other paths. The paper's own
-//!   words are `probe = "host"` and `route = "best_probe"`.
+//! - **Probes and data together.** §3.3: "The host then selects the path with the best probing result for its flows."
+//!   §3.4: "MEET selects a new path for that flow based on current perception." `route` has both. By default
+//!   (`"combined"`) the candidates are the path of least value and the best one probed; the smaller value wins. Paths
+//!   of equal value are drawn evenly, or a rack would move as one; a flow stays if its path is among them (`tie`).
+//!   Values are whole 24-bit numbers, and are mostly equal at zero: K makes paths equal. With `"best_probe"` data
+//!   choose only which paths are probed. A new flowlet takes the path with the least value among those probed in the
+//!   last round, counted from the round's first answer on, by the same rule of ties. Two rounds without an answer (or
+//!   none yet) leave the combined choice. Where the proxy probes, its broadcast passes over all other paths. The
+//!   paper's own words are `probe = "host"` and `route = "best_probe"`.
 //! - **Who probes.** §1 says the proxy, §3.3 each host. `probe = "proxy"`: results come with the broadcast, and racks
 //!   that any host has flows to are probed, by a bit of its report. `"host"`: each for itself and the racks of its own
 //!   flows.
 //! - **A probe** is 64 bytes to the host of the same place in the other rack: the proxy's counterpart. It queues as
 //!   data does. It is lost after T_probe (but not before two round trips of an empty path) and counts as that delay. If
 //!   fewer than three ways differ, others are drawn; two ways have two probes. An answer takes the fabric's choice: one
-//!   that is lost on its way back blames the path there. Where patience is longer than T_probe, a loss is told after
-//!   answers to later probes, and then says nothing.
+//!   that is lost on its way back blames the path there. If the probe timeout is longer than T_probe, a loss is
+//!   reported after answers to later probes and is then ignored.
 //! - **The window** of the proxy lies between its own broadcasts. Ticks of hosts fall at random in a period, so a
-//!   report waits up to T_update for the next broadcast: T_latency is mostly that, and not small as §3.2 has it. Series
-//!   `t_latency_us` and `t_delay_us` measure it at the last host of each rack, which hears last. A report that crosses
-//!   the end of a window counts in the next.
+//!   report waits up to T_update for the next broadcast: T_latency consists mostly of that wait, and is not small as
+//!   §3.2 says. Series `t_latency_us` and `t_delay_us` measure it at the last host of each rack, which hears last. A
+//!   report that crosses the end of a window counts in the next.
 //! - **Bytes.** A report has 8 bytes a path, a float of 30 bits and an integer; a broadcast 4, for a mean needs no
 //!   count. Both are cut at the MTU; each packet has 16 bytes of its own (first path, instant, term) and
 //!   `message_header_bytes`. A broadcast is a packet to every host of the rack.

@@ -1,10 +1,10 @@
-//! MP-RDMA's way of spraying, as studies of today compare with: a packet that an acknowledgement lets go takes the entropy
+//! MP-RDMA's spraying, as recent studies compare with it: a packet released by an acknowledgement takes the entropy
 //! value of that acknowledgement.
 //!
-//! By the baseline in the public artifact of REPS (`uec.cpp` of its htsim; Bonato et al., EuroSys 2026), whose choice of values
-//! and whose handling of acknowledgements were read. Lu et al., "Multi-path transport for RDMA in datacenters", NSDI 2018, is
-//! the origin of the idea; that paper was not at hand, and its per-path windows and out-of-order bound are no part of this. Site:
-//! the sending host.
+//! By the baseline in the public artifact of REPS (`uec.cpp` of its htsim; Bonato et al., EuroSys 2026), whose choice
+//! of values and whose handling of acknowledgements were read. Lu et al., "Multi-path transport for RDMA in
+//! datacenters", NSDI 2018, is the origin of the idea; that paper was not available, and its per-path windows and
+//! out-of-order bound are not included. Site: the sending host.
 //!
 //! | rule | function |
 //! |---|---|

@@ -1,10 +1,11 @@
-//! MRC's choice of entropy values: each is good, skipped once, assumed bad or denied. Backups of the same plane replace those
-//! assumed bad, and probes bring them back.
+//! MRC's choice of entropy values: each is good, skipped once, assumed bad or denied. Backups of the same plane replace
+//! values assumed bad, and probes bring them back.
 //!
-//! Multipath Reliable Connection: OCP MRC 1.0 (2026); Araujo et al., "Resilient AI supercomputer networking using MRC and
-//! SRv6", arXiv 2605.04333; Sohan et al., "The Multipath Reliable Connection (MRC) transport", arXiv 2606.18170. None of these
-//! texts was at hand. All rules are second-hand: from notes of others on both papers, and from the design notes of two public
-//! emulators, one of which quotes the specification (7.5.5.5, 9.3.1, 11.2.2). Site: the sending host.
+//! Multipath Reliable Connection: OCP MRC 1.0 (2026); Araujo et al., "Resilient AI supercomputer networking using MRC
+//! and SRv6", arXiv 2605.04333; Sohan et al., "The Multipath Reliable Connection (MRC) transport", arXiv 2606.18170.
+//! None of these texts was available. All rules are second-hand: from notes of others on both papers, and from the
+//! design notes of two public emulators, one of which quotes the specification (7.5.5.5, 9.3.1, 11.2.2). Site: the
+//! sending host.
 //!
 //! | rule | function |
 //! |---|---|
@@ -22,12 +23,13 @@
 //! | value | EV: UDP source port and flow label, 32 bits; 16 here |
 //! | number | which of its profile's values it is; its plane is the number modulo the planes |
 //!
-//! What these sources leave open, and so is a parameter or an own choice here:
+//! Points that these sources leave open, each a parameter or an own choice here:
 //! - Sizes of profile and backup set, how often and how long values are probed, how many answers it takes.
-//! - A loss is what the transport's timeout says of: its length is the transport's. The value is that of the lost packet.
+//! - A loss is detected by the transport's timeout, whose length is the transport's. The value is that of the lost
+//!   packet.
 //! - Backups are taken in the order of their numbers. A value that comes back is a backup from then on, or takes the place of one
 //!   of its plane that is bad and had no backup.
-//! - Where no value in rotation is good or skipped, those assumed bad are used in turn.
+//! - If no value in rotation is good or skipped, those assumed bad are used in turn.
 //!
 //! Departures:
 //! - A fabric here has one plane. `planes` divides the values into classes that only backups know of; a host has one port, so
@@ -37,8 +39,8 @@
 //!   the flow hears of its packets, no sooner than the period says.
 //! - Receivers keep no values of their own. An acknowledgement returns by the value of what it answers, so a loss on the way
 //!   back is blamed on that value too.
-//! - Where nothing is trimmed a loss may be congestion, and is taken for a failure all the same.
-//! - A mark means an uneven core only where the last hop does not mark (`switch.mark_last_hop = false`), as MRC has it.
+//! - Where nothing is trimmed, a loss may be due to congestion but still counts as a failure.
+//! - A mark means an uneven core only where the last hop does not mark (`switch.mark_last_hop = false`), as in MRC.
 
 mod profile;
 

@@ -1,9 +1,9 @@
-//! Oblivious spraying: every packet has the next entropy value, whatever happened to others.
+//! Oblivious spraying: every packet takes the next entropy value, whatever happened to others.
 //!
-//! What Ultra Ethernet and the study of REPS compare with. Site: the sending host. Two kinds, both of public code, known here
-//! by descriptions of it: the walk of uet-htsim (`uec_mp.cpp`, UecMpOblivious), in which each value comes once a round, and the
-//! plain draw of the REPS artifact. Many fixed values in turn, without another order in each round ("MP" there), are the third,
-//! and values that count up ("incremental") the fourth.
+//! The baseline of Ultra Ethernet and of the REPS study. Site: the sending host. Two kinds, both of public code, known
+//! here by descriptions of it: the walk of uet-htsim (`uec_mp.cpp`, UecMpOblivious), in which each value comes once a
+//! round, and the plain draw of the REPS artifact. Many fixed values in turn, without another order in each round ("MP"
+//! there), are the third, and values that count up ("incremental") the fourth.
 //!
 //! | rule | function |
 //! |---|---|

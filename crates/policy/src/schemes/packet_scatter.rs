@@ -1,8 +1,8 @@
 //! Packet scatter: every packet on its own, at random (RPS) or in turn.
 //!
-//! RPS: Dixit, Prakash, Hu, Kompella, "On the impact of packet spraying in data center networks", INFOCOM 2013.
-//! Round robin is what ns-2's multipath classifier does, and the `packet scatter` that LBSP is compared with may be
-//! either, hence both. Every packet is scattered, acknowledgements too.
+//! RPS: Dixit, Prakash, Hu, Kompella, "On the impact of packet spraying in data center networks", INFOCOM 2013. Round
+//! robin is what ns-2's multipath classifier does, and the `packet scatter` that LBSP is compared with may be either,
+//! so both are here. Every packet is scattered, acknowledgements too.
 //!
 //! **Whose turn.** In ns-2.35 a node with several next hops to a destination node installs a `Classifier/MultiPath` for
 //! that destination (`Node instproc add-routes`, tcl/lib/ns-node.tcl), and each classifier counts for itself

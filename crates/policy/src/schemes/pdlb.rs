@@ -24,14 +24,14 @@
 //! | bad, `bad` | congested, N_b |
 //! | period | sample interval, T |
 //!
-//! **Which model by default, and why.** The paper claims finer cells while the paths are alike and coarser ones as they
-//! part (abstract, Fig. 10a). Eq. 9 as printed cannot do that: its weight (N_b/m)^W̄ vanishes, X drops out, and the
-//! optimum follows MaxW, for which no value is given (`paper`: 44 packets for any X, N_b and MaxW ≥ 44). `repaired`
-//! reacts to X, but its windows collapse to about the granularity, so its optimum still sits near MaxW. The objective
-//! of the authors' code (`released`) behaves as claimed, but counts the bandwidth of 44 paths when there are 8, and so
-//! sprays at N_b = 4, X = 2; and it takes 23 packets for the whole of a window of 44. `authors`, the default, is that
-//! objective with the whole of Eq. 2, real division, the paper's own n = min(m, W / gran), rounded up; it never gets
-//! finer as X grows (tested). When it counts reordering it does not weigh *how much* slower a slow path is, so at
+//! **Which model is the default, and why.** The paper claims finer cells while the paths are similar and coarser ones
+//! as they diverge (abstract, Fig. 10a). Eq. 9 as printed cannot do that: its weight (N_b/m)^W̄ vanishes, X drops out,
+//! and the optimum follows MaxW, for which no value is given (`paper`: 44 packets for any X, N_b and MaxW ≥ 44).
+//! `repaired` reacts to X, but its windows collapse to about the granularity, so its optimum still sits near MaxW. The
+//! objective of the authors' code (`released`) behaves as claimed, but counts the bandwidth of 44 paths when there are
+//! 8, and so sprays at N_b = 4, X = 2; and it takes 23 packets for the whole of a window of 44. `authors`, the default,
+//! is that objective with the whole of Eq. 2, real division, the paper's own n = min(m, W / gran), rounded up; it never
+//! gets finer as X grows (tested). When it counts reordering it does not weigh *how much* slower a slow path is, so at
 //! 10 Gbps any asymmetry that passes the gate asks for 22 packets or more, and queues of four packets pass it.
 //!
 //! Departures, and what the paper leaves open:
@@ -48,7 +48,7 @@
 //!   has no failures. If all are dead, all are used. Only probes can tell: the passive modes have no dead paths.
 //! - `ack_share` needs a notion of "large" before it can count: that of the preceding count. A count is closed by the
 //!   first tick at which it has those of m cells, for "the number of flowcells should generally be consistent with the
-//!   number of paths": a few cells would be on a few paths, and look alike.
+//!   number of paths": a few cells would be on a few paths and look similar.
 //! - Acknowledgements take the fabric's choice: PDLB "is only deployed on the sender" of data.
 //! - First ticks fall at random within a period, so that hosts do not all probe at once.
 

@@ -1,4 +1,5 @@
-//! PLB: a connection that sees marks round after round takes another flow label, best while it is idle. As in Linux.
+//! PLB as in Linux: a connection that sees marks round after round switches to another flow label, preferably while
+//! idle.
 //!
 //! Qureshi et al., "PLB: congestion signals are simple and effective for network load balancing", SIGCOMM 2022, by the
 //! kernel's code, which was read as the patch that brought it (`net/ipv4/tcp_plb.c`, October 2022), with the one that has
@@ -7,7 +8,7 @@
 //! | rule | function |
 //! |---|---|
 //! | `dctcp_update_alpha`: once a round trip, marked / delivered of it, in 256ths | [`Round::acknowledged`], [`Round::ratio`] |
-//! | `tcp_plb_update_state`: congested rounds in a row, no more than N; one below the threshold starts anew | [`Plb::update`] |
+//! | `tcp_plb_update_state`: consecutive congested rounds, at most N; one below the threshold resets the count | [`Plb::update`] |
 //! | `tcp_plb_check_rehash`: N of them, or M with nothing in flight, and no pause: another label | [`Plb::check`] |
 //! | the same is checked as an idle connection sends (`CA_EVENT_TX_START`) | `pick` |
 //! | `tcp_plb_update_state_upon_rto`: a pause of a random time from one to two times the parameter, no congested rounds | [`Plb::suspend`] |
@@ -25,7 +26,8 @@
 //! - PLB of Linux is fed by DCTCP and BBR. Here any transport that echoes marks feeds it; one that does not has no congested
 //!   round, and its timeouts alone move flows.
 //! - A round ends with the acknowledgement of what had been sent when it began, under any congestion control.
-//! - A timeout that follows another one before anything was acknowledged extends no pause (`tcp_enter_loss`; from memory).
+//! - A timeout that follows another before anything is acknowledged does not extend the pause (`tcp_enter_loss`; from
+//!   memory).
 //! - Those of [`crate::edge::label`].
 
 use crate::edge::label::{Heard, Label, Receiver};

@@ -1,8 +1,8 @@
 //! Presto: flowcells of 64 KB, sent over all paths in turn by the sending host's virtual switch.
 //!
 //! He, Rozner, Agarwal, Felter, Carter, Akella, "Presto: edge-based load balancing for fast datacenter networks",
-//! SIGCOMM 2015. Constants as PDLB compares against it: cells of 44 segments of 1460 B. In the preset `ns3-hermes`
-//! cells of 10 segments of 1400 B, as in the public ns-3 code of Hermes, and two more rules of that code: a host cuts
+//! SIGCOMM 2015. Constants as in PDLB's comparison: cells of 44 segments of 1460 B. In the preset `ns3-hermes` cells of
+//! 10 segments of 1400 B, as in the public ns-3 code of Hermes, and two more rules of that code: a host cuts
 //! acknowledgements into cells as it does data (`acks = "cells"`), and a flow starts anywhere in a round, so that its
 //! first cell has any length up to a full one (`first_cell = "any"`).
 //!
@@ -12,7 +12,7 @@
 //! | Presto §3.1, round robin over the paths | [`next_path`] |
 //! | Presto §3.3, paths weighted by what the controller says of their rates | [`Cell::turn`], [`is_due`] |
 //! | the ns-3 code's weights: shorter cells on slower paths | [`cell_size`] |
-//! | own: an order of its own for each flow | [`coprime_stride`] |
+//! | own: a separate order for each flow | [`coprime_stride`] |
 //!
 //! | our word | the paper's |
 //! |---|---|
@@ -21,16 +21,16 @@
 //!
 //! Departures:
 //! - The controller is the operator: it tells each host the rates of the paths to each rack once, before the run
-//!   ([`crate::HostView::rate_to_host`]). `weights = "cells"` gives a path as many cells as its rate deserves, each of
-//!   full size: the paper's labels that stand several times in the round. `"cell_sizes"` gives it a cell in every round,
-//!   and that as long as its rate deserves, as the public ns-3 code of Hermes does (a fifth of the rate, a fifth of the
+//!   ([`crate::HostView::rate_to_host`]). `weights = "cells"` gives a path full-size cells in proportion to its rate:
+//!   the paper's labels that appear several times in the rotation. `"cell_sizes"` gives it one cell in every round,
+//!   with a length in proportion to its rate, as in the public ns-3 code of Hermes (a fifth of the rate, a fifth of the
 //!   packets). `"equal"`, the default, is the paper's before a failure.
-//! - The receiver's change to GRO is none of the scheme's business: `transport.resequencing` holds packets back. It is
-//!   off by default (the PDLB paper mentions none), so reordering shows as duplicate acknowledgements.
-//! - Only data is cut into cells by default; acknowledgements are left to the fabric, as a cell of 44 pure
-//!   acknowledgements is no 64 KB. Algorithm 1 counts bytes; `count = "bytes"` does, `"packets"` is the PDLB paper's 44 segments. With full
-//!   segments of 1460 B the two cut at the same packets.
-//! - The first path is drawn at random per flow, so that equal flows do not march in step.
+//! - The receiver's change to GRO is not part of the scheme: `transport.resequencing` holds packets back. It is off by
+//!   default (the PDLB paper mentions none), so reordering shows as duplicate acknowledgements.
+//! - Only data is cut into cells by default; acknowledgements are left to the fabric, because a cell of 44 pure
+//!   acknowledgements is not 64 KB. Algorithm 1 counts bytes; `count = "bytes"` does, `"packets"` is the PDLB paper's
+//!   44 segments. With full segments of 1460 B the two cut at the same packets.
+//! - The first path is drawn at random per flow, so that equal flows do not move in lockstep.
 
 use crate::Way;
 use crate::{

@@ -1,4 +1,5 @@
-//! Bandwidth-proportional spreading, an oracle: packets in turn over all paths, by the rate of each as told.
+//! Bandwidth-proportional spreading, an oracle: packets in turn over all paths, in proportion to each path's given
+//! rate.
 //!
 //! Chen, Zhang, "ELAB: end-host-based congestion aware load balancing for data center network", Journal on
 //! Communications 40(3), 2019, §3.2 and the bar of 99.8 % in Fig. 2: what ELAB aims at. Site: every host.
@@ -14,15 +15,15 @@
 //! | weight | w_i |
 //!
 //! **An oracle.** No host knows these rates: a controller that knows the wiring tells each host, before the run, the
-//! slowest link between the leaves on each path. It is an upper bound for a flow that has the paths to itself, and is
-//! there to be compared with.
+//! slowest link between the leaves on each path. It is an upper bound for a flow that has the paths to itself, for
+//! comparison.
 //!
 //! Departures:
 //! - The paper splits by *available* bandwidth, A_i = B_i - R_i, R_i being what the sender itself has on path i. With
 //!   true B_i that comes to the same: w_i = A_i / ΣA and R_i = w_i R have the one fixed point w_i = B_i / ΣB, for any
 //!   R below ΣB. So rates are told, and nothing is measured.
-//! - What others send on a path is not told. Beside other traffic this is no upper bound: it is bandwidth that is split
-//!   in proportion, not what is left of it.
+//! - The traffic of others on a path is not known. With other traffic this is not an upper bound: it splits in
+//!   proportion to total, not remaining, bandwidth.
 //! - Turns are taken per pair of hosts, as ELAB keeps its state; the first of equal paths is drawn for each pair.
 //! - Acknowledgements are spread by the switches.
 

@@ -1,15 +1,15 @@
-//! QDAPS: every packet on the shortest queue on which it cannot overtake the packet of its flow before it.
+//! QDAPS: every packet to the shortest queue on which it cannot overtake the previous packet of its flow.
 //!
 //! Huang, Lyu, Li, Wang, He, "QDAPS: queueing delay aware packet spraying for load balancing in data center", ICNP 2018,
 //! and "Mitigating packet reordering for random packet spraying in data center networks", IEEE/ACM Trans. Netw. 29(3),
 //! 2021. Site: every switch with a choice, for every packet.
 //!
-//! **Sources.** The text of both papers is not at hand. Their abstracts are, what rivals say of them, and two programs of
-//! an author: QDAPS-NS2 (github.com/wenjun95/QDAPS-NS2, classifier/classifier-mpath.cc, for ns-2.35) and QDAPS-Mininet
-//! (github.com/wenjun-1995/QDAPS-Mininet, qdaps/p4src/switch.p4). `rules = "released"` follows the programs ([`released`]);
-//! `rules = "departures"`, the default, is our own and older reading, from what rivals say. The programs confirm a flow's
-//! first packet, the order and its "not less than", and that a queue which keeps order but is long is left; they refute
-//! our condition for that. Open are:
+//! **Sources.** The text of neither paper was available. The sources are their abstracts, other papers' descriptions,
+//! and two programs by an author: QDAPS-NS2 (github.com/wenjun95/QDAPS-NS2, classifier/classifier-mpath.cc, for
+//! ns-2.35) and QDAPS-Mininet (github.com/wenjun-1995/QDAPS-Mininet, qdaps/p4src/switch.p4). `rules = "released"`
+//! follows the programs ([`released`]); `rules = "departures"`, the default, is our own, older interpretation, from
+//! other papers' descriptions. The programs confirm a flow's first packet, the order and its "not less than", and that
+//! a packet leaves a long queue even though it keeps order; they contradict our condition for that. Open questions:
 //! - what 41 packets come from and whether they scale: both programs have them, for links of 1 Gbps (0.49 ms) and of
 //!   20 Mbps (25 ms);
 //! - whether only long flows are rerouted: PDLB §2 says "to reduce the queueing delay of long flows", the programs do not
@@ -18,11 +18,11 @@
 //! - acknowledgements, and what switches but the first do: QDAPS-NS2 knows the queues of one switch;
 //! - which of all this PDLB's comparison ran.
 //!
-//! What is claimed of QDAPS beside PDLB (its Figs. 11 and 12) is judged by one of these two readings, then. With one slow
-//! path of eight, as there, either puts about as many packets out of order as random spraying (17 % each in a pilot):
-//! both know the queues of their own switch alone.
+//! Claims about QDAPS in PDLB's comparison (its Figs. 11 and 12) are therefore judged by one of these two
+//! interpretations. With one slow path of eight, as there, either puts about as many packets out of order as random
+//! spraying (17 % each in a pilot): both know only the queues of their own switch.
 //!
-//! Our own reading:
+//! Our own interpretation:
 //!
 //! | rule | function |
 //! |---|---|
@@ -37,27 +37,26 @@
 //! | way | output queue |
 //! | leaves | when the packet departs from its queue |
 //!
-//! **Order.** "Not less than" is taken at two places, for both must hold. At this switch: a packet's last bit leaves
-//! after that of the one before. And where the paths meet again, `merge_hops` transmissions from here: a short packet
-//! that starts later than a long one passes it on its way, as every hop stores it before it forwards it. Of two
-//! packets that come at the very same instant over two links nobody knows which is first, so another port must be
-//! later, not as late; on its own port a packet is always behind. So with equal delays beyond, data arrives in order
-//! where no queue but those at this switch counts, as between two leaves of a leaf-spine whose links have one rate
-//! (tested: none out of order).
+//! **Order.** "Not less than" is required at two places. At this switch: a packet's last bit leaves after that of the
+//! one before. And where the paths meet again, `merge_hops` transmissions from here: a short packet that starts later
+//! than a long one passes it on its way, as every hop stores it before it forwards it. When two packets arrive at the
+//! same instant over two links, their order is undefined, so on another port a packet must be later, not equally late;
+//! on the same port it is always behind. So with equal delays beyond, data arrives in order where no queue but those at
+//! this switch counts, as between two leaves of a leaf-spine whose links have one rate (tested: none out of order).
 //!
-//! **Where it fails.** The switch knows its own queues. With more than two leaves the spine's port to a leaf is fed by
-//! several, its queue differs from spine to spine, and what left here in order can arrive out of order; so it does where
-//! delays or rates of paths differ. In the tests' runs four leaves gave 55 % of the packets out of order that random
-//! spraying gave, and two leaves with one path of four 76 µs longer 86 %. Acknowledgements can pass each other where data
-//! packets that they meet at a spine are longer than they are.
+//! **Where it fails.** The switch knows only its own queues. With more than two leaves the spine's port to a leaf is
+//! fed by several, its queue differs from spine to spine, and what left here in order can arrive out of order; so it
+//! does where delays or rates of paths differ. In the tests' runs four leaves gave 55 % of the packets out of order
+//! that random spraying gave, and two leaves with one path of four 76 µs longer 86 %. Acknowledgements can pass each
+//! other where data packets that they meet at a spine are longer than they are.
 //!
 //! Departures:
 //! - Delays are exact: of the packets waiting, at the rate of the port, and of the rest of the packet in transmission.
 //!   Where ports are paused (RDMA) they are estimates.
-//! - Ports are compared by when the packet would leave them, its own transmission included, which differs from the
-//!   queueing delay only where rates do. Equal ones are drawn from.
+//! - Ports are compared by when the packet would leave them, including its own transmission, which differs from the
+//!   queueing delay only where rates differ. Ties are broken at random.
 //! - A flow's own port always keeps order, so "none" means that it is gone from the group.
-//! - Acknowledgements are flows of their own, never rerouted. What is of no flow (probes) takes the shortest queue.
+//! - Acknowledgements are separate flows, never rerouted. Packets of no flow (probes) take the shortest queue.
 //! - Rerouting: constants are our own. The bytes of a flow are counted here, from when it was last idle for
 //!   `flow_idle_us`; its base round-trip time must be told, as a switch cannot know it.
 

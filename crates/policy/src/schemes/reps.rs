@@ -1,8 +1,9 @@
-//! REPS: recycled entropy packet spraying. A value whose packet came through unmarked is used again.
+//! REPS: recycled entropy packet spraying. A value whose packet came through unmarked is reused.
 //!
-//! Bonato et al., "REPS: Recycled Entropy Packet Spraying for Adaptive Load Balancing and Failure Mitigation", EuroSys 2026
-//! (arXiv 2407.21625); of the paper its abstract was at hand, the rules are those of public code by descriptions of it:
-//! uet-htsim (`uec_mp.cpp`, `buffer_reps.h`) and the REPS artifact (`uec.cpp`). Site: the sending host.
+//! Bonato et al., "REPS: Recycled Entropy Packet Spraying for Adaptive Load Balancing and Failure Mitigation", EuroSys
+//! 2026 (arXiv 2407.21625); only the paper's abstract was available; the rules are those of public code, from
+//! descriptions of it: uet-htsim (`uec_mp.cpp`, `buffer_reps.h`) and the REPS artifact (`uec.cpp`). Site: the sending
+//! host.
 //!
 //! | rule | function |
 //! |---|---|
@@ -12,8 +13,9 @@
 //! | a timeout freezes: values are used in turn, fresh or not | [`Ring::freeze`] |
 //! | 10 ms later it thaws with the first news: the ring is empty, and 16 packets explore | [`Ring::thaw`] |
 //!
-//! `freezing = "idle_timeout"` is the artifact's rule without trimming: a timeout freezes only if no round trip since the
-//! last one was longer than 1.65 times that of an empty path, for a loss without a queue is a failure and no congestion.
+//! `freezing = "idle_timeout"` is the artifact's rule without trimming: a timeout freezes only if no round trip since
+//! the last one was longer than 1.65 times that of an empty path, because a loss without a queue means a failure, not
+//! congestion.
 
 use crate::edge::entropy::{self, Verdict};
 use crate::{

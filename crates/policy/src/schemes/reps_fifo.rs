@@ -1,5 +1,5 @@
-//! REPS as it was first: a queue of the entropy values that came through, without freezing; and the mix of it with the
-//! [bitmap](super::bitmap) that uet-htsim runs by default.
+//! The original REPS: a queue of the entropy values that came through, without freezing; and its mix with the
+//! [bitmap](super::bitmap), which uet-htsim runs by default.
 //!
 //! Source: descriptions of UecMpRepsLegacy and UecMpMixed in uet-htsim (`uec_mp.cpp`). Site: the sending host.
 //!

@@ -1,12 +1,12 @@
-//! Resilient hashing: a hash gives a bucket, and buckets belong to members. Where a member goes, its buckets alone move.
+//! Resilient hashing: a hash gives a bucket, and buckets belong to members. If a member goes, only its buckets move.
 //!
-//! SONiC's fine-grained ECMP and the resilient hashing of switch vendors, from memory. Plain ECMP spreads all flows anew over
-//! the members that are left.
+//! SONiC's fine-grained ECMP and the resilient hashing of switch vendors, from memory. Plain ECMP redistributes all
+//! flows over the remaining members.
 //!
 //! | rule | function |
 //! |---|---|
 //! | a hash of the header gives one of B buckets; they are dealt to the members in turn | `pick` |
-//! | buckets of a member that is gone are spread over those that are left | [`moved`] |
+//! | buckets of a removed member are spread over the remaining ones | [`moved`] |
 //! | a member that comes back has its buckets back | [`Members`] |
 //!
 //! | our word | SONiC's |

@@ -1,4 +1,4 @@
-//! Round robin at switches: each packet to the next uplink of a list that is shuffled anew from time to time.
+//! Round robin at switches: each packet to the next uplink of a list that is reshuffled from time to time.
 //!
 //! The rules of htsim's `ecmp_rr` and `rr_ecmp` (uet-htsim, `fat_tree_switch.cpp`). Their second form has leaves take turns
 //! and all other switches hash: `tiers = "leaf"` with `reshuffle_rounds = 5` and `least_bytes = 0`.
@@ -6,7 +6,7 @@
 //! | rule | function |
 //! |---|---|
 //! | the next port of the list, whichever flow the packet is of | [`RoundRobin::next`] |
-//! | the list is shuffled before the first packet, and after so many rounds | [`shuffle`] |
+//! | the list is shuffled before the first packet and after `reshuffle_rounds` rounds | [`shuffle`] |
 //! | with `tiers = "leaf"` other switches hash | `pick` |
 //! | `ecmp_rr` hashes packets below 128 bytes, headers and answers (`_size < 128`), to a place of the list: a flow's answers move as it is shuffled | `least_bytes` |
 //! | above the leaves each destination has a list of its own, and all have their turns by one counter | `lists = "destination"`, [`Own`] |

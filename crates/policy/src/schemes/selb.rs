@@ -1,5 +1,5 @@
-//! SELB: a leaf classifies its uplinks by queue length and moves flows from congested paths to paths of their class, so
-//! that what overtakes on the new path does not come much too early, and reorder queues are soon free again.
+//! SELB: a leaf classifies its uplinks by queue length and moves flows from congested paths to paths of the same class,
+//! so that packets that overtake on the new path arrive only a little early and reorder queues are soon free again.
 //!
 //! Hu, Li, Rao, Wang, "Improving availability and scalability for RDMA load balancing with in-network reordering", IEEE
 //! conference paper, undated (its latest reference is of 2024); its unnumbered headings serve as places here.
@@ -23,11 +23,11 @@
 //! | TAIL | tail packet |
 //! | epoch | none: the stretch of a flow between two reroutes, as in ConWeave |
 //!
-//! **Monitoring.** §"Path Classification" measures lengths *periodically* and makes classes of them. §"Rerouting Strategy"
-//! has another word: "For each egress queue, SELB *continuously monitors* the change in queue length". Neither the period
-//! nor the two instants of a change are given, and Algorithm 1 has lengths only. `monitor` has three readings. Classes are
-//! made every τ under each of them. The default is `"packet"`: it is the one that monitors without a period. `"interval"`
-//! with τ = 10 µs was the default before, and moves flows too late.
+//! **Monitoring.** §"Path Classification" measures lengths *periodically* and makes classes of them. §"Rerouting
+//! Strategy" has another word: "For each egress queue, SELB *continuously monitors* the change in queue length".
+//! Neither the period nor the two instants of a change are given, and Algorithm 1 has lengths only. `monitor` has three
+//! interpretations. Classes are made every τ under each of them. The default is `"packet"`: it is the one that monitors
+//! without a period. `"interval"` with τ = 10 µs was the default before, and moves flows too late.
 //! - `"interval"`: one timer does both. Growth is the difference of two measurements τ apart, and the judgement holds until
 //!   the next one. It is continuous for a small τ, at one tick of each leaf per τ.
 //! - `"measured"`: each data packet has its path judged when it comes to its leaf, and other paths when it may move there.
@@ -38,34 +38,33 @@
 //!   rate can send, by any two of them. A mark fades of itself as the queue drains, so that a path which is left does not
 //!   keep it. Two packets of one instant exceed every θ. The state is a length and an instant for each egress queue.
 //!
-//! **Where the paper is silent.** All of this is a parameter, or a choice named here:
+//! **Where the paper is silent.** Each of these is a parameter or a choice named here:
 //! - k, θ, the period τ and the number of reorder queues in its evaluation are not given. k = 3 tells low, middle and
 //!   high; τ = 10 µs is a little more than the fabric's round trip; θ is a fifth of the link's rate: an empty queue that
 //!   grows just so fast reaches 100 KB, where marking begins, in 40 µs.
 //! - "Randomly selected" centroids make classes, and so runs, depend on luck alone: by default they start at quantiles.
 //!   With fewer than k different lengths there are as many classes as lengths.
-//! - What was not looked at before knows no growth. A queue that is long and stays so is not congested, unless
+//! - A queue measured for the first time has no growth. A queue that is long and stays so is not congested, unless
 //!   `also_len_bytes` says so.
 //! - "Randomly selects a non-congested path of the same type": its class is of the last measurement; the current path is
 //!   never drawn.
 //! - "The path with the shortest queue" is looked up at that moment, for between two measurements every flow would go
 //!   to the same one; of several one is drawn; a flow that is on it stays, without a TAIL. A path that is alone in its
 //!   class, and congested, leaves none: then the shortest it is, too.
-//! - The first path of a flow, and of one that was silent for longer than θ_inactive: the paper has no word on it.
-//!   Default as in ConWeave, a path drawn among those not congested (if all are: the shortest); `first_path = "ecmp"`
-//!   hashes.
+//! - The first path of a flow, and of one that was silent for longer than θ_inactive: the paper does not say. Default
+//!   as in ConWeave, a path drawn among those not congested (if all are: the shortest); `first_path = "ecmp"` hashes.
 //! - Without a free reorder queue "Conweave applies ECMP to the remaining connections as a backup", and flows "have no
 //!   chance to be rerouted": the destination says so by a control packet, and the flow stays where it is for
-//!   `keep_path_us`, by default until it has been silent for θ_inactive. To take it to its hashed path would be one
-//!   more reroute. ConWeave does the same here.
+//!   `keep_path_us`, by default until it has been silent for θ_inactive. Moving it to its hashed path would be another
+//!   reroute. ConWeave does the same here.
 //!
 //! Departures:
 //! - §II says that in-order packets have the lowest priority, §III the highest. A released queue goes before what
 //!   comes later at its port, as ConWeave's design needs it: lowest.
 //! - Measurements of different leaves are not synchronised (random phase), as those of switches are not.
 //! - A path is an uplink of the source leaf; beyond it the fabric hashes.
-//! - Uplinks whose link is down are no paths. A flow whose uplink left the group opens an epoch elsewhere, without a
-//!   TAIL.
+//! - Uplinks whose link is down do not count as paths. A flow whose uplink left the group opens an epoch elsewhere,
+//!   without a TAIL.
 //! - Acknowledgements and packets of no flow are hashed.
 
 pub mod kmeans;

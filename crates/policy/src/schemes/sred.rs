@@ -1,8 +1,8 @@
-//! SRED, selective RED with random packet spraying: early drops only for flows that a failure keeps from some paths.
+//! SRED, selective RED with random packet spraying: early drops only for flows that a failure cuts off from some paths.
 //!
-//! Dixit, Prakash, Hu, Kompella, "On the impact of packet spraying in data center networks", INFOCOM 2013, by what LBSP
-//! says of it among related work; the paper itself is not among our sources. RED: Floyd, Jacobson, "Random early
-//! detection gateways for congestion avoidance", IEEE/ACM ToN 1(4), 1993.
+//! Dixit, Prakash, Hu, Kompella, "On the impact of packet spraying in data center networks", INFOCOM 2013, from LBSP's
+//! description of related work; the paper itself was not available. RED: Floyd, Jacobson, "Random early detection
+//! gateways for congestion avoidance", IEEE/ACM ToN 1(4), 1993.
 //!
 //! | rule | function |
 //! |---|---|
@@ -17,20 +17,20 @@
 //! | mark | a mark in the packet's header, no ECN mark |
 //!
 //! **Who is affected.** The flows between two racks, if a link that is down lies on a shortest path between them as the
-//! fabric was built: they share fewer paths than others, and so make queues of unequal length. The fault manager knows
+//! fabric was built: they have fewer paths than others and so cause queues of unequal length. The fault manager knows
 //! of links that are down from the start, and leaves know from it; nothing is measured, and no time passes.
 //!
 //! **The average** is of the whole queue of a port, whose packets may be of any flow, and is brought up to date by each
 //! packet that is admitted. A marked packet that RED takes is dropped, not marked with ECN.
 //!
-//! What no source at hand gives, and is therefore our own: RED's parameters in that paper (here: Floyd's advice, ns-2's
-//! defaults), where exactly it stands, and whether slow links count. So nothing here can be called a reproduction of
-//! its figures.
+//! Not given by any available source, and therefore our own: RED's parameters in that paper (here: Floyd's
+//! recommendations, ns-2's defaults), where exactly it stands, and whether slow links count. So nothing here can be
+//! called a reproduction of its figures.
 //!
 //! Departures:
 //! - RED stands at ports between switches, the marking leaf's own included. The last link to a host is the same for all
 //!   paths: no queues there can differ.
-//! - Links that are slow, but up, affect nobody: LBSP says failures.
+//! - Slow links that are up affect no flow: LBSP speaks of failures.
 //! - Acknowledgements of affected flows are marked too.
 
 pub(crate) mod red;

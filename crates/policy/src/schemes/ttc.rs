@@ -1,7 +1,7 @@
-//! TTC, thresholded two-choice: each packet to the port of its destination, unless a random other is much less loaded.
+//! TTC, thresholded two-choice: each packet to its destination's port, unless a random other port is much less loaded.
 //!
-//! Wang, Luo, Wong, "Improved power of two choices for fat-tree routing", IEEE TNSM 15(4), 2018, by its abstract and by
-//! what LBSP says of it among related work. D-mod-k: Zahavi, "D-Mod-K routing providing non-blocking traffic for shift
+//! Wang, Luo, Wong, "Improved power of two choices for fat-tree routing", IEEE TNSM 15(4), 2018, from its abstract and
+//! LBSP's description of related work. D-mod-k: Zahavi, "D-Mod-K routing providing non-blocking traffic for shift
 //! permutations on real life fat trees", 2010.
 //!
 //! | rule | function |
@@ -22,11 +22,11 @@
 //!
 //! Departures:
 //! - The threshold is not in our sources. Ten full packets are our own choice: enough to keep most of the traffic on
-//!   its default path, as the abstract wants it, and far below where queues are marked.
+//!   its default path, as the abstract intends, and far below the marking threshold.
 //! - The random port is drawn among all others, for each packet anew. The sources do not say whether the default may be
 //!   drawn, which would make no choice of it.
-//! - TTC has no word on failures, as LBSP notes. k is the number of ports that lead to the destination now, so one lost
-//!   moves the defaults of all.
+//! - TTC does not address failures, as LBSP notes. k is the number of ports that currently lead to the destination, so
+//!   losing one port changes the defaults of all destinations.
 
 use crate::{
     AtSwitch, Aware, Compared, Cx, Listed, Needs, Packet, Policy, Port, Quantity, Rng, Rule, Sees, Sheet, Sight,

@@ -1,4 +1,4 @@
-//! Linux without PLB: each end of a connection has a flow label, and thinks it over at each timeout.
+//! Linux without PLB: each end of a connection has a flow label and reconsiders it at each timeout.
 //!
 //! The kernel's default (`net.core.txrehash = 1`), described as Protective ReRoute: Wetherall et al., "Improving network
 //! availability with protective reroute", SIGCOMM 2023 (title only; the rules are those of the kernel's sources, see

@@ -1,15 +1,15 @@
-//! UnoLB: a flow sends on ten subflows in turn, each with an entropy value of its own. After a loss those that have been
-//! silent take another one.
+//! UnoLB: a flow sends on ten subflows in turn, each with its own entropy value. After a loss, subflows that have been
+//! silent draw another value.
 //!
-//! "Uno", SC 2025 (arXiv 2510.15802); of the paper nothing was at hand. The rules are those of its public simulator
-//! (spcl/Uno_SC25, `sim/lcp.cpp` at 42a2175), whose choice of values and whose handlers of acknowledgements and NACKs were read.
-//! Site: the sending host.
+//! "Uno", SC 2025 (arXiv 2510.15802); the paper was not available. The rules are those of its public simulator
+//! (spcl/Uno_SC25, `sim/lcp.cpp` at 42a2175), whose choice of values and whose handlers of acknowledgements and NACKs
+//! were read. Site: the sending host.
 //!
 //! | rule | function |
 //! |---|---|
 //! | ten subflows, each with any of 250 values; packets in turn | `pick` |
 //! | an acknowledgement stamps the subflow of the packet it answers | [`Subflows::hears`] |
-//! | after a loss: whoever was silent for more than half a base round trip, and has not moved for one, draws another value | [`Subflows::moves`] |
+//! | after a loss: each subflow that was silent for more than half a base round trip and has not moved for one draws another value | [`Subflows::moves`] |
 //!
 //! | our word | Uno's |
 //! |---|---|
@@ -17,10 +17,11 @@
 //! | loss: a trimmed packet or a timeout | NACK for a block of its erasure code |
 //!
 //! Departures:
-//! - Uno's erasure code is not built: no parity packets, no blocks. At that commit subflows move as a block cannot be restored;
-//!   here as a packet is known to be lost. `losses = "trims"` leaves timeouts out. Trimmed packets move no subflow at that commit,
-//!   but that is what there is without the code.
-//! - What a silent subflow does there in code that is switched off, to copy the value of the one heard of last, is left out.
+//! - Uno's erasure code is not built: no parity packets, no blocks. At that commit subflows move when a block cannot be
+//!   restored; here, when a packet is known to be lost. `losses = "trims"` leaves timeouts out. Trimmed packets move no
+//!   subflow at that commit, but that is what there is without the code.
+//! - Code there that is switched off, in which a silent subflow copies the value of the one last heard from, is left
+//!   out.
 //! - A value names its subflow, so two subflows with the same value need not share a path.
 //! - Silence and moves count from the first packet of the flow.
 

@@ -1,12 +1,12 @@
 //! WCMP: ECMP whose hash gives each next hop a share by its capacity, with entries repeated in a table of bounded size.
 //!
-//! Zhou, Tewari, Zhu, Kabbani, Poutievski, Singh, Vahdat, "WCMP: weighted cost multipathing for improved fairness in data
-//! centers", EuroSys 2014. Site: every switch; the weights come from a controller. The paper is not at hand; its rules
-//! are those that its readers give.
+//! Zhou, Tewari, Zhu, Kabbani, Poutievski, Singh, Vahdat, "WCMP: weighted cost multipathing for improved fairness in
+//! data centers", EuroSys 2014. Site: every switch; the weights come from a controller. The paper was not available;
+//! the rules are those given by papers that cite it.
 //!
 //! | rule | function |
 //! |---|---|
-//! | a next hop's weight is the capacity of the paths by way of it | [`exact`] |
+//! | a next hop's weight is the capacity of the paths through it | [`exact`] |
 //! | it has that many entries in the hash table; a packet's hash picks an entry | `pick` |
 //! | weights are reduced until no next hop gets more than a multiple of its share, or the table is full | [`reduce`] |
 //! | the entry to add is the one that leaves its next hop the least over its share | [`next_up`] |
@@ -17,16 +17,16 @@
 //! | entries | size of the WCMP group |
 //! | oversubscription | maximum oversubscription of a member, θ |
 //!
-//! **What it is told.** The view of a switch had the rates of its own links alone. A controller that knows the topology
-//! tells each switch, for each of its ports and each leaf, the lesser of the link's rate and of what the next switch's
-//! links to that leaf carry together ([`Ports::told_capacity`](crate::site::Ports::told_capacity)). It is so from the start and never changes; other
-//! flows on those links are not in it.
+//! **What it is told.** On its own, a switch sees only the rates of its own links. A controller that knows the topology
+//! tells each switch, for each of its ports and each leaf, the lesser of the link's rate and the combined capacity of
+//! the next switch's links to that leaf ([`Ports::told_capacity`](crate::site::Ports::told_capacity)). This is set at
+//! the start and never changes; it ignores other flows on those links.
 //!
 //! Departures:
 //! - A group is made when the first packet for a leaf comes, which costs that packet no time here.
 //! - One table per switch and leaf; the paper fits all groups of a switch into one table.
-//! - Of the reduced groups that fit, the one of least oversubscription is taken, of those alike the smallest; if even it
-//!   is above the limit, it is taken all the same.
+//! - Of the reduced groups that fit, the one of least oversubscription is taken, and among equals the smallest; if even
+//!   that one is above the limit, it is used anyway.
 
 use crate::config::Allowed;
 use crate::{
