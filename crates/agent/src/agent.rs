@@ -1,4 +1,4 @@
-//! The loop: what has come is heard, every peer takes its step, and what the scheme wishes is done.
+//! The loop: process what has arrived, let every peer take its step, and carry out the scheme's wishes.
 
 mod deeds;
 mod lives;

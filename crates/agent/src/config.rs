@@ -1,4 +1,4 @@
-//! What an agent is told: a file of JSON, read strictly.
+//! The configuration of an agent: a JSON file, read strictly.
 
 use crate::Failure;
 use serde::Deserialize;

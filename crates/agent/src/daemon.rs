@@ -1,4 +1,4 @@
-//! `run`: everything is looked at first; then the data path is attached, privileges are dropped, and the loop begins.
+//! `run`: check everything first; then attach the data path, drop privileges, and start the loop.
 
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities, set_no_new_privs};
 use spinewise_agent::Failure;

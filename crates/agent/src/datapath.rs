@@ -1,8 +1,8 @@
 //! The fast half in the kernel: `bpf/edge.bpf.c` and `bpf/mark.bpf.c`, loaded and attached by libbpf.
 //!
 //! libbpf rather than aya: the marker calls a kernel function (`bpf_cast_to_kern_ctx`) to read the real queue, which
-//! aya cannot link. Programs are tc filters under a handle and a priority of their own: a new agent replaces those of
-//! the one before in one step, and those of an agent that was killed go on until their lease is over.
+//! aya cannot link. Programs are tc filters with their own handle and priority: a new agent replaces those of its
+//! predecessor in one step, and those of a killed agent keep running until their lease expires.
 
 use crate::Failure;
 use crate::layout::{COUNTERS, Event, Headers, Own, State, Table};

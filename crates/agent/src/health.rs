@@ -1,18 +1,19 @@
-//! Dead paths: probes of one find nobody while probes of its neighbours, sent no earlier, come back.
+//! Dead paths: probes on one get no answer while probes on its neighbours, sent no earlier, do.
 //!
-//! Silence alone proves nothing. An agent that got no CPU has not listened, a peer that got none has not spoken, and a
-//! queue may be longer than anyone thought. So a path is given up only if all of this holds:
+//! Silence alone proves nothing. An agent without CPU time has not listened, a peer without CPU time has not spoken,
+//! and a queue may be longer than expected. So a path is given up only if all of the following hold:
 //!
 //! - [`LOST`] probes that were handed to the kernel in a row are unanswered, and no packet of the path was confirmed since;
-//! - the first of them is out for longer than `silent_ms` and the slowest answer of late together, in time during which this
-//!   agent was awake ([`Awake`]);
-//! - another path to the same peer has answered a probe that was sent no earlier than the last of the [`LOST`]. A peer that
-//!   is silent on all paths does not run, or has no link: no path is to blame, and to give up all helps nobody.
+//! - the first of them has been out for longer than `silent_ms` plus the slowest recent answer, counting only time
+//!   during which this agent was awake ([`Awake`]);
+//! - another path to the same peer has answered a probe that was sent no earlier than the last of the [`LOST`]. A peer
+//!   that is silent on all paths is not running or has no link: no path is to blame, and giving up all of them would
+//!   not help.
 //!
-//! Answers are given by the peer's data path in the kernel, so they do not wait for its daemon. One that comes late proves
-//! the path alive all the same. A path is *suspect* when packets have gone by it for half that time and none was confirmed,
-//! or when a probe has been out for as long: then all paths to the peer are probed every quarter of `silent_ms`, else every
-//! `probe_ms`. Three answers in a row bring a dead path back.
+//! Answers are given by the peer's data path in the kernel, so they do not wait for its daemon. A late answer still
+//! proves the path alive. A path is *suspect* when packets have been sent on it for half that time and none was
+//! confirmed, or when a probe has been out for as long: all paths to the peer are then probed every quarter of
+//! `silent_ms`, otherwise every `probe_ms`. Three answers in a row bring a dead path back.
 
 use crate::config;
 use std::collections::VecDeque;

@@ -1,4 +1,4 @@
-//! The tables that the data path and the agent share, as `bpf/edge.h` has them.
+//! The tables that the data path and the agent share, as in `bpf/edge.h`.
 
 use bytemuck::{Pod, Zeroable};
 

@@ -1,8 +1,8 @@
 //! The schemes of Spinewise on real hosts.
 //!
 //! A daemon seats a scheme of `spinewise-policy` at this host and publishes its decisions to a data path in eBPF, which
-//! sends each packet of the kernel's own TCP to a peer by a tunnel whose UDP source port names the path. What the peer's
-//! data path counts comes back in the tunnel's shim, and is told to the scheme.
+//! sends each packet of the kernel's own TCP to a peer by a tunnel whose UDP source port names the path. The counts of
+//! the peer's data path come back in the tunnel's shim and are reported to the scheme.
 //!
 //! ```text
 //! config.rs, plan.rs   what is asked for           slow.rs     the scheme, its rows, rehearsals and replays

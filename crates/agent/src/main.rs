@@ -1,4 +1,4 @@
-//! `spinewise-agent`: runs a scheme at this host, asks a running one, or attaches the marker of a lab's switch.
+//! `spinewise-agent`: runs a scheme at this host, queries a running one, or attaches the marker of a lab's switch.
 
 use spinewise_agent::config::Config;
 use spinewise_agent::plan::plan;

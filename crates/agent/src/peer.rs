@@ -1,5 +1,5 @@
-//! One peer: what the data path has counted of it since the last step is told to the scheme, and what the scheme would
-//! decide next is published.
+//! One peer: report the data path's counts since the last step to the scheme, and publish what the scheme would decide
+//! next.
 
 mod headers;
 mod tell;

@@ -1,7 +1,8 @@
-//! Probes: UDP packets that look to switches like those of the tunnel, from a chosen source port, with a TTL of choice.
+//! Probes: UDP packets that look to switches like those of the tunnel, with a chosen source port and TTL.
 //!
-//! One with enough TTL is answered by the peer's data path; the kernel tells of it by an event, with times taken where
-//! packets pass. One with less is answered by the switch that counted it down (ICMP time exceeded), as for traceroute.
+//! A probe with enough TTL is answered by the peer's data path; the kernel reports the answer as an event, with
+//! timestamps taken in the data path. A probe with less is answered by the switch at which it expired (ICMP time
+//! exceeded), as in traceroute.
 
 use crate::Failure;
 use crate::layout::{Event, TICK_NS};

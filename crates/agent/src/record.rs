@@ -1,4 +1,4 @@
-//! What has happened, for whoever asks, and, if a file is given, for later.
+//! A record of events, for queries and, if a file is given, for later.
 
 use crate::Failure;
 use crate::health::Why;

@@ -1,13 +1,13 @@
 //! Which source port takes which path to a peer: a search, as traceroute does it with a fixed flow (Paris traceroute).
 //!
 //! Ports are traced a few at a time, each by a probe with TTL 2, then 3, and so on until the peer itself answers; the
-//! first hop is the same for all, as a host has one way out. A search ends when one path more would have been missed
-//! with a probability of [`MISSED`] only, all being as likely (the stopping rule of Multipath Detection, Augustin et
+//! first hop is the same for all, because a host has one way out. A search ends when the probability of having missed
+//! one more path, all being equally likely, is only [`MISSED`] (the stopping rule of Multipath Detection, Augustin et
 //! al., 2007), or when as many ports have been traced as are allowed.
 //!
-//! A switch that was silent may have been late, or its answer lost. Ports whose path differs from another only by hops that
-//! were silent are therefore traced again, one after the other, beyond the number that is allowed. If one is silent [`AGAIN`]
-//! times more, its path is one of its own, and so are those of the others that look the same.
+//! A switch that was silent may have been late, or its answer lost. Ports whose path differs from another's only in
+//! silent hops are therefore traced again, one after another, beyond the allowed number. If one is silent [`AGAIN`]
+//! more times, its path counts as separate, and so do those of the others that look the same.
 
 use spinewise_policy::Rng;
 use std::collections::BTreeMap;

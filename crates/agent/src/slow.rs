@@ -1,9 +1,9 @@
 //! The slow half: a scheme of `spinewise-policy` with its rows, unchanged, as the simulator's bank lends them.
 //!
-//! The fast half decides in the kernel, so the scheme is asked twice. A *rehearsal* asks `pick` what it would answer for
-//! the next units, and leaves no trace; the answers are published. A *replay* tells the scheme what has happened since:
-//! `pick` for what was sent, `ingress` for what has come, `feedback` for what was measured. As both ask the same rows, the
-//! replay goes the ways that were rehearsed.
+//! The fast half decides in the kernel, so the scheme is called twice. A *rehearsal* asks `pick` what it would answer
+//! for the next units, and leaves no trace; the answers are published. A *replay* tells the scheme what has happened
+//! since: `pick` for what was sent, `ingress` for what has arrived, `feedback` for what was measured. Both use the same
+//! rows, so the replay takes the ways that were rehearsed.
 
 mod anew;
 mod said;

@@ -1,4 +1,4 @@
-//! What an agent tells of itself: JSON for people and programs, text for Prometheus.
+//! An agent's status: JSON for people and programs, text for Prometheus.
 
 use crate::agent::{Agent, clock};
 use crate::layout::COUNTERS;

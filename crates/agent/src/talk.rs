@@ -1,4 +1,4 @@
-//! What agents tell each other by plain UDP, beside the tunnel: that they are there, and what their schemes say.
+//! What agents tell each other over plain UDP, outside the tunnel: that they are running, and their schemes' messages.
 //!
 //! ```text
 //! "SWTK" | version (1) | kind (1) | host (2) | instance (2) | 2 bytes of no meaning | body

@@ -1,6 +1,6 @@
 //! `spinewise._core`: specs in as JSON, columns out as bytes. No logic.
 //!
-//! Runs happen with the interpreter detached; now and then the watch attaches it to report progress and to look for
+//! Runs execute with the interpreter detached; now and then the watch attaches it to report progress and check for
 //! Ctrl-C. A panic inside the engine becomes an `InternalError` that says what to report.
 
 mod looks;

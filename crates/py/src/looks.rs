@@ -1,4 +1,4 @@
-//! What looks at a run from outside: reports progress, looks for Ctrl-C, and at the memory.
+//! Watches a run from outside: reports progress, checks for Ctrl-C, and watches memory.
 
 use crate::own::failure;
 use crate::spec_error;

@@ -1,7 +1,7 @@
 //! The shell of the schemes: it keeps their rows and calls their hooks.
 //!
 //! All devices of a site run one scheme, so a bank is an enum of vectors of seats, and the branch is always the same.
-//! The enum comes from the registry (`registry.rs`); its last variant is for guests, schemes that are no part of it
+//! The enum comes from the registry (`registry.rs`); its last variant is for guests, schemes that are not part of it
 //! (`guest.rs`). Everything else here is written once for all schemes.
 
 mod guest;

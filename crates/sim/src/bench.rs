@@ -1,7 +1,7 @@
-//! The speed of the engine, in ratios: every case is interleaved with a reference loop of fixed work, because machines
-//! differ and neighbours make noise.
+//! The speed of the engine, as ratios: every case is interleaved with a reference loop of fixed work, because machines
+//! differ and other processes add noise.
 //!
-//! The reference is what no packet simulator gets around, once per packet-hop: one event held in a heap, one line of a
+//! The reference is the work that no packet simulator can avoid per packet-hop: one event held in a heap, one line of a
 //! packet buffer and one line of port state read and written.
 
 mod decisions;

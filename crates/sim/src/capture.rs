@@ -1,9 +1,9 @@
 //! Packets as they pass chosen ports: what `[metrics.capture]` asks for.
 //!
-//! A port sends on one link and receives from the link back. Both are looked at where a packet comes off its link: the
+//! A port sends on one link and receives from the link back. Both are captured where a packet comes off its link: the
 //! receiver already asks there whether the link has lost the packet ([`crate::faults::Frail`]), so a run without a
-//! capture executes nothing for it, and other nodes of a run with one do not either. When the packet left follows from
-//! its arrival and the line, or is noted by the sender where the line changes.
+//! capture executes no extra code, nor do the other nodes of a run with one. When the packet left follows from its
+//! arrival and the line, or is noted by the sender where the line changes.
 //!
 //! | file | what it holds |
 //! |---|---|

@@ -1,5 +1,5 @@
-//! First pass: choices of traced flows, written down where the shell asks a scheme; and what became of those of their
-//! packets that never arrived.
+//! First pass: choices of traced flows, recorded where the shell asks a scheme; and what happened to their packets that
+//! never arrived.
 
 use crate::bank::{Bank, Call, Room};
 use crate::ids::{LinkId, NodeId, SubflowId, Table};

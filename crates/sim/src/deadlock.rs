@@ -1,11 +1,11 @@
-//! Deadlocks of priority flow control: ports that pause each other for ever.
+//! Deadlocks of priority flow control: ports that pause each other forever.
 //!
 //! An egress queue is *stuck* if it is paused, has packets, and the switch behind its link still asks for the pause.
-//! What is not stuck leaves in time. So of the stuck queues those come free whose pause would end if all left but what
-//! stands in other stuck queues; these are then no longer stuck, and so on (as operating systems look for deadlocks:
-//! Holt, ACM Computing Surveys 1972). Those that remain wait for each other: nothing but them holds the packets that
-//! must leave first. Each waits for a queue of the next switch that holds packets which came by its link, so there is a
-//! circle.
+//! Queues that are not stuck drain eventually. So a stuck queue is freed if its pause would end once everything had
+//! left except packets in other stuck queues; it is then no longer stuck, and so on (as operating systems look for
+//! deadlocks: Holt, ACM Computing Surveys 1972). Those that remain wait for each other: only they hold the packets that
+//! must leave first. Each waits for a queue of the next switch that holds packets which arrived on its link, so there
+//! is a cycle.
 
 use crate::ids::{LinkId, NodeId, SwitchId, Table};
 use crate::switch::Switch;

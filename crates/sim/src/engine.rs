@@ -4,10 +4,10 @@
 //! * [`events`]: one global heap of the next arrival of each link and the next plan of each node. Slower and simpler;
 //!   the oracle of the other, and the engine for links without delay.
 //!
-//! [`parts`] has several threads run the first. Two more follow a program in the order of events too, and so have other
-//! results: [`planned`] ns-3, [`htsim`] htsim.
+//! [`parts`] runs the first with several threads. Two more engines follow a program down to its order of events, and so
+//! have other results: [`planned`] ns-3, [`htsim`] htsim.
 //!
-//! All stop on a time grid that stands in the spec, never at an engine's own boundary.
+//! All stop on a time grid given in the spec, never at an engine's own boundary.
 
 pub mod events;
 pub mod htsim;

@@ -1,7 +1,7 @@
-//! What a run will come to, before it is made: from its flows as they are drawn, on paths without queues.
+//! An estimate of a run before it is made: from its flows as drawn, on paths without queues.
 //!
-//! Packets and packet-hops are counted, except retransmissions, probes and messages of schemes, which nobody knows
-//! before. When it ends is estimated from how long the busiest link of a host, or of a leaf, has something to send.
+//! Packets and packet-hops are counted, except retransmissions, probes and messages of schemes, which are not known in
+//! advance. The end is estimated from how long the busiest link of a host or leaf has something to send.
 
 use crate::engine::Sim;
 use crate::ids::FlowId;

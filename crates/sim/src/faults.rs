@@ -1,6 +1,6 @@
-//! What breaks during a run. The whole schedule stands in the spec, so everything about it is computed before the
-//! run, and no room looks into another: a receiver knows when the link into it was down, and a switch when it will hear
-//! of it.
+//! What breaks during a run. The whole schedule is in the spec, so everything about it is computed before the run, and
+//! no module looks into another: a receiver knows when the link into it was down, and a switch when it will hear of
+//! that.
 //!
 //! | file | what it holds |
 //! |---|---|
@@ -8,7 +8,7 @@
 //! | `schedule.rs` | what each link and switch suffers |
 //! | `inlet.rs` | which packets a receiver never gets |
 //! | `outlet.rs` | rate and delay of a link that changes, at its sender |
-//! | `detect.rs`, `hellos.rs` | when the ends of a link find what has become of it |
+//! | `detect.rs`, `hellos.rs` | when the ends of a link detect a change |
 //! | `news.rs` | when each switch hears of that |
 //! | `repair.rs` | which routes it uses from then on |
 //! | `told.rs` | the schedule for people |

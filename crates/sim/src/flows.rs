@@ -1,4 +1,4 @@
-//! The flows: what they are (fixed), what their ends know (made on first use, dropped when done), what became of them.
+//! The flows: their fixed facts, the state of their ends (made on first use, dropped when done), and their outcome.
 
 mod connections;
 mod numbers;

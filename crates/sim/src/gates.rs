@@ -1,7 +1,7 @@
-//! Flows that wait for other flows: which gates stand open, and what the shut ones still wait for.
+//! Flows that wait for other flows: which gates are open, and what the closed ones still wait for.
 //!
-//! What a gate counts is written by the host of its flows alone, when it has received a flow or one of its own is
-//! acknowledged, so the order in which hosts are worked off does not matter.
+//! Only the host of a gate's flows writes what the gate counts, when it has received a flow or one of its own is
+//! acknowledged, so the order in which hosts are processed does not matter.
 
 use crate::ids::{FlowId, Table};
 use crate::workload::{FlowSpec, Gate, Upon};

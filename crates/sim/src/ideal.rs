@@ -1,5 +1,5 @@
-//! The time of a flow alone, that its slowdown is measured against: a bound that no scheme can beat, or what papers and
-//! other simulators call ideal.
+//! The time of a flow alone, against which its slowdown is measured: a bound that no scheme can beat, or what papers
+//! and other simulators call ideal.
 
 mod bound;
 mod crossing;

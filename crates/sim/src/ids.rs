@@ -1,8 +1,8 @@
-//! Numbers that say of what they are, so that one cannot stand where another belongs.
+//! Typed numbers, so that one kind cannot be used in place of another.
 //!
 //! A number becomes an id where it is made: by [`Topology`](crate::topology::Topology) for what is wired, by
-//! [`Flows`](crate::flows::Flows) for what is sent. It is a number again where it is told to people, mixed into a hash or
-//! drawn from.
+//! [`Flows`](crate::flows::Flows) for what is sent. It becomes a number again where it is shown to people, mixed into a
+//! hash or drawn from.
 
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut, Range};

@@ -1,4 +1,4 @@
-//! Keys: each room declares what a spec can say about it, once; reading, errors and the reference come from that.
+//! Keys: each module declares once what a spec can say about it; reading, errors and the reference come from that.
 //!
 //! | file | what it holds |
 //! |---|---|

@@ -1,7 +1,7 @@
-//! A line: it takes one packet after the other, at a rate, to an end some time away.
+//! A line: it carries one packet after another, at a rate, to an end some time away.
 //!
-//! Ports of switches and NICs send on one. It knows when it is free, what it has sent, and how its rate and delay change
-//! where faults change them. What waits for it, and in which order, is a matter of whoever owns it.
+//! Ports of switches and NICs send on one. It knows when it is free, what it has sent, and how its rate and delay
+//! change where faults change them. What waits for it, and in which order, is up to its owner.
 
 use crate::faults::Outlet;
 use crate::ids::LinkId;

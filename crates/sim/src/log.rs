@@ -1,4 +1,4 @@
-//! What a run writes down as it goes: points of series, and the account of packets.
+//! What a run records as it goes: points of series, and the account of packets.
 
 use crate::bank::REGISTRY;
 use crate::choices::Recorder;

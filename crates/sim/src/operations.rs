@@ -1,8 +1,8 @@
 //! Operations that wait for operations: which have started and ended, and what that starts.
 //!
-//! All that an operation waits for happens at its own host, which alone writes what is kept of it. So the order in which
-//! hosts are worked off does not matter. What ranks of a server send to each other without the network goes as [`News`]
-//! from host to host: its delay bounds the windows of the engine, as the delay of a link does.
+//! Everything that an operation waits for happens at its own host, and only that host writes its state. So the order in
+//! which hosts are processed does not matter. What ranks of a server send to each other without the network goes as
+//! [`News`] from host to host: its delay bounds the windows of the engine, as the delay of a link does.
 
 use crate::ids::{FlowId, HostId, Table};
 use crate::workload::FlowSpec;

@@ -1,10 +1,10 @@
-//! What a run leaves behind: columns for tables, a report, and a hash of all that happened.
+//! The outcome of a run: columns for tables, a report, and a hash of everything that happened.
 //!
 //! | file | what it holds |
 //! |---|---|
 //! | `series.rs`, `collectives.rs`, `packets.rs` | the tables; that of flows stands with their records, in `flows/record.rs` |
 //! | `links.rs` | what every link has carried |
-//! | `operations.rs` | what became of operations that wait for each other |
+//! | `operations.rs` | the outcome of operations that wait for each other |
 //! | `report.rs` | counters and sums |
 //! | `hash.rs` | the hash of it all |
 
@@ -122,10 +122,8 @@ fn late_faults(spec: &Spec, stop: Time) -> impl Iterator<Item = Warning> {
     let late = faults.filter(move |(_, fault)| (stop..spec.run.until).contains(&fault.from));
     late.map(move |(n, fault)| {
         let [begins, over] = [fault.from, stop].map(|at| at.since(Time::ZERO).as_us_f64());
-        let text = format!(
-            "This fault begins after {begins} us, but the run was over after {over} us: it changed \
-                            nothing."
-        );
+        let text =
+            format!("This fault begins after {begins} us, but the run was over after {over} us: it changed nothing.");
         Warning::of("fault_after_traffic", format!("fault[{n}].at_us"), text)
     })
 }

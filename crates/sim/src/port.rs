@@ -1,10 +1,10 @@
-//! Egress ports of switches: what waits for a line, what finds no room, what is marked.
+//! Egress ports of switches: what waits for a line, what is dropped, what is marked.
 //!
 //! A [`Fifo`] port commits a packet at once: the departure of a packet is known when it is queued, so it goes into the
 //! link's ring there and then, and one event per hop is all there is. A [`Kept`] port commits at the start of
 //! transmission: it keeps its packets in [`Lanes`] until then, which costs a transmit-done event whenever something
-//! waits. Shared buffers, priorities, pauses and held queues need it. A [`Trimmer`] commits at once where control goes before
-//! data and what finds no room is trimmed. All give the same results where they can serve.
+//! waits. Shared buffers, priorities, pauses and held queues need it. A [`Trimmer`] commits at once where control goes
+//! before data and what finds no room is trimmed. All give the same results where they apply.
 
 mod ahead;
 mod fifo;

@@ -1,4 +1,4 @@
-//! What will be needed soon, asked of memory before it is needed. A hint: it waits for nothing and changes no result.
+//! Prefetching: a hint that waits for nothing and changes no result.
 
 /// Bytes of a line of the cache.
 const LINE: usize = 64;

@@ -1,4 +1,4 @@
-//! Options of transports: what rides with a packet beside its fields.
+//! Options of transports: what travels with a packet in addition to its fields.
 
 /// Bytes of a short option.
 const ROOM: usize = 15;

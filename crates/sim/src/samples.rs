@@ -1,8 +1,8 @@
 //! What links look like at fixed intervals: how long their queues are, and how much of each interval they send.
 //!
-//! A sample is taken between events, at an instant before which everything has been done and at which nothing has: so it
-//! plans nothing, wakes nobody and changes nothing, and both engines, all windows and both kinds of port give the same.
-//! Only nodes at which something has happened since the last sample, or goes on, are looked at.
+//! A sample is taken between events, after everything before its instant and before anything at it. So it plans
+//! nothing, wakes no node and changes nothing, and both engines, all windows and both kinds of port give the same
+//! samples. Only nodes at which something has happened since the last sample, or is in progress, are examined.
 
 mod balance;
 mod queue;

@@ -1,5 +1,5 @@
-//! The shell around a scheme: what hosts and switches alike do for the schemes that sit at them. It calls hooks, and does
-//! what they ask for.
+//! The shell around a scheme: what both hosts and switches do for the schemes that sit at them. It calls hooks and
+//! carries out their actions.
 
 use crate::address::Address;
 use crate::bank::{Asked, Bank, Call, Fired, NO_PEER};

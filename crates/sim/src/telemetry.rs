@@ -1,9 +1,9 @@
 //! In-band network telemetry (INT): what ports write into packets of data as they leave, and receivers echo.
 //!
-//! Li et al., "HPCC: High precision congestion control", SIGCOMM 2019, §4.1: a header of 2 bytes has room for five hops of
-//! 8 bytes each. Here a hop tells its values as they are, where 8 bytes hold them in units of 128 bytes, 80 bytes and a
-//! nanosecond; it also names its link, for which the header has 12 bits that all hops mix. The 42 bytes are on the wire of
-//! every packet of data and of every answer, whatever the number of hops.
+//! Li et al., "HPCC: High precision congestion control", SIGCOMM 2019, §4.1: a header of 2 bytes has room for five hops
+//! of 8 bytes each. Here a hop reports exact values, where 8 bytes hold them in units of 128 bytes, 80 bytes and a
+//! nanosecond; it also names its link, for which the header has 12 bits that all hops mix. The 42 bytes are on the wire
+//! of every packet of data and of every answer, whatever the number of hops.
 
 use crate::ids::LinkId;
 use crate::packet::Body;

@@ -10,8 +10,8 @@
 //! | `fat_tree.rs` | fat-trees |
 //! | `names.rs` | nodes by name, and which may have been meant |
 //! | `routes.rs` | shortest paths and static routes; the numbering of ways |
-//! | `components.rs` | which paths between two leaves are alike |
-//! | `nominal.rs` | the path and the rates that are told of a fabric |
+//! | `components.rs` | which paths between two leaves are equivalent |
+//! | `nominal.rs` | the path and the rates that are reported for a fabric |
 //! | `reach.rs` | who reaches whom |
 //! | `paths.rs` | whole paths: by way, all that differ, the nominal one |
 

@@ -1,11 +1,10 @@
 //! The choice trace: of chosen flows, each choice of a path, what the scheme saw, and what was true in the fabric; and
 //! which of their packets were lost where.
 //!
-//! A scheme sees its own place only, and no room looks into another. So the truth comes from a second pass: the first
-//! one writes down when a packet chose among which ways, the second is the same run once more, in which every port that
-//! lies on one of those ways is looked at, in its own room, at that instant: as its arrivals find things, none of which
-//! has been dealt with, the choosing packet included. Runs are deterministic, so both are one
-//! run, and the trace is the same whichever engine made it.
+//! A scheme sees only its own place, and no module looks into another. So the truth comes from a second pass: the first
+//! pass records when a packet chose among which ways; the second repeats the run and samples every port on those ways
+//! at that instant, before any arrival at that instant, including the choosing packet, is processed. Runs are
+//! deterministic, so both passes are the same run, and the trace does not depend on the engine.
 //!
 //! | file | what it holds |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! Agents that come and go: those of peers, and the next life of this one.
+//! Agents that come and go: those of peers, and restarts of this one.
 
 use super::{Agent, BEFORE};
 use crate::Failure;

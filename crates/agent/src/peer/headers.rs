@@ -1,4 +1,4 @@
-//! Headers of the scheme: those that come with packets, and those that wait for packets to go with.
+//! Headers of the scheme: those that arrive with packets, and those that wait for packets to carry them.
 
 use super::{News, Peer, Step};
 use crate::Failure;

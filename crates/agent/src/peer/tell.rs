@@ -1,4 +1,4 @@
-//! What the data path has counted since the last step, as the hooks of a scheme are told it.
+//! The data path's counts since the last step, translated to calls of a scheme's hooks.
 
 use super::{Peer, Step};
 use crate::layout::{State, TICK_NS, WAYS};

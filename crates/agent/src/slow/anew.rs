@@ -1,4 +1,4 @@
-//! What is forgotten: all that the scheme knows, or what it knows of one host.
+//! Forgetting: everything that the scheme knows, or what it knows about one host.
 
 use super::{Slow, seated};
 use spinewise_policy::{Peers, Time};

@@ -1,4 +1,4 @@
-//! What goes wrong in a hook: kept until the engine looks, as hooks cannot fail.
+//! Errors in a hook, kept until the engine checks, because hooks cannot fail.
 
 use super::lent::Place;
 use pyo3::PyErr;

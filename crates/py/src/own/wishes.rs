@@ -144,8 +144,7 @@ impl Wishes {
                 let (actions, bytes) = out.room();
                 if actions == 0 {
                     fits = Err(PyValueError::new_err(
-                        "one hook asked for more actions than Layout(actions=…) has room \
-                                                   for",
+                        "one hook asked for more actions than Layout(actions=…) has room for",
                     ));
                 } else if bytes < body {
                     fits =

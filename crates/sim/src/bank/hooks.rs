@@ -1,4 +1,4 @@
-//! What a bank asks of its seats, and how each hook is called: with the rows of its device, and room for what it asks for.
+//! What a bank asks of its seats, and how each hook is called: with the rows of its device and room for its actions.
 
 use super::{Asked, Call, Fired, Lend, NO_PEER, Seats};
 use spinewise_policy::out::Action;

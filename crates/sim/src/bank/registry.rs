@@ -1,4 +1,4 @@
-//! What schemes there are, and a scheme as a spec has chosen it: read once, into a type.
+//! The schemes that exist, and a scheme as chosen in a spec: read once, into a type.
 
 use super::{Bank, Called, Places, Seating, Seats};
 use spinewise_policy::config::{Allowed, Param, Refused, Value};

@@ -1,7 +1,7 @@
 //! The oracle: one heap of the next arrival of every link and the next plan of every node.
 //!
-//! It takes one event at a time and knows nothing of windows, sorting or lookahead. That the other engine gives the
-//! same results is what the tests of both rest on.
+//! It takes one event at a time and knows nothing of windows, sorting or lookahead. The tests of both engines rely on
+//! the other engine giving the same results.
 
 use super::{Grid, Sim, WATCH_EVERY};
 use crate::ids::{LinkId, NodeId, Table};

@@ -1,4 +1,4 @@
-//! The order of htsim: what falls on one instant is done in the order in which it was planned.
+//! The order of htsim: simultaneous events are handled in the order in which they were planned.
 //!
 //! As [`planned`](super::planned) has the order of ns-3, which plans otherwise. In htsim each thing that acts has at most one
 //! event planned (`eventlist.cpp`, `pipe.cpp`, `compositequeue.cpp`, `fat_tree_switch.cpp`, `uec.cpp`). A pipe plans its next

@@ -1,16 +1,17 @@
-//! The order of ns-3: what falls on one instant is done in the order in which it was planned.
+//! The order of ns-3: simultaneous events are handled in the order in which they were planned.
 //!
-//! The other engines mix such ties afresh, so that no link always wins; then two runs agree in the mean, never packet by
-//! packet. Where a recorded run of an ns-3 program is to be followed exactly, its order must be followed too. ns-3
-//! numbers its events as they are planned. At the start of a transmission it plans its end, then its arrival; the end
-//! starts the next one, or plans when to look again; the start of a flow is planned anew at its own instant, behind what
-//! falls on it. So does this engine: one heap of (instant, number).
+//! The other engines shuffle such ties, so that no link always wins; two runs then agree on average, never packet by
+//! packet. To follow a recorded run of an ns-3 program exactly, its order must be followed too. ns-3 numbers its events
+//! as they are planned. At the start of a transmission it plans its end, then its arrival; the end starts the next one,
+//! or plans when to look again; the start of a flow is planned anew at its own instant, behind what falls on it. So
+//! does this engine: one heap of (instant, number).
 //!
 //! The NICs of that program are part of its order. All that happens at a host makes its NIC look for something to send.
-//! If no queue pair is ready it plans to look again when the first will be; a look once planned stays as it is, even if
-//! another queue pair is ready sooner (`m_nextSend` in ConWeave's qbb-net-device.cc). What it neither answers nor needs
-//! makes it look for nothing (`ReceiveUdp` and `ReceiveAck` in rdma-hw.cc return early). Under IRN a look changes what it looks
-//! at (`GetBytesLeft` in rdma-queue-pair.cc), and so does the program's count of open connections.
+//! If no queue pair is ready, it plans to look again when the first will be; a planned look is never moved, even if
+//! another queue pair becomes ready sooner (`m_nextSend` in ConWeave's qbb-net-device.cc). Packets that it neither
+//! answers nor needs trigger no look (`ReceiveUdp` and `ReceiveAck` in rdma-hw.cc return early). Under IRN a look
+//! changes what it looks at (`GetBytesLeft` in rdma-queue-pair.cc), and so does the program's count of open
+//! connections.
 
 use super::Sim;
 use super::plans::{self, FIRST, Plans};

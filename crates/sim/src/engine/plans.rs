@@ -1,4 +1,4 @@
-//! What is planned where a program's order of events is followed: by instant, and at one instant in the order of planning.
+//! Planned events where a program's order is followed: by instant, and within one instant in the order of planning.
 
 use super::{Grid, Sim, WATCH_EVERY};
 use crate::ids::{LinkId, NodeId, Table};

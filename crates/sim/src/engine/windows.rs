@@ -1,10 +1,10 @@
 //! The engine: windows of time, node by node.
 //!
 //! What a node sends in a window arrives after the window's end, because no window is longer than the shortest link
-//! delay. So within a window each node gathers what arrives, sorts it once, and works it off together with its own
+//! delay. So within a window each node gathers what arrives, sorts it once, and processes it together with its own
 //! plans, touching nothing but itself and the far ends of its own links. That is the conservative parallel algorithm,
-//! run by one thread here and by several in [`parts`](super::parts). It keeps a node's state in the cache for a whole window,
-//! or for two: see [`blocks`].
+//! run by one thread here and by several in [`parts`](super::parts). It keeps a node's state in the cache for a whole
+//! window, or for two: see [`blocks`].
 
 mod blocks;
 mod fetch;

@@ -1,9 +1,10 @@
-//! When the ends of a link find what has become of it.
+//! When the ends of a link detect a change.
 //!
-//! *Carrier*: both ends find a change when it has lasted for some time. Ethernet tells the other end, so a cable that fails
-//! one way is down for both ends.
+//! *Carrier*: both ends detect a change when it has lasted for some time. Ethernet signals the other end, so a cable
+//! that fails in one direction is down for both ends.
 //!
-//! *Hellos*: see `hellos.rs`. Both ways a port sees its own rate, and finds a lower one as it finds carrier.
+//! *Hellos*: see `hellos.rs`. In both modes a port sees its own rate, and detects a lower one as it detects loss of
+//! carrier.
 
 use super::Interval;
 use super::hellos::{Hellos, deaf};

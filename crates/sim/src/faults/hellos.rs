@@ -1,7 +1,7 @@
-//! Hellos, by which neighbours find that a link is down: each end sends one at an interval, and takes the link for down
-//! when none has come for some intervals, or when those that come say that its own do not (as in BFD, RFC 5880: both ends
-//! agree). What each hello meets on its link follows from the schedule, so all this is computed before the run; hellos
-//! are no packets, and take no bandwidth.
+//! Hellos, by which neighbours find that a link is down: each end sends one at an interval, and considers the link down
+//! when none has arrived for some intervals, or when those that arrive say that its own do not (as in BFD, RFC 5880:
+//! both ends agree). What happens to each hello follows from the schedule, so all of this is computed before the run;
+//! hellos are not packets and take no bandwidth.
 
 use super::Interval;
 use super::schedule::{LinkFaults, union};
@@ -88,10 +88,8 @@ impl<'a> Hellos<'a> {
             let many = numbers.end.saturating_sub(numbers.start);
             if many > MOST_HELLOS {
                 let given = json!(self.interval.as_us_f64());
-                let allowed = format!(
-                    "at most {MOST_HELLOS} hellos on a link that loses packets; there would be \
-                                       {many}"
-                );
+                let allowed =
+                    format!("at most {MOST_HELLOS} hellos on a link that loses packets; there would be {many}");
                 return Err(SpecError::new("detection.hello_interval_us", &given, allowed));
             }
             let unlucky = |&n: &u64| Rng::stream(self.dice, "hello", n).unit() < odds;

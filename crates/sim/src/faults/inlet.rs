@@ -1,5 +1,5 @@
 //! Which packets a receiver never gets. Whatever is on a link while it is down is lost, from the first bit that leaves
-//! to the last that arrives; the receiver, who knows the schedule too, finds that when the packet is due.
+//! to the last that arrives; the receiver, which also knows the schedule, detects this when the packet is due.
 
 use super::Faults;
 use super::Interval;

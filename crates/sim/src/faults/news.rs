@@ -1,7 +1,7 @@
-//! When each switch hears what others have found.
+//! When each switch hears what others have detected.
 //!
-//! Each end of a link that finds a change floods it: over links that work and are taken to, by the quickest way. What
-//! cannot reach a switch reaches it when some link works again.
+//! Each end of a link that detects a change floods it, over links that work and are believed to, by the fastest path.
+//! News that cannot reach a switch reaches it when some link works again.
 
 use super::detect::{Changes, Links, Seen};
 use crate::ids::{LinkId, SwitchId, Table};

@@ -1,10 +1,10 @@
-//! Which routes a switch uses by what it has learnt.
+//! Which routes a switch uses, based on what it has learned.
 //!
-//! At once it stops using its own ports that are down. When it has heard of a change it computes for some time, and then
-//! uses the shortest paths by all that it has heard meanwhile, too. In a fabric of tiers these never go up again once they
-//! have gone down, so packets cannot go round in a circle even while some switches know more than others. In a graph they
-//! can, as with any link-state protocol, until all switches know the same: a hop limit ends that ([`HOP_LIMIT`]). Static
-//! routes stay as long as one of their links works.
+//! It immediately stops using its own ports that are down. After hearing of a change it computes for some time and
+//! then, taking into account everything heard meanwhile, uses the shortest paths. In a fabric of tiers these never go up
+//! again once they have gone down, so packets cannot loop, even while some switches know more than others. In a graph they
+//! can, as with any link-state protocol, until all switches know the same; a hop limit bounds that ([`HOP_LIMIT`]). A static
+//! route stays as long as one of its links works.
 
 use super::Step;
 use super::detect::Seen;

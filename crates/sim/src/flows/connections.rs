@@ -1,9 +1,9 @@
 //! Connections that messages share: queue pairs of RoCE, and connections of Ultra Ethernet, of which collective libraries
 //! open a few from a host to another and keep them.
 //!
-//! Switches hash what tells a connection beside addresses and ports (E-ECMP: Gangidi et al., SIGCOMM 2024, second-hand).
-//! Without `transport.queue_pairs` or `transport.connections` each message has one of its own, which is an entropy that no
-//! such library has.
+//! Switches hash a connection's identity in addition to addresses and ports (E-ECMP: Gangidi et al., SIGCOMM 2024,
+//! second-hand). Without `transport.queue_pairs` or `transport.connections` each message has its own connection, which
+//! gives more entropy than any such library.
 
 use super::Flows;
 use crate::ids::{FlowId, Table};

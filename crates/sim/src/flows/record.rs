@@ -1,4 +1,4 @@
-//! What became of a flow, and the table that tells it: a field and its column stand in one file.
+//! The outcome of a flow, and its table: a field and its column are in one file.
 
 use super::Flows;
 use crate::columns::{Values, columns};

@@ -1,4 +1,4 @@
-//! Operations at a host: those that are due start, and what ends lets others start.
+//! Operations at a host: due ones start, and those that end let others start.
 
 use super::Host;
 use crate::ids::FlowId;

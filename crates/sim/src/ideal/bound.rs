@@ -1,4 +1,4 @@
-//! A time that no flow can beat, whatever paths its packets take. Why it is one stands in docs/model.md.
+//! A time that no flow can beat, whatever paths its packets take. docs/model.md explains why.
 
 use super::crossing::Crossings;
 use super::cuts::{Cut, Gate, cuts};

@@ -1,4 +1,4 @@
-//! `auto`: what is derived where a value that was given, or a preset, says so.
+//! `auto`: derived values, where the spec or a preset asks for them.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Tables of keys: one declaration makes the struct that holds them, what people read of them, and the reading.
+//! Tables of keys: one declaration makes the struct that holds them, their documentation, and the reader.
 
 use super::{Kind, Plain};
 use serde_json::{Map, Value};

@@ -1,4 +1,4 @@
-//! What is told when a spec is refused.
+//! The error when a spec is refused.
 
 use core::fmt;
 

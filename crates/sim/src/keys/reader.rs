@@ -1,4 +1,4 @@
-//! Reads one table of a spec by its declared keys, and writes down what it came to.
+//! Reads one table of a spec by its declared keys, and records the resulting values.
 
 use serde_json::{Map, Value};
 

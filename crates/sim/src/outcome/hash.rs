@@ -1,4 +1,4 @@
-//! The hash of all that happened.
+//! The hash of everything that happened.
 
 use super::links::LinkAccount;
 use crate::engine::Sim;

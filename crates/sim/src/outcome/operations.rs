@@ -1,4 +1,4 @@
-//! What became of operations that wait for each other: how many have ended, when, and what the others wait for.
+//! The outcome of operations that wait for each other: how many have ended, when, and what the others wait for.
 
 use crate::engine::Sim;
 use crate::ids::FlowId;

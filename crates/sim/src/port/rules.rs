@@ -1,4 +1,4 @@
-//! By what rules a port takes, drops and marks packets.
+//! The rules by which a port accepts, drops and marks packets.
 
 use std::collections::BTreeSet;
 

@@ -1,10 +1,10 @@
-//! Trimming: data that finds its queue full loses its payload, and its header goes on before all data. What ports that commit
-//! at start do for it, and what they share with a [`Trimmer`](super::Trimmer).
+//! Trimming: data that finds its queue full loses its payload, and its header goes ahead of all data. What ports that
+//! commit at start do for this, and what they share with a [`Trimmer`](super::Trimmer).
 //!
-//! The discipline is that of uet-htsim's composite queue (`compositequeue.cpp`), as a description of it has it. A port has a
-//! data queue, whose room counts the packet in transmission, and a control queue with room of its own, which is served first.
-//! Which of two is trimmed, the packet that arrives or the last that waits, a fair coin says. A packet is marked when it has
-//! been sent, by the data that waits then.
+//! The discipline is that of uet-htsim's composite queue (`compositequeue.cpp`), from a description of it. A port has a
+//! data queue, whose capacity includes the packet in transmission, and a control queue with its own capacity, which is
+//! served first. A fair coin decides whether the arriving packet or the last waiting one is trimmed. A packet is marked
+//! when it has been sent, by the data that waits then.
 
 use super::{Found, Freed, Kept, Lane, Rare};
 use crate::ids::LinkId;

@@ -1,4 +1,4 @@
-//! Whether a run fits into the memory there is: estimated before it is taken, as far as that can be known.
+//! Whether a run fits into the available memory: estimated in advance, as far as possible.
 
 use crate::flows::Flows;
 use crate::keys::bytes_said;

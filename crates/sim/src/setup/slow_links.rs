@@ -1,4 +1,5 @@
-//! What Ultra Ethernet makes of links that are much slower than others: said before a run, as nothing in its results tells.
+//! How Ultra Ethernet behaves with links that are much slower than others: a warning before a run, because its results
+//! do not show it.
 
 use crate::flows::Flows;
 use crate::ids::HostId;

@@ -1,4 +1,4 @@
-//! A run by several threads: each sets up the whole of it, and works at its part.
+//! A run by several threads: each sets up the whole run and works on its part.
 
 use super::{Failure, Setup, Tuning, follows_a_program, memory};
 use crate::engine::Sim;

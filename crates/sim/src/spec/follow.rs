@@ -1,9 +1,9 @@
 //! `[follow]`: the rules of the program that a run follows event by event (`run.follow`).
 //!
-//! That program does some things otherwise than its papers say or than others do. Each of these is a rule with a name, and
-//! this is the one place that sets them: here are their names, and [`Rules`] hands each to the struct that owns it. What
-//! they mean for a scheme stands with the program's preset ([`FOLLOWED`]). All are on where the program is followed; a spec
-//! can turn each off, which is how docs/agreement.md measures what it is worth.
+//! That program differs in places from its papers and from other programs. Each difference is a named rule, and this is
+//! the one place that sets them: the names are here, and [`Rules`] hands each to the struct that owns it. Their meaning
+//! for a scheme is given with the program's preset ([`FOLLOWED`]). All are on when the program is followed; a spec can
+//! turn each off, which is how docs/agreement.md measures its effect.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! The spec of a run: read strictly from what a TOML file says, with every default, unit, range and name in one place.
+//! The spec of a run: read strictly from a TOML file, with every default, unit, range and name in one place.
 //!
 //! | file | what it holds |
 //! |---|---|
@@ -6,7 +6,7 @@
 //! | `fault.rs`, `detection.rs` | `[[fault]]` and `[detection]` |
 //! | `follow.rs` | `[follow]`: the rules of a program that is followed event by event |
 //! | `sizing.rs` | how a shared buffer is divided, and whether it suffices |
-//! | `warning.rs` | what is allowed and may still not be meant |
+//! | `warning.rs` | what is allowed but may not be intended |
 //! | `presets.rs`, `presets/` | named defaults |
 //! | `describe.rs` | all of it as JSON, for the command line and the reference |
 //! | `schema.rs` | what a key may be, as JSON Schema |

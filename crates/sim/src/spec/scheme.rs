@@ -1,7 +1,8 @@
 //! `[scheme]`: which load-balancing scheme, with which parameters. What there is comes from the registry.
 //!
-//! A parameter comes as JSON, from the preset as a [`Value`], or follows from the fabric; as a [`Value`] it is set in the
-//! scheme's own `Config`, which checks it, and of that the scheme is made: once. What is told of it goes the same way back.
+//! A parameter comes as JSON, from the preset as a [`Value`], or follows from the fabric; as a [`Value`] it is set in
+//! the scheme's own `Config`, which checks it, and the scheme is made from that once. Its values are reported the same
+//! way back.
 
 mod fit;
 mod source;

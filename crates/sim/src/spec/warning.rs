@@ -1,4 +1,4 @@
-//! What is allowed, and may still not be what was meant: said before a run and in its report.
+//! What is allowed but may not be intended: reported before a run and in its report.
 
 use crate::flows::FLOW_COLUMNS;
 use serde_json::{Value, json};

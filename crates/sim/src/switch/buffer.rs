@@ -2,9 +2,8 @@
 //!
 //! Two accounts are kept of every byte of data. The **egress** account bounds each queue by a share of what is free
 //! (dynamic thresholds: Choudhury and Hahne, IEEE/ACM ToN 1998), beyond a guarantee. The **ingress** account is kept
-//! per port and priority a packet came by: what is above its own share of the free buffer asks the sender to pause
-//! (IEEE 802.1Qbb), and what comes until the sender has heard of it goes to the headroom. Control packets are not
-//! counted.
+//! per port and priority a packet came by: data above its own share of the free buffer makes the sender pause (IEEE
+//! 802.1Qbb), and what arrives until the sender has reacted goes to the headroom. Control packets are not counted.
 
 use crate::spec::sizing::{Cable, Parts, longest_wait};
 use crate::spec::{EgressThreshold, HeadroomUse, PauseRenewal, SharedBufferSpec};

@@ -1,7 +1,7 @@
-//! Held queues outside the buffer, as the public ns-3 code of ConWeave has them.
+//! Held queues outside the buffer, as in the public ns-3 code of ConWeave.
 //!
-//! What is held there is in no buffer. When it is let go its packets are taken up one by one, as if they came then by the
-//! ports they came by; and what the scheme says to other switches goes before the packet that gave rise to it.
+//! Held packets are in no buffer. On release they are admitted one by one, as if they arrived at that time at the ports
+//! they had arrived at; and a scheme's message to other switches goes before the packet that triggered it.
 
 use super::Switch;
 use crate::bank::Asked;

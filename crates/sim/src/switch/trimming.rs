@@ -1,4 +1,4 @@
-//! What finds no room at ports that trim, and marks that are decided when a packet is on the link already.
+//! Packets that do not fit at ports that trim, and marks that are decided when a packet is already on the link.
 
 use super::kept::Admitted;
 use super::{Switch, drop_packet};

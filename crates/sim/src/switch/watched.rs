@@ -1,4 +1,4 @@
-//! Choices off the usual path: of traced flows, of runs that follow a program, and of guests.
+//! Choices outside the fast path: of traced flows, of runs that follow a program, and of guests.
 
 use super::{OwnPorts, Switch};
 use crate::packet::InHand;

@@ -1,4 +1,4 @@
-//! The C library's `rand()`, as glibc has it.
+//! The C library's `rand()`, as in glibc.
 
 /// Numbers that a sum looks back over.
 const LAG: usize = 31;

@@ -1,4 +1,4 @@
-//! Nodes by their names, as reports and specs have them.
+//! Nodes by name, as in reports and specs.
 
 use super::Topology;
 use crate::ids::NodeId;

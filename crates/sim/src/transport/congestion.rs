@@ -1,7 +1,7 @@
-//! Congestion control: how much a flow may have under way, and how fast it may send.
+//! Congestion control: how much a flow may have in flight, and how fast it may send.
 //!
-//! A controller is told what happens to its flow and answers with a window, a rate or both. It knows nothing of what is
-//! lost, of what is sent again, or of packets: that is loss recovery ([`super::tcp`], [`super::tcp::sack`],
+//! A controller is told what happens to its flow and answers with a window, a rate or both. It knows nothing about
+//! losses, retransmissions or packets: that is loss recovery ([`super::tcp`], [`super::tcp::sack`],
 //! [`super::rdma::sender`]), which combines with any controller of its family.
 //!
 //! | event | hook |

@@ -1,7 +1,7 @@
-//! What the nodes will need whose turn is next, asked of memory while another is at work.
+//! Prefetches what the next nodes will need while another node is at work.
 //!
-//! A large network does not fit into the cache. What a node needs lies behind pointers, so it is asked for in steps, each
-//! by the time that the one before has come.
+//! A large network does not fit into the cache. What a node needs is behind pointers, so it is prefetched in steps,
+//! each after the previous one has arrived.
 
 use crate::engine::Sim;
 use crate::ids::{LinkId, NodeId};

@@ -1,4 +1,4 @@
-//! Preset datacenter: the world of most papers on load balancing.
+//! Preset datacenter: the setting of most papers on load balancing.
 
 use super::{Preset, Switch, TransportPreset, queues};
 use crate::transport::TcpConfig;

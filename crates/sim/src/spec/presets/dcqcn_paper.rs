@@ -1,4 +1,4 @@
-//! Preset dcqcn-paper: DCQCN as its paper sets it.
+//! Preset dcqcn-paper: DCQCN as in its paper.
 
 use super::{Preset, Switch, TransportPreset, Window, shared_buffer};
 use crate::transport::RdmaConfig;

@@ -1,4 +1,4 @@
-//! Preset linux: hosts of today.
+//! Preset linux: today's hosts.
 
 use super::{AUTO, BURST_BYTES, Preset, Switch, TransportPreset, queues};
 use crate::transport::TcpConfig;

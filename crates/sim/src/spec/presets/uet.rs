@@ -1,5 +1,5 @@
-//! Preset uet: Ultra Ethernet as one would run it. It is uet-htsim without what is only an artefact of that program, and
-//! without what its users are told to avoid:
+//! Preset uet: Ultra Ethernet as one would run it. It is uet-htsim without that program's artefacts and without what
+//! its users are advised to avoid:
 //!
 //! | rule | uet-htsim | here |
 //! |---|---|---|

@@ -1,4 +1,4 @@
-//! Does a scheme fit the fabric, the transport and the switches? What it cannot serve is refused, with a word why.
+//! Does a scheme fit the fabric, the transport and the switches? If not, the spec is refused, with the reason.
 
 use serde_json::{Map, Value as Json};
 use spinewise_policy::config::Allowed;

@@ -1,4 +1,5 @@
-//! `[scheme.source]`: a run of a scheme that is no part of Spinewise says whose code it ran, and wants that very code.
+//! `[scheme.source]`: a run of a scheme that is not part of Spinewise records the code it ran, and requires that same
+//! code.
 
 use serde_json::{Map, Value as Json, json};
 

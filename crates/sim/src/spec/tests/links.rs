@@ -157,8 +157,7 @@ fn routes() {
         (json!([[5, 0, 6]]), "topology.routes[0].next = 6: expected 0, which is linked to switch 5"),
         (
             json!([[5, 3, 6], [5, 3, 6]]),
-            "topology.routes[1] = [5,3,6]: expected each route once; routes[0] is the \
-                                         same",
+            "topology.routes[1] = [5,3,6]: expected each route once; routes[0] is the same",
         ),
         (
             json!([[5, 3]]),

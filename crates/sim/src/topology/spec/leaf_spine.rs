@@ -168,13 +168,9 @@ fn check_size(keys: &LeafSpineKeys, reader: &Reader<'_>) -> Result<(), SpecError
     let [leaves, spines, hosts, parallel] =
         [keys.leaves, keys.spines, keys.hosts_per_leaf, keys.parallel_links].map(u64::from);
     if leaves * hosts > MOST_HOSTS {
-        return Err(reader.refuse(
-            "hosts_per_leaf",
-            format!(
-                "at most {MOST_HOSTS} hosts on the {leaves} leaves \
-                                                            together"
-            ),
-        ));
+        return Err(
+            reader.refuse("hosts_per_leaf", format!("at most {MOST_HOSTS} hosts on the {leaves} leaves together"))
+        );
     }
     let ports = (hosts + spines * parallel).max(leaves * parallel);
     if ports > MOST_PORTS {

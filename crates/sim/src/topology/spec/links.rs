@@ -219,13 +219,9 @@ fn check_graph(graph: &Graph, reader: &Reader<'_>) -> Result<Vec<u32>, SpecError
     }
     let cables = graph.links.len() - hosts;
     if cables > MOST_CABLES {
-        return Err(reader.refuse(
-            "switches",
-            format!(
-                "at most {MOST_CABLES} links between switches; there are \
-                                                      {cables}"
-            ),
-        ));
+        return Err(
+            reader.refuse("switches", format!("at most {MOST_CABLES} links between switches; there are {cables}"))
+        );
     }
     let leaf_of: Vec<u32> = neighbours[..hosts].iter().map(|of_host| of_host[0]).collect();
     let leaves = leaf_of.iter().collect::<BTreeSet<_>>().len();

@@ -1,4 +1,4 @@
-//! `[[topology.override]]`: what is alike for all kinds of fabric.
+//! `[[topology.override]]`: what is common to all kinds of fabric.
 
 use serde_json::Value;
 use spinewise_policy::Span;

@@ -1,4 +1,4 @@
-//! CUBIC (RFC 9438): the window grows by the time since it was cut, first towards what it was and then beyond.
+//! CUBIC (RFC 9438): the window grows with the time since it was cut, first towards its former size and then beyond.
 //!
 //! | RFC 9438 | here |
 //! |---|---|

@@ -9,9 +9,9 @@
 //! | alpha down | after each `alpha_timer` without CNP, eq. (2) | at the end of any other slot |
 //!
 //! No events: the machine has the instants of its own timers and catches up when it is touched, which gives what timers
-//! would. At one instant alpha comes first, then a rise, then a check, then a CNP. Checks stand 1 ns behind the slots of
-//! alpha, as the public code has it. Slots and checks that change nothing are stepped over, so that a long silence is
-//! cheap: alpha is worked out only when it is needed, and is zero once it is too small to tell.
+//! would. At one instant alpha comes first, then a rise, then a check, then a CNP. Checks stand 1 ns behind the slots
+//! of alpha, as the public code has it. Slots and checks that change nothing are skipped, so that a long silence is
+//! cheap: alpha is computed only when needed, and is zero once it is negligible.
 
 use super::{About, Controller, Marks, Start, Window};
 use crate::keys::{Default, Kind, LARGEST_EXACT, Unit, Zero, keys};

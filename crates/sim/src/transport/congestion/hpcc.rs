@@ -1,7 +1,7 @@
-//! HPCC: a window, and the rate that goes with it, by what ports tell of themselves.
+//! HPCC: a window, and the matching rate, from what ports report.
 //!
-//! Li et al., "HPCC: High precision congestion control", SIGCOMM 2019. The paper was not at hand: algorithm 1 is
-//! second-hand, by the public ns-3 code of its authors (rdma-hw.cc, int-header.h) in a summary.
+//! Li et al., "HPCC: High precision congestion control", SIGCOMM 2019. The paper was not available: algorithm 1 is
+//! second-hand, from a summary of its authors' public ns-3 code (rdma-hw.cc, int-header.h).
 //!
 //! | algorithm 1 | here |
 //! |---|---|
@@ -16,7 +16,7 @@
 //!   is at least a packet.
 //! * What ports tell is not rounded to units of the header: see [telemetry](crate::telemetry). The NIC tells nothing: its
 //!   queue pairs take turns.
-//! * Marks are not heard. Losses leave the window as it is.
+//! * Marks are ignored. Losses do not change the window.
 //!
 //! Only `+ - * /` of `f64` are used, which round the same on every machine.
 

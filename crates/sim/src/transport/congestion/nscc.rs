@@ -1,8 +1,8 @@
-//! NSCC: the sender's congestion control of Ultra Ethernet, a window that marks and queueing delay move together.
+//! NSCC: the sender's congestion control of Ultra Ethernet, a window moved by both marks and queueing delay.
 //!
-//! The rules, their order and their constants are those of the reference simulator of Ultra Ethernet (ultraethernet/uet-htsim,
-//! `htsim/sim/uec.cpp` at 40ccb05), from a description of that code and from reading a later version of it. The text of the
-//! Ultra Ethernet specification 1.0 was not at hand.
+//! The rules, their order and their constants are those of the reference simulator of Ultra Ethernet
+//! (ultraethernet/uet-htsim, `htsim/sim/uec.cpp` at 40ccb05), from a description of that code and from reading a later
+//! version of it. The text of the Ultra Ethernet specification 1.0 was not available.
 //!
 //! | mark | queueing delay | what follows |
 //! |---|---|---|

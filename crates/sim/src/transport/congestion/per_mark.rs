@@ -1,8 +1,8 @@
 //! The small congestion controls that studies of packet spraying use: a packet more in a round trip without marks, a
 //! share of each marked packet less.
 //!
-//! From a summary of uet-htsim's "dctcp" and of the REPS artifact's "mprdma" (`uec.cpp`); neither is DCTCP or MP-RDMA as
-//! their papers have them.
+//! From a summary of uet-htsim's "dctcp" and of the REPS artifact's "mprdma" (`uec.cpp`); neither is DCTCP or MP-RDMA
+//! as in their papers.
 
 use super::{About, Acked, Controller, NoKeys, Start, Trimmed, Window, nscc};
 

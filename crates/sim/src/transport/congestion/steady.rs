@@ -1,4 +1,4 @@
-//! Windows that nothing moves: one bandwidth-delay product and a half, or none at all where receivers pace.
+//! Constant windows: one and a half bandwidth-delay products, or none at all where receivers pace.
 
 use super::{About, Controller, NoKeys, Start, Window, nscc};
 
