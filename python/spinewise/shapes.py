@@ -231,7 +231,7 @@ class Source(_Source, total=False):
 
 
 class Scheme(TypedDict, total=False):
-    """The load-balancing scheme; its parameters stand in [scheme.params]."""
+    """The load-balancing scheme; its parameters are in [scheme.params]."""
 
     name: str
     source: Source
@@ -264,7 +264,7 @@ class ListedFlow(TypedDict, total=False):
 
 
 class Step(TypedDict, total=False):
-    """A rate and when it begins."""
+    """A rate and when it takes effect."""
 
     at_us: float
     rate_gbps: float
@@ -371,7 +371,7 @@ class Run(TypedDict, total=False):
 
 
 class Capture(TypedDict, total=False):
-    """Packets written down as they pass chosen ports."""
+    """Packets captured as they pass chosen ports."""
 
     at: list[str]
     from_us: float
@@ -380,7 +380,7 @@ class Capture(TypedDict, total=False):
 
 
 class Metrics(TypedDict, total=False):
-    """What is kept and how it is summed up."""
+    """What is recorded and how it is summarized."""
 
     size_classes: list[SizeClass]
     series_interval_us: float

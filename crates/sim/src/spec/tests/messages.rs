@@ -161,13 +161,11 @@ fn topology() {
         ),
         (
             change(json!({"leaf": 0, "up": false, "direction": "down"})),
-            "topology.override[1].up = false: expected every host and leaf to remain reachable; the overrides leave \
-             leaf 0 without a link down",
+            "topology.override[1].up = false: expected every host and leaf to remain reachable; the overrides leave leaf 0 without a link down",
         ),
         (
             change(json!({"host": 3, "up": false})),
-            "topology.override[1].up = false: expected every host and leaf to remain reachable; this cuts off host 3 \
-             (up)",
+            "topology.override[1].up = false: expected every host and leaf to remain reachable; this cuts off host 3 (up)",
         ),
         (
             change(json!({"link": 0, "up": false})),
