@@ -81,7 +81,7 @@ impl Round {
 crate::listed! {
     /// Its series.
     enum Points: Series {
-        Bent = series("bent", "a flow's new label"),
+        Bent = series("bent", "label: that of a flow from now on"),
     }
 }
 
