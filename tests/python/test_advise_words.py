@@ -215,7 +215,7 @@ SINGLE = SPEC | {"topology": {"leaves": 2, "spines": 1, "hosts_per_leaf": 2}}
 
 @pytest.mark.parametrize(
     ("spec", "told"),
-    [(RACK, "traffic: No packet crossed a link between switches"), (SINGLE, "topology: One path only")],
+    [(RACK, "traffic: No packet crossed a link between switches"), (SINGLE, "topology: There is only one path")],
     ids=["within a rack", "one spine"],
 )
 def test_where_no_scheme_has_a_choice_that_is_said_first(spec: dict[str, Any], told: str) -> None:

@@ -307,7 +307,7 @@ def test_what_cannot_be_captured_is_refused(given: dict[str, object], key: str, 
 
 
 def test_more_packets_than_memory_holds_are_refused() -> None:
-    with pytest.raises(SpecError, match="or fewer ports: packets of 32 ports would take") as caught:
+    with pytest.raises(SpecError, match="or fewer ports: packets of 32 ports would need") as caught:
         names = [f"host{n}" for n in range(8)] + [f"leaf{n}" for n in range(2)] + [f"spine{n}" for n in range(4)]
         spinewise.run(spec(metrics={"capture": {"at": names, "max_packets": 100_000_000}}))
     assert caught.value.key == "metrics.capture.max_packets"

@@ -383,7 +383,7 @@ def test_no_flows_are_refused(tmp_path: Path) -> None:
     (tmp_path / "flows.csv").write_text("src,dst,size_bytes,start_ns\n")
     entries: list[dict[str, Any]] = [{"list": []}, {"file": str(tmp_path / "flows.csv")}]
     for entry in entries:
-        with pytest.raises(SpecError, match="one flow or more"):
+        with pytest.raises(SpecError, match="at least one flow"):
             resolve({**TINY_SPEC, "traffic": [{"kind": "flows", **entry}]})
 
 

@@ -31,7 +31,7 @@ fn what_is_wrong_is_named_with_what_is_allowed() {
     for (from, to, words) in [
         (r#""host": 0"#, r#""host": 7"#, "host = 7: must be 0 to 1"),
         (r#""host": 0"#, r#""hots": 0"#, "unknown field `hots`"),
-        ("10.0.1.1", "10.0.0.1", "hosts[0] has it already"),
+        ("10.0.1.1", "10.0.0.1", "already used by hosts[0]"),
         ("10.0.1.1", "10.0.0.300", "invalid IPv4 address"),
         (r#""mtu": 1500"#, r#""mtu": 10"#, "told.mtu = 10: must be 1448 to"),
         (
@@ -42,7 +42,7 @@ fn what_is_wrong_is_named_with_what_is_allowed() {
         ("eth0", "a-device-with-a-long-name", "device ="),
         ("flowcell_packets\": 10", "flowcell_packets\": 0", "flowcell_packets = 0: must be a whole number from 1 to"),
         ("flowcell_packets", "cells", "presto has flowcell_packets"),
-        ("flowcell_packets\": 10", "order\": \"strided\"", "\"ascending\" only"),
+        ("flowcell_packets\": 10", "order\": \"strided\"", "only \"ascending\""),
         (r#""presto", "params": {"flowcell_packets": 10}"#, r#""conga""#, "agents run ecmp"),
         ("presto", "prestissimo", "must be one of ecmp"),
     ] {

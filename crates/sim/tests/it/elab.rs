@@ -176,7 +176,7 @@ fn what_does_not_fit_is_refused() {
     };
     let (key, text) = refused(json!({"path_tag": "explicit"}));
     assert_eq!(key, "scheme.path_tag");
-    assert!(text.contains("\"outer\"") && text.contains("no numbers of paths"), "{text}");
+    assert!(text.contains("\"outer\"") && text.contains("they do not number paths"), "{text}");
     assert_eq!(refused(json!({"path_tag": "inner"})).0, "scheme.path_tag");
     let (key, text) = refused(json!({"params": {"rate_interval_rtts": 300}}));
     assert_eq!(key, "scheme.params.rate_interval_rtts");

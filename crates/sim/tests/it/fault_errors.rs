@@ -70,7 +70,7 @@ fn what_cannot_break_like_that_is_refused() {
         ),
         (
             json!({"fault": with(json!({"ends": null, "switch": "leaf1", "at_us": 7}))}),
-            "fault[0] = \"down for good\": expected faults that end or leave a path; host 0 cannot reach host 1",
+            "fault[0] = \"down for good\": expected faults that end or leave a path; host 0 can no longer reach host 1",
         ),
         (
             json!({"fault": [down, merged(&down, &json!({"ends": ["leaf1", "spine1"]}))]}),
@@ -92,7 +92,7 @@ fn what_cannot_break_like_that_is_refused() {
         (
             json!({"fault": with(json!({"kind": "loss", "probability": 0.5})), "run": {"until_us": 9_000_000},
                    "detection": {"mode": "hello", "hello_interval_us": 1}}),
-            "detection.hello_interval_us = 1.0: expected at most 1000000 hellos of a link that loses packets",
+            "detection.hello_interval_us = 1.0: expected at most 1000000 hellos on a link that loses packets",
         ),
         (json!({"detection": {"mode": "hello", "hello_interval_us": 0}}), "detection.hello_interval_us = 0"),
         (json!({"detection": {"mode": "hello", "hello_dead_count": 0}}), "detection.hello_dead_count = 0"),

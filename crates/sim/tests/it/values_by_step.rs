@@ -89,7 +89,7 @@ impl Reps {
                 self.used_frozen += 1;
                 ((ring..self.came.len()).find(|at| at % 8 == slot), "frozen")
             }
-            (0, None, None) => (None, "no value is left"),
+            (0, None, None) => (None, "no value that came through is left"),
             (0, None, fresh) => (fresh, "the oldest entropy value"),
         };
         if let Some(at) = at {
@@ -144,7 +144,7 @@ fn reps_recycles_freezes_and_thaws_packet_by_packet() {
     assert!((Reps::STAYS..Reps::STAYS + 5 * US).contains(&(thaw - first)), "{thaw}");
     // What came through does not lead over the dead link; only what is drawn does.
     assert!(reps.met["frozen"].0 > 300 && reps.met["frozen"].1 == 0, "{:?}", reps.met);
-    assert!(reps.met["no value is left"].1 + reps.met["has just thawed"].1 > 0, "{:?}", reps.met);
+    assert!(reps.met["no value that came through is left"].1 + reps.met["has just thawed"].1 > 0, "{:?}", reps.met);
     assert!(reps.freezes.len() > 1, "what explores may lose a packet there, and freezes anew");
     assert!(link(&outcome, DEAD)["lost"].as_u64() > Some(0) && of.len() > 32);
 }
@@ -196,7 +196,7 @@ impl Mrc {
             match *self.of(number) {
                 State::Good => {
                     self.next = at + 1;
-                    return (number, if restored { "is passed over" } else { "the next good entropy value" });
+                    return (number, if restored { "is skipped once" } else { "the next good entropy value" });
                 }
                 State::Skip if !restored => (*self.of(number), restored) = (State::Good, true),
                 State::Skip | State::Bad => {}
