@@ -56,12 +56,12 @@ fn rates_that_rise_as_on_a_slower_link_are_told() {
     );
     // 200 Gbps in steps of 0.1, every 300 us.
     assert!(
-        told.text.contains("0.1 Gbps every 300 us at most, so a rate takes 600 ms from half of 400 Gbps"),
+        told.text.contains("at most 0.1 Gbps every 300 us, so a rate takes 600 ms to grow from half of 400 Gbps"),
         "{}",
         told.text
     );
     assert!(
-        told.text.ends_with("dcqcn_additive_increase_gbps is 0.16 and dcqcn_hyper_increase_gbps 0.4."),
+        told.text.ends_with("dcqcn_additive_increase_gbps would be 0.16 and dcqcn_hyper_increase_gbps 0.4."),
         "{}",
         told.text
     );

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 #[test]
 fn entropy_values() {
     let uet = |switch: Value, params: Value| json!({"preset": "uet-htsim", "switch": switch, "scheme": {"name": "reps", "params": params}});
-    let trims = "reps takes a timeout for a failed path, and it may be congestion there; to trim, set";
+    let trims = "reps takes a timeout for a failed path, and here it may be congestion; to trim, set";
     let told = |value: &str| {
         format!("scheme.params.freezing = \"{value}\": expected \"idle_timeout\" where switches do not trim; {trims}")
     };
