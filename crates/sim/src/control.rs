@@ -7,7 +7,7 @@ use crate::timers::{Timers, What};
 use crate::topology::Topology;
 use spinewise_policy::{Event, FlowKey, Hooks, Kind, Message, Peers, Phase, Port, Span, Time, Way};
 
-/// Whose rows a call about a device is lent: by host or by leaf, as the layout says; nobody's for a spine.
+/// Which rows a call about a device is lent: by host or by leaf, as the layout says; none for a spine.
 #[inline]
 pub(crate) fn peer_of(about: Address, peers: Peers, topology: &Topology) -> u32 {
     match (about.as_host(), peers) {

@@ -134,7 +134,7 @@ impl Faults {
         })
     }
 
-    /// Of these links the receiver wants to know when each packet left, even where no loss depends on it.
+    /// Links whose receiver needs to know when each packet left, even where no loss depends on it.
     pub fn note_starts(&mut self, links: impl Iterator<Item = LinkId>) {
         for link in links {
             self.schedule.note_starts(link);

@@ -1,5 +1,5 @@
-//! What is laid down about flows where a program is followed event by event ([`crate::engine::planned`]): the ends that
-//! messages are hashed by, and rows that some flows share. The rules that ask for these are of [`crate::spec::Rules`].
+//! Facts about flows that are fixed where a program is followed event by event ([`crate::engine::planned`]): the ends
+//! that messages are hashed by, and rows that some flows share. The rules for these are in [`crate::spec::Rules`].
 
 use crate::flows::Flows;
 use crate::net::Net;
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 const PRIORITY: u32 = 3;
 
 impl Net {
-    /// Lays down what these rules say of flows.
+    /// Fixes what these rules say about flows.
     pub fn follow(&mut self, rules: &Rules, flows: &Flows) {
         if rules.habits.messages_by_flow {
             self.hashing.ends = flows.specs.iter().map(|flow| (flow.src, flow.dst)).collect();
@@ -22,8 +22,8 @@ impl Net {
         }
     }
 
-    /// Of flows that are one to that code's keys, all but the first, and the first: the keys leave out the source and lay
-    /// the priority over the destination's port.
+    /// Flows that have the same key in that code, except the first, each with the first: the keys leave out the source
+    /// and OR the priority into the destination's port.
     fn shared_rows(&self, flows: &Flows) -> BTreeMap<u32, FlowKey> {
         let Fields::Ports(ports) = &self.hashing.fields else { return BTreeMap::new() };
         let mut first = BTreeMap::new();

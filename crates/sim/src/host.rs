@@ -61,7 +61,7 @@ pub struct Host {
     nic: Nic,
     /// If the link into it breaks.
     pub frail: Option<Box<Frail>>,
-    /// When the NIC pulls again, [`Time::NEVER`] if nobody waits.
+    /// When the NIC pulls again, [`Time::NEVER`] if nothing waits.
     pub wake: Time,
     /// The end of its last transmission has happened, where that has a place among what falls on the same instant.
     pub is_freed: bool,

@@ -3,13 +3,13 @@
 /// Bytes of a line of the cache.
 const LINE: usize = 64;
 
-/// Asks for every line of the cache that a value lies in.
+/// Prefetches every cache line of a value.
 #[inline(always)]
 pub(crate) fn one<T>(value: &T) {
     all(std::slice::from_ref(value));
 }
 
-/// Asks for every line of the cache that these lie in.
+/// Prefetches every cache line of these values.
 #[inline(always)]
 pub(crate) fn all<T>(values: &[T]) {
     let std::ops::Range { start, end } = values.as_ptr_range();

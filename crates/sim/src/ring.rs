@@ -59,7 +59,7 @@ impl<T: Copy + Default> Ring<T> {
         &mut self.slots[at]
     }
 
-    /// Asks memory for the first ones, at most so many, up to where the ring comes round.
+    /// Prefetches the first ones, at most this many, up to where the ring wraps.
     #[inline]
     pub fn fetch_first(&self, most: usize) {
         let end = self.slots.len().min(self.head as usize + most.min(self.len()));
@@ -74,7 +74,7 @@ impl<T: Copy + Default> Ring<T> {
         prefetch::all(&self.slots[first..self.slots.len().min(first + of.min(most))]);
     }
 
-    /// Asks memory for where the next ones go, at most so many, up to where the ring comes round.
+    /// Prefetches the places of the next ones, at most this many, up to where the ring wraps.
     #[inline]
     pub fn fetch_room(&self, most: usize) {
         let first = self.slot(self.len());

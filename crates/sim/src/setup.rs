@@ -196,7 +196,7 @@ impl<'n> Sim<'n> {
             return None;
         }
         let window = self.world.flows.operations.least_delay().map_or(window, |least| window.min(least));
-        // A window must be short enough for what happens by the clock not to fill it for ever.
+        // A window must be short enough that clocked events cannot fill it forever.
         Some(window.min(self.shortest_period().map_or(window, |period| period * MOST_PERIODS)))
     }
 

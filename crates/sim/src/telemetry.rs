@@ -18,7 +18,7 @@ const HOP: usize = 32;
 /// Bytes of a header as it travels here: the number of hops and their room.
 const HEADER: usize = 1 + MOST_HOPS * HOP;
 
-/// What a port tells of the packet that starts.
+/// What a port reports for the packet that starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hop {
     /// The link that the packet leaves by.

@@ -56,7 +56,7 @@ pub struct Seats<P: Policy> {
     /// Kind (index into `shapes`) of each seat.
     pub(super) kinds: Arc<[u16]>,
     pub(super) seats: Vec<Option<Box<Seat<P>>>>,
-    /// Actions and bytes that any layout wants room for.
+    /// Actions and bytes that any layout needs room for.
     pub(super) room: (usize, usize),
     /// A seat as it was when its rehearsal began.
     rehearsed: Option<Box<Seat<P>>>,

@@ -200,7 +200,7 @@ struct AllParts<'s, 'n> {
     parts: &'s Parts,
     own: usize,
     meeting: &'s Meeting,
-    /// What was told at the beginning.
+    /// What was reported at the beginning.
     began: Told,
 }
 

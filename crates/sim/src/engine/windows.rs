@@ -27,11 +27,11 @@ use std::ops::Range;
 
 /// A network of fewer links fits into the second level of the cache as it is.
 const LARGE: usize = 1024;
-/// Blocks run where at least one node in so many has something to do.
+/// Blocks are run if at least one node in this many has something to do.
 pub(super) const BUSY: usize = 16;
 /// So many nodes with something to do in a window are unlikely to have nothing in the next.
 const MANY: usize = 8;
-/// The engine prefetches where at least one node in so many has something to do: the others need little of it.
+/// The engine prefetches if at least one node in this many has something to do; otherwise it gains little.
 const DENSE: usize = 2;
 /// Windows of a stretch at most.
 pub(super) const MOST_WINDOWS: u64 = 64;
@@ -123,7 +123,7 @@ pub(super) struct Worker<'w> {
     /// Work besides events, in events; and how much of both there is to be before the next look at the watch.
     pub(super) scanned: u64,
     look_at: u64,
-    /// What hosts send without the network stays where it is: somebody else brings it to others.
+    /// What hosts send without the network stays where it is: the caller delivers it to other parts.
     pub(super) keeps_news: bool,
 }
 

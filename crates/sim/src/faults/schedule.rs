@@ -26,7 +26,7 @@ pub struct LinkFaults {
     pub rates: Vec<(Interval, u64)>,
     /// So much is added to the delay.
     pub delays: Vec<(Interval, Span)>,
-    /// The receiver wants to know when packets left, whatever is lost.
+    /// The receiver needs to know when packets left, whatever is lost.
     pub watched: bool,
 }
 
@@ -161,7 +161,7 @@ impl Schedule {
 }
 
 impl Schedule {
-    /// The receiver of a link wants to know when packets left.
+    /// The receiver of a link needs to know when packets left.
     pub(super) fn note_starts(&mut self, link: LinkId) {
         if let Some(faults) = self.links.get_mut(&link).and_then(Arc::get_mut) {
             faults.watched = true;

@@ -1,5 +1,6 @@
-//! What is asked of the sending end of a flow, be it of the run's transport or of UDP, whose ends stand beside those. A flow that
-//! [`Ends`](crate::transport::Ends) knows no sending end of is of UDP, or is done: then it has nothing to send.
+//! The interface to the sending end of a flow, either of the run's transport or of UDP, whose ends are kept separately.
+//! A flow that [`Ends`](crate::transport::Ends) knows no sending end of is of UDP, or is done: then it has nothing to
+//! send.
 
 use super::{Flows, NO_SCHEDULE};
 use crate::ids::{FlowId, SubflowId};

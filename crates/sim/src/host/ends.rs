@@ -201,7 +201,7 @@ impl Host {
         self.tell(w, packet.src, (Way(packet.echo), Some(FlowKey::data(packet.flow))), event);
     }
 
-    /// Tells the scheme of an acknowledgement of so many new bytes.
+    /// Reports an acknowledgement of this many new bytes to the scheme.
     #[inline(always)]
     fn tell_of_ack(&mut self, w: &mut World<'_>, packet: &Packet, bytes: u64) {
         if w.edge.is_some() {

@@ -31,7 +31,7 @@ impl Host {
         }
     }
 
-    /// A data packet of this subflow has been sent, and its sender wants this timer.
+    /// A data packet of this subflow has been sent, and its sender requests this timer.
     #[inline(always)]
     fn has_sent(&mut self, w: &World<'_>, (subflow, timer): (SubflowId, Time)) {
         if w.net.has_series() {

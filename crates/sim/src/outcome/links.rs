@@ -100,7 +100,7 @@ pub(super) fn samples(sim: &Sim<'_>, stop: Time) -> Value {
         .map_or(Value::Null, |(samples, taken)| json!({"interval_ps": samples.interval().0, "taken": taken}))
 }
 
-/// How unevenly switches used links of equal cost; null if nobody looked, or nothing was sent over any.
+/// How unevenly switches used links of equal cost; null if it was not measured, or nothing was sent over any.
 pub(super) fn balance(sim: &Sim<'_>, stop: Time) -> Value {
     let imbalance = taken(sim, stop).and_then(|(samples, _)| samples.imbalance());
     imbalance.map_or(Value::Null, |found| {

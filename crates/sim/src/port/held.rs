@@ -92,12 +92,12 @@ impl Held {
         self.queues.iter().flat_map(|one| one.store.packets.iter())
     }
 
-    /// A queue that nobody has taken.
+    /// A free queue.
     pub(super) fn free_queue(&self) -> Option<Queue> {
         self.queues.iter().position(|one| one.state == State::Free).map(|free| Queue(free as u16))
     }
 
-    /// How many nobody has taken.
+    /// How many are free.
     pub(super) fn free_queues(&self) -> u16 {
         self.queues.iter().filter(|one| one.state == State::Free).count() as u16
     }

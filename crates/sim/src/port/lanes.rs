@@ -316,7 +316,7 @@ impl Lanes {
         Some(Lost { packet, lane: self.lane_of(&packet), left, was_held: true })
     }
 
-    /// How many held queues nobody has taken.
+    /// How many held queues are free.
     pub fn free_queues(&self) -> u16 {
         self.held.free_queues()
     }
@@ -326,7 +326,7 @@ impl Lanes {
         self.held.taken()
     }
 
-    /// A held queue that nobody has taken.
+    /// A free held queue.
     pub fn free_queue(&self) -> Option<Queue> {
         self.held.free_queue()
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::spec::{EcnAt, Limit, QueueCounts, SwitchSpec};
 
-/// The queueing rules of a switch, as the hot path wants them: those of a class fill a line of the cache.
+/// The queueing rules of a switch, laid out for the hot path: those of a class fill one cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub struct Rules {

@@ -1,9 +1,9 @@
 //! A port that trims and commits: what it queues goes on the link there and then, control before data that waits.
 //!
-//! It does what a [`Kept`](super::Kept) port that trims does, without an event of its own. Data that waits is the tail of the
-//! link's ring, as in a [`Fifo`](super::Fifo) port. Control that comes takes a track of its own, ahead of it: so when data
-//! arrives is known only as it starts. Starts of data and marks are found when somebody looks: as a packet comes, and at the
-//! end of a window, before a receiver may read them.
+//! It does what a [`Kept`](super::Kept) port that trims does, without an event of its own. Data that waits is the tail
+//! of the link's ring, as in a [`Fifo`](super::Fifo) port. Control that comes takes a track of its own, ahead of it: so
+//! when data arrives is known only as it starts. Starts of data and marks are determined on demand: when a packet
+//! arrives, and at the end of a window, before a receiver may read them.
 
 use super::trimming::{Instant, Trims};
 use super::{Counters, Lane, Rare};
@@ -187,7 +187,8 @@ impl Trimmer {
         }
     }
 
-    /// When somebody must look, nothing else happening: as data starts, and as some has been sent if enough waits to mark it.
+    /// When the port must be checked if nothing else happens: when data starts, and when some has been sent if enough
+    /// waits to mark it.
     #[inline]
     pub fn due(&self) -> Time {
         match &self.rules.ramp {

@@ -102,7 +102,7 @@ pub enum Limit {
     Packets(u32),
     /// In bytes on the wire.
     Bytes(u64),
-    /// So many bytes, and what the rate of the port sends in this time.
+    /// This many bytes, plus what the port sends in this time at its rate.
     Line {
         /// Bytes on the wire, whatever the rate.
         bytes: u64,

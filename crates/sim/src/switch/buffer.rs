@@ -351,7 +351,7 @@ impl SharedBuffer {
         (self.most, self.most_headroom)
     }
 
-    /// Can a pause last for ever?
+    /// Can a pause last forever?
     pub fn pauses_last(&self) -> bool {
         self.spec.pfc && (self.spec.pause == Span::ZERO || self.spec.pause_renewal == PauseRenewal::Timer)
     }

@@ -164,7 +164,7 @@ impl Switch {
             return;
         };
         if lane == Lane::Control {
-            // Trimmed: its header waits for nobody.
+            // Trimmed: its header does not wait.
             return self.keep(w, out, hand, admitted);
         }
         if let Some(port) = self.ports[usize::from(out)].kept_mut() {

@@ -152,7 +152,7 @@ impl Switch {
     }
 }
 
-/// Does a hook want the packet in hand dropped?
+/// Did a hook request that the packet in hand be dropped?
 #[inline]
 pub(super) fn discards(asked: Option<&Asked>) -> bool {
     asked.is_some_and(|asked| asked.actions[..asked.len].contains(&Action::Discard))

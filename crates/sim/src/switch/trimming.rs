@@ -95,8 +95,8 @@ impl Switch {
         Some(Admitted { lane, in_port, found: Found::default() })
     }
 
-    /// Looks at what has happened before `end` at ports that commit packets as they are queued: what they mark is marked.
-    /// Returns when somebody must look next.
+    /// Looks at what has happened before `end` at ports that commit packets as they are queued: what they mark is
+    /// marked. Returns when the port must be checked next.
     #[inline]
     pub(crate) fn settle(&mut self, end: Time, rules: &AllRules, wires: &mut Wires) -> Time {
         let ports = 0..self.ports.len() as u16;

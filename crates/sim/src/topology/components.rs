@@ -63,7 +63,7 @@ pub struct Components {
     loads: OnceLock<Loads>,
 }
 
-/// A fabric as somebody knows it.
+/// A fabric as known to one observer.
 #[derive(Debug)]
 struct Map {
     leaves: u32,

@@ -101,7 +101,7 @@ impl Topology {
         Ok(topology)
     }
 
-    /// Refuses overrides that cut somebody off.
+    /// Refuses overrides that cut off hosts or leaves.
     fn refuse_cuts(&self, spec: &FatTree, go_on: GoOn<'_>) -> Result<(), SpecError> {
         let cuts = |change: &FatTreeOverride| change.change.up == Some(false);
         let Some(last) = spec.overrides.iter().rfind(|change| cuts(change)) else { return Ok(()) };

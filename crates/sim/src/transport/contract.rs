@@ -69,7 +69,7 @@ pub struct CreditPacing {
     pub least: f64,
 }
 
-/// Does a sender ask for credit, or is it given some because nobody else does?
+/// Does a sender request credit, or is it given some because no other sender does?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asks {
     /// It asks.
@@ -350,7 +350,7 @@ pub struct Arrival {
     pub urgent: bool,
     /// A switch has cut its payload off, and where.
     pub trimmed: Option<TrimmedAt>,
-    /// Anything the caller wants echoed.
+    /// Anything that the caller needs echoed.
     pub tag: u32,
 }
 

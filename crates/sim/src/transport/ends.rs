@@ -36,7 +36,7 @@ type InUse<'a, T> = (&'a mut Sending<<T as Transport>::Sender>, &'a <T as Transp
 /// What became of an answer.
 #[derive(Clone, Copy, Debug)]
 pub enum Heard {
-    /// Nothing: nobody waits for it.
+    /// Nothing waits for it.
     Nothing,
     /// A further path is open.
     Opened,

@@ -19,7 +19,7 @@ impl Sack {
     /// No option.
     pub const NONE: Sack = Sack { blocks: [(0, 0); MOST], n: 0 };
 
-    /// One that tells of these blocks; those beyond the third are left out.
+    /// One that reports these blocks; those beyond the third are left out.
     pub fn of(blocks: &[(u64, u64)]) -> Self {
         let mut sack = Sack::NONE;
         for (slot, block) in sack.blocks.iter_mut().zip(blocks) {
@@ -45,7 +45,7 @@ impl Sack {
         if self.n == 0 { 0 } else { 4 + 8 * u32::from(self.n) }
     }
 
-    /// The duplicate it tells of, with `cumulative` the acknowledgement it stands on.
+    /// The duplicate it reports, where `cumulative` is its acknowledgement.
     pub fn duplicate(&self, cumulative: u64) -> Option<(u64, u64)> {
         // RFC 2883 §4: the first block lies below the cumulative acknowledgement, or within the second
         match *self.blocks() {

@@ -46,7 +46,7 @@ pub trait Stream: Sized {
     /// See [`TcpSender::couple`].
     fn couple(&mut self, window: u64);
 
-    /// Segments sent again that had arrived, as far as it was told.
+    /// Segments retransmitted although they had arrived, as far as the sender was told.
     fn spurious_retransmits(&self) -> u32 {
         0
     }

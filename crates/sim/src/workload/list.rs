@@ -10,7 +10,7 @@ use super::{FlowSpec, GATED_FLOW_BYTES, Gate, Jobs, MOST_FLOWS, Places, Plan, Up
 const COLUMNS: [&str; 4] = ["src", "dst", "size_bytes", "start_ns"];
 /// One that it may have.
 const BATCH: &str = "batch";
-/// Those that tables of stores and files of other simulators have besides, of which nobody thinks that they are read.
+/// Additional columns in tables of stores and files of other simulators, which no one expects to be read.
 const BESIDE: [&str; 6] = ["key", "pg", "sport", "dport", "fct_ns", "ideal_fct_ns"];
 const PS_PER_NS: u64 = 1_000;
 /// Digits a fraction of a nanosecond may have: picoseconds are the unit of simulated time.

@@ -126,7 +126,7 @@ pub struct Meeting {
     /// Which of [`LOOKS`] is next, none past the last; and whether threads were found not to be worth it.
     next_look: AtomicUsize,
     given_up: AtomicBool,
-    /// When somebody looked first, and how long all had waited by then: for each other's setup.
+    /// When the first check was made, and how long all threads had waited by then, for each other's setup.
     began: OnceLock<(Instant, u64)>,
     /// Turns before a thread sleeps.
     turns: u32,
@@ -226,7 +226,7 @@ impl Meeting {
         self.changed.notify_all();
     }
 
-    /// When this is dropped, even by a panic, a thread comes no more, and nobody waits for it.
+    /// When this is dropped, even by a panic, its thread no longer arrives, and no other thread waits for it.
     pub fn leaving(&self) -> Leaving<'_> {
         Leaving(self)
     }

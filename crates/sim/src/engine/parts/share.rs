@@ -32,7 +32,7 @@ impl From<Sim<'_>> for Share {
         sim.keep_accounts();
         let flows = &sim.world.flows;
         let started = flows.specs.ids().filter(|&flow| flows.has_started(flow)).collect();
-        // What is not named here nobody asks for after a run, or it is the same in all parts.
+        // Whatever is not named here is not needed after a run or is the same in all parts.
         let Sim { hosts, switches, world: World { flows, wires, log, .. }, samples, .. } = sim;
         let Flows { specs, records, operations, .. } = flows;
         Share { hosts, switches, wires, specs, records, started, operations, log, samples }

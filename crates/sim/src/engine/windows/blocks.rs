@@ -105,7 +105,7 @@ impl Blocks {
         self.done[block] = windows;
     }
 
-    /// Have all blocks run so many?
+    /// Have all blocks run this many?
     pub(super) fn have_run(&self, windows: u64) -> bool {
         self.done.iter().all(|&done| done == windows)
     }

@@ -193,7 +193,7 @@ pub(in crate::spec) fn check_ecn(scheme: &SchemeSpec, transport: &TransportSpec)
     }
 }
 
-/// A scheme that takes a timeout for a failure needs switches that trim: elsewhere it tells of congestion as well.
+/// A scheme that takes a timeout for a failure needs switches that trim: elsewhere a timeout may also mean congestion.
 pub(in crate::spec) fn check_trimming(
     scheme: &SchemeSpec,
     (switch, transport): (&SwitchSpec, &TransportSpec),

@@ -25,7 +25,7 @@ struct Waiting {
 }
 
 impl<R: Receiver> Receiving<R> {
-    /// One with so many paths, of a flow of `size` bytes.
+    /// One with this many paths, for a flow of `size` bytes.
     pub(super) fn new(config: &R::Config, size: u64, paths: usize) -> Box<Self> {
         let further = (1..paths).map(|_| Timer::NONE).collect();
         Box::new(Receiving { machine: R::new(config, size), timer: Timer::NONE, further, waiting: None })

@@ -28,7 +28,7 @@ pub struct Lane {
 }
 
 impl<S> Sending<S> {
-    /// One with so many paths.
+    /// One with this many paths.
     pub fn new(machine: S, paths: usize) -> Box<Self> {
         let further = (1..paths).map(|_| Lane::default()).collect();
         Box::new(Sending { machine, queued: false, lane: Lane::default(), further })

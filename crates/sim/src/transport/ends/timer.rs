@@ -10,8 +10,8 @@ impl Timer {
     /// None is planned.
     pub(super) const NONE: Timer = Timer(Time::NEVER);
 
-    /// The end wants to be woken at `deadline`: says when to plan that, or [`Time::NEVER`]. Lazily: a timer that fires early
-    /// is planned again, so a later deadline costs nothing now.
+    /// The end is to be woken at `deadline`: returns when to plan that, or [`Time::NEVER`]. Lazily: a timer that fires
+    /// early is planned again, so a later deadline costs nothing now.
     #[inline(always)]
     pub(super) fn want(&mut self, deadline: Option<Time>) -> Time {
         match deadline {

@@ -1,4 +1,4 @@
-//! A set of byte ranges: what a receiver holds beyond a hole, and what a sender was told of it.
+//! A set of byte ranges: what a receiver holds beyond a hole, and what a sender was told about it.
 
 /// Byte ranges `start..end`, ascending, disjoint and not touching.
 #[derive(Clone, Debug, Default)]

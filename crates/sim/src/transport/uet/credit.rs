@@ -1,7 +1,8 @@
 //! Receiver credit (RCCC): a receiver paces its senders, which send only what they have been granted.
 //!
-//! The rules are those of uet-htsim (`uec.cpp`: computePullTarget, handlePull, UecSink::pull). Credit counts in quanta of 256
-//! bytes. A sender says up to where it wants to be granted, its *target*; a receiver grants up to there, one *pull* at a time.
+//! The rules are those of uet-htsim (`uec.cpp`: computePullTarget, handlePull, UecSink::pull). Credit counts in quanta
+//! of 256 bytes. A sender states up to where it requests credit, its *target*; a receiver grants up to there, one
+//! *pull* at a time.
 
 use super::UetConfig;
 use crate::transport::contract::{After, Asks};
@@ -78,7 +79,7 @@ impl Allowance {
         }
     }
 
-    /// Up to where it wants to be granted, with this left to send.
+    /// Up to where it requests credit, with this left to send.
     pub(super) fn set_target(&mut self, left: &Backlog) -> u64 {
         let mut wants = left.new + left.again;
         if let Some(window) = left.window {
@@ -119,7 +120,7 @@ impl Account {
         Account { granted: BEGIN, target: BEGIN, asks: false, turns: 0, pulls: 0 }
     }
 
-    /// Its sender wants to be granted up to here, or has to send a packet again. Is it to be served from now on?
+    /// Its sender requests credit up to here, or has to retransmit a packet. Is it to be served from now on?
     pub(super) fn hear(&mut self, target: Option<u64>, again: bool) -> bool {
         let more = target.is_some_and(|target| target > self.target);
         self.target = self.target.max(target.unwrap_or(0));

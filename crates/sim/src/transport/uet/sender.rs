@@ -130,7 +130,7 @@ impl UetSender {
         self.sharing = waiting as i64;
     }
 
-    /// Up to where it wants to be granted.
+    /// Up to where it requests credit.
     fn target(&mut self, config: &UetConfig) -> Option<u64> {
         let has_window = config.kind != delivery::Kind::None;
         let left = Backlog {
