@@ -255,7 +255,7 @@ mod tests {
         assert_eq!(fails("0 0\ninf 1").0, 2);
         assert_eq!(fails("-3 0\n10 1").0, 1);
         assert_eq!(fails("0 0\n10"), (2, "1 columns; a point is `size value`".into()));
-        let changing = "a second column that changes (0.5): a point is `size value`, or `size 1 value` as ns-2 has it";
+        let changing = "a second column that changes (0.5): a point is `size value`, or `size 1 value` as in ns-2";
         assert_eq!(fails("0 0 0\n10 0.5 0.5\n20 0.5 1"), (2, changing.into()));
         assert_eq!(fails("0 0\n10 1 1"), (2, "3 columns after lines of 2".into()));
         assert_eq!(fails("0 0\n0 1"), (2, "every size is zero".into()));

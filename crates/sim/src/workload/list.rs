@@ -385,7 +385,7 @@ mod tests {
         let error = FlowList::from_csv("src,dst,size_bytes,start_us\n", 8).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "line 1, column start_ns: `missing`; allowed is a header with src, dst, size_bytes, start_ns; is `start_us` meant?"
+            "line 1, column start_ns: `missing`; allowed is a header with src, dst, size_bytes, start_ns; did you mean `start_us`?"
         );
         let error = FlowList::from_csv("src,dst,size_bytes,start_ns\n0,0,1,0", 8).unwrap_err();
         assert_eq!(error.to_string(), "line 2, column dst: `0`; allowed is a host other than src");

@@ -50,7 +50,7 @@ fn a_bad_table_is_refused_with_its_line() {
     let with = |rows: &str| refused(&format!("{HEADER}{rows}"));
     let cases = [
         (refused("id,rank\n"), "line 1, column op: `missing`; allowed is a header with id, rank and op"),
-        (refused("id,rank,op,require\n"), "is `requires` meant?"),
+        (refused("id,rank,op,require\n"), "did you mean `requires`?"),
         (refused("id,rank,op,op\n"), "line 1, column op: `there twice`"),
         (refused("id,rank,op\n"), "`only a header`; allowed is at least one operation"),
         (refused("id,rank,op\na,0\n"), "line 2, column all: `2 fields`; allowed is 3 fields, as in the header"),
