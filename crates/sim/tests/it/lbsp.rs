@@ -271,5 +271,5 @@ fn other_fabrics_and_uneven_trees_are_refused() {
     let under = json!({"topology": {"kind": "fat_tree", "k": 4}, "scheme": {"name": "drb", "fabric": "lbsp"},
                        "traffic": one()});
     let error = resolve(&under).expect_err("refused").to_string();
-    assert!(error.contains("scheme.fabric = \"lbsp\"") && error.contains("goes round dead links"), "{error}");
+    assert!(error.contains("scheme.fabric = \"lbsp\"") && error.contains("avoids dead links"), "{error}");
 }

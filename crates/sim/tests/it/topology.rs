@@ -196,7 +196,7 @@ fn hosts_that_cannot_reach_each_other_are_told_by_name() {
          directions; the links that are down leave no path"
     );
     let no_way_back = json!([{"leaf": 1, "spine": 0, "up": false, "direction": "up"}, {"leaf": 0, "spine": 1, "up": false, "direction": "down"}]);
-    assert!(refusal(no_way_back).contains("both ways"), "acknowledgements need a path too");
+    assert!(refusal(no_way_back).contains("both directions"), "acknowledgements need a path too");
     assert!(
         refusal(json!([{"leaf": 1, "up": false}]))
             .starts_with("topology.override[0].up = false: expected every host and leaf")
