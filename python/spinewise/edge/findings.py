@@ -51,8 +51,8 @@ def healthy_fabric(numbers: Numbers) -> Finding:
         "Where packets may arrive in any order and nothing is broken, spray them; how matters much less.",
         "Round robin, adaptive switches and entropy values per packet all leave hashed flows far behind, because "
         "hashed flows collide on uplinks and are trimmed there. Switches that look at their queues are slightly better "
-        "than entropy values, which still collide by chance. So do the round-robin switches of uet-htsim in three "
-        "tiers: their lists of uplinks differ by destination, and one counter runs through them all.",
+        "than entropy values, whose packets still collide by chance. So do packets under the round-robin switches of "
+        "uet-htsim in three tiers: its lists of uplinks differ by destination, and one counter runs through them all.",
         [
             within(shuffle, 1.05, *SPRAYED),
             less(permutation, VALUE, "adaptive", "bitmap", "reps", "oblivious", "ecmp"),
@@ -315,8 +315,8 @@ def meet(numbers: Numbers) -> Finding:
     return Finding(
         "What a rack learns together helps: MEET, packet by packet.",
         "With each packet on one of the paths that the rack's pooled delays and probes rate best, MEET avoids the slow "
-        "link more than REPS, whose flows each learn separately, and loses hardly any time to it. It stays behind "
-        "`uet_mixed`, because all hosts of a rack take the same best paths, and collide there.",
+        "link more than REPS, whose flows each learn separately, and the slow link costs it hardly any time. It stays "
+        "behind `uet_mixed`, because all hosts of a rack take the same best paths, and collide there.",
         [
             less(slow, VALUE, "meet, packets", "reps", "adaptive", "oblivious"),
             *barely_slower(healthy, slow, 1.05, "meet, packets"),
@@ -332,7 +332,7 @@ def pdlb(numbers: Numbers) -> Finding:
     """PDLB without its cells."""
     healthy, slow = numbers.at("permutation", HEALTHY), numbers.at("permutation", SLOW)
     return Finding(
-        "PDLB's cells cost as much as they save where reordering is free.",
+        "PDLB's cells only cost time where reordering is free.",
         "Cells of many packets collide as flows do. With cells of one packet, PDLB is a good sprayer, but the rest of "
         "it draws among all paths that are not dead, and a slow path is not dead.",
         [

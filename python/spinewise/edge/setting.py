@@ -359,8 +359,8 @@ SCHEMES = {
         Scheme(
             "meet, packets", f"meet:{_ANY_ORDER}", ADAPTED, any_order=True, large=True,
             adapted="MEET moves flowlets so that nothing is reordered: here each packet is a flowlet, and takes any of "
-            "the best paths and not the previous one. Reports and probes are sent every 100 µs, about eight base round "
-            "trips, instead of 500 µs",
+            "the best paths instead of staying on its own. Reports and probes are sent every 100 µs, about eight base "
+            "round trips, instead of 500 µs",
         ),
         Scheme(
             "elab, values", "elab:discovery=blind", ADAPTED, any_order=True, large=True,
