@@ -25,7 +25,7 @@ HELD = frozenset({Status.HOLDS, Status.PARTLY})
 
 
 def line(status: Status, text: str, *, comparisons: int = 1, p: float | None = None) -> Verdict:
-    """A verdict on one difference that an interval tells from zero, or on what has none (`comparisons` 0).
+    """A verdict on one difference that an interval tests against zero, or on what has none (`comparisons` 0).
 
     `p` is the chance of it, of what an interval decides: see `Cell`.
     """

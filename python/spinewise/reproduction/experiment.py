@@ -153,7 +153,8 @@ class Verdict:
     Attributes:
         status: what came of it.
         evidence: in words.
-        comparisons: how many differences were told from zero by an interval of 95 %; by chance one in twenty is so.
+        comparisons: how many differences were tested against zero by an interval of 95 %; by chance one in twenty
+            excludes it.
         cells: what the lines of the evidence are made of, one each; none of a verdict that was read from a file.
     """
 

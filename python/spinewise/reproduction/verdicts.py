@@ -209,7 +209,7 @@ class Chance:
     def text(self) -> str:
         """A sentence or two for a page."""
         if not self.comparisons:
-            return "No difference is significant by an interval, so there is none to come out by chance."
+            return "No difference is tested against zero by an interval, so none can come out significant by chance."
         if self.comparisons == 1:
             return (
                 "1 difference is tested against zero by an interval of 95 %. If nothing differed at all, it would still"
