@@ -176,7 +176,7 @@ class Mislaid(sw.HostScheme):
         (Beyond, "pick", "pick returned 2: allowed is the number of a path, from 0 to 1"),
         (Greedy, "pick", "Layout(actions=…)"),
         (Armed, "pick", "give the class a method timer"),
-        (Untimed, "layout", "the layout gives no period for the method tick"),
+        (Untimed, "layout", "no layout gives a period for the method tick"),
         (Rowless, "Flow", "no such row"),
         (Peerless, "pick", 'cx.peer and cx.route need Layout(peers="hosts") or Layout(peers="leaves")'),
         (Ticking, "tick", "this call is about no peer"),

@@ -224,7 +224,7 @@ impl OfClass {
         let told: Vec<_> = shapes.iter().map(|shape| (*shape, self.layout_of(instance, shape))).collect();
         if self.class.hooks.has(Hooks::TICK) && told.iter().all(|(_, (_, period))| *period == Period::Untold) {
             let error = PyValueError::new_err(
-                "the layout gives no period for the method tick: allowed is Layout(tick=…) in picoseconds, such as \
+                "no layout gives a period for the method tick: allowed is Layout(tick=…) in picoseconds, such as \
                  sw.us(100), or 0 for never",
             );
             failure::keep(failure::at_start(error, format!("{}.layout", self.class.source.class)));

@@ -105,7 +105,8 @@ crate::params! {
         /// its lifetime); 0: it is not notified.
         keep_path_us: f64 = 1e9, Allowed::Number { min: 0.0, max: 1e9 };
         /// An oracle instead of that message: a flow stays on its path while no reorder queue of its destination's port was
-        /// free at the last instant of the run's grid (`run.grid_ns`). It reserves nothing, so two flows may go by one queue.
+        /// free at the last instant of the run's grid (`run.grid_ns`). It reserves nothing, so two flows may
+        /// count on the same queue.
         oracle_fallback: bool = false, Allowed::Bool;
         /// Least time between two NOTIFY about one path to one leaf, microseconds (conweave-ns3: 0, one per marked
         /// packet).

@@ -37,8 +37,9 @@
 //!   A_i are zero shares go by B_i. *B_i* is no less than `floor` of what the operator said. Zero for either follows
 //!   the paper literally.
 //! - *A burst* is of data, as only data meets queues. It is over with C_burst packets, with the first of a newer one,
-//!   or after an RTT; its rate is that of all packets but the first, from the first to the last. B_i is capped at the
-//!   rate of the host's link, which cannot send more. With no answer for T_explore there is another burst.
+//!   or after an RTT; its rate is that of all packets but the first, from the first to the last. Measured
+//!   values of B_i are capped at the rate of the host's link, which cannot send more. With no answer for T_explore
+//!   there is another burst.
 //! - *The operator's B_i* is the rate of the host's link (`initial_rate`), or `initial_gbps`.
 //! - *If nothing goes back* for `feedback_after_rtts`, a separate message carries the info headers of all paths.
 //! - *Lost feedback* takes its counts with it, and R_i is too low by that amount, once. `counting = "cumulative"` tells
@@ -144,7 +145,7 @@ crate::choice! {
 crate::params! {
     /// ELAB's parameters.
     Config {
-        /// T_explore, base RTTs: a path that has had no marks for this long is probed (§5.1; 100 to 500).
+        /// T_explore, base RTTs: a marked path is probed this long after its last mark (§5.1; 100 to 500).
         t_explore_rtts: f64 = 200.0, Allowed::Number { min: 1.0, max: 1e6 };
         /// C_burst, packets of a burst (§5.1).
         c_burst: u32 = 10, Allowed::Integer { min: 2.0, max: 10_000.0 };

@@ -22,7 +22,7 @@
 //! - V works as in the paper only with `scheme.path_tag = "inner"`: switches hash it with the flow, and another V is a
 //!   blindly drawn path, possibly the old one. With `"explicit"`, V is the path itself, and another V is another path.
 //! - A round trip ends with the acknowledgement of what had been sent when it began, as DCTCP counts windows. The ns-3
-//!   code uses a clock of 100 µs instead, and N = 5 where its catalogue of constants, and this file, have N = 1.
+//!   code uses a clock of 100 µs instead, and N = 5, not the N = 1 that other sources give.
 //! - What is in flight when a flow bends belongs to the next epoch: its marks, from the old path, are attributed to the
 //!   new one. With N = 1 a flow thus mostly bends twice in an episode of congestion.
 //! - V starts at random and changes at random (`change`): with explicit tags a V that is counted up would send all

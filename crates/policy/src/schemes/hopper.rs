@@ -120,7 +120,7 @@ impl Policy for Hopper {
             senses: &["round-trip times of ACKs and probes"],
             state: "per flow and per host, at the host",
             needs: Needs::Hosts,
-            order: "a flow moves only if it gains much, and waits that long",
+            order: "a flow moves only if it gains much time, and waits as long first",
             pick: "O(1)",
             update: "O(1) per ACK",
         }),

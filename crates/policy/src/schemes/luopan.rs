@@ -20,8 +20,8 @@
 //!
 //! **Where it sits, what is measured.** At the source leaf, with the help of every switch. A sample is a packet of 64
 //! bytes. Each switch adds the bytes queued at the port by which it sends the sample on, as found; the last leaf sends
-//! the sum back by any path. A leaf's knowledge is therefore at least a round trip old, and at most a little more than
-//! a period.
+//! the sum back by any path. What a leaf knows is therefore at least as old as that round trip, and up to a period
+//! older.
 //!
 //! **Paths.** A sample draws its port at each switch that has a choice and notes it; a cell's packets carry the notes of
 //! the path they should take, in bits that an overlay has to spare (`header_bytes = 0`). In a leaf-spine the first

@@ -9,7 +9,7 @@
 //! ns-2.35) and QDAPS-Mininet (github.com/wenjun-1995/QDAPS-Mininet, qdaps/p4src/switch.p4). `rules = "released"`
 //! follows the programs ([`released`]); `rules = "departures"`, the default, is our own, older interpretation, from
 //! other papers' descriptions. The programs confirm a flow's first packet, the order and its "not less than", and that
-//! a packet leaves a long queue even though it keeps order; they contradict our condition for that. Open questions:
+//! a packet avoids a long queue even if it keeps order; they contradict our condition for that. Open questions:
 //! - what 41 packets come from and whether they scale: both programs have them, for links of 1 Gbps (0.49 ms) and of
 //!   20 Mbps (25 ms);
 //! - whether only long flows are rerouted: PDLB §2 says "to reduce the queueing delay of long flows", the programs do not

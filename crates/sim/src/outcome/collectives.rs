@@ -38,8 +38,8 @@ columns! {
             => row.account.started().0;
         end_ps: u64, "ps", "when the last missing byte of its flows arrived; 0 if unfinished" => row.account.end();
         finished: bool, "", "all of its flows arrived in full before the run ended" => row.account.open.is_none();
-        last_flow: u32, "", "the straggler: the flow that arrived last; if any are unfinished, the first of those to \
-                             start"
+        last_flow: u32, "", "the straggler: the flow that arrived last; if some are unfinished, the first of \
+                             these, by number, that has started"
             => row.account.last().number();
     }
 }

@@ -192,7 +192,7 @@ impl Topology {
             }
             if ways as u64 > MOST_WAYS {
                 let [from, to] = [from, to].map(|leaf| self.node_name(self.leaf_node(leaf)));
-                let allowed = format!("at most {MOST_WAYS} paths between leaves");
+                let allowed = format!("at most {MOST_WAYS} paths between two leaves");
                 return Err(SpecError::said("topology.links", format!("{ways} paths from {from} to {to}"), allowed));
             }
             counts.push(ways as u16);

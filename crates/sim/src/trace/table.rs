@@ -103,7 +103,7 @@ columns! {
     /// Columns of what became of packets of traced flows that never arrived, or not whole; [`Trace::loss_words`] has the
     /// words.
     LOSS_COLUMNS: LossTable, |row: &Lost<'_>| {
-        time_ps: u64, "ps", "when the loss happened: for a packet lost on a link, when it would have arrived" => row.loss.at.0;
+        time_ps: u64, "ps", "when the loss was found: for a packet lost on a link, when it would have arrived" => row.loss.at.0;
         flow: u32, "", "number of the flow" => row.flow.number();
         kind: Word8, "", "data or ack" => Word8(u8::from(row.loss.packet.kind == Kind::Ack));
         seq: u64, "bytes", "first payload byte of data; next byte expected of an acknowledgement" => row.loss.packet.seq;

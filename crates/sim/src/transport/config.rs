@@ -128,7 +128,7 @@ keys! {
         /// Duplicate acknowledgements that start a fast retransmit; 0 = never, for senders to reorder-tolerant
         /// receivers.
         dupack_threshold: u32, Kind::Integer { min: 0, max: 1_000_000 }, Default::Preset;
-        /// A round-trip time that RACK-TLP knows before it measures any: it goes by the smallest it knows, and waits a
+        /// A round-trip time that RACK-TLP knows before it measures any: it uses the smallest it knows, and waits a
         /// quarter of that, more after each round of duplicates, for packets that were overtaken. Hosts whose first
         /// packets pass empty token buckets or cut-through switches know one far below that of a full packet; 0 = only
         /// what flows measure. Only with recovery = "rack".

@@ -76,7 +76,7 @@ fn more_ways_than_can_be_numbered_are_refused() {
                           "traffic": [{"kind": "flows", "list": [flow(0, 1, 1, 0)]}]});
         let error = spinewise_sim::spec::resolve(&spec).expect_err("too many ways").to_string();
         let told = format!(
-            "topology.links = {} paths from switch2 to switch3: expected at most 65534 paths between leaves",
+            "topology.links = {} paths from switch2 to switch3: expected at most 65534 paths between two leaves",
             n * n
         );
         assert_eq!(error, told);

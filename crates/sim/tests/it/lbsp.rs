@@ -251,7 +251,7 @@ fn other_fabrics_and_uneven_trees_are_refused() {
             json!({}),
             "scheme.params.leaf_bits = 1: expected a fat-tree whose leaf has an even number",
         ),
-        (tree(json!({"k": 6})), json!({}), "2 equal link groups share the 3 uplinks of each leaf"),
+        (tree(json!({"k": 6})), json!({}), "2 equal link groups would have to share the 3 uplinks of each leaf"),
         (tree(json!({"k": 8})), json!({"leaf_bits": 3}), "scheme.params.leaf_bits = 3: expected \"1\" or \"2\""),
         (
             tree(json!({"k": 8, "cores_per_aggregation": 3})),

@@ -89,7 +89,7 @@ fn lbsp_serves_fat_trees_whose_links_up_make_groups() {
             "fat_tree" | "larger fat_tree" | "oversubscribed" => None,
             "one pod" => Some(
                 "scheme.params.aggregation_bits = 1: expected a fat-tree whose aggregation switch has an even number \
-                 of uplinks (k a multiple of 4); 2 equal link groups share the 1 uplinks of each aggregation switch",
+                 of uplinks (k a multiple of 4); 2 equal link groups would have to share the 1 uplinks of each aggregation switch",
             ),
             _ => Some(
                 "scheme.name = \"lbsp\": expected any scheme that `spinewise schemes` lists except lbsp; lbsp relies \

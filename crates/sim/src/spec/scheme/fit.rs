@@ -70,7 +70,7 @@ pub(super) fn check_tree(
         _ => format!("a fat-tree whose {switch} has at most 64 uplinks"),
     };
     let value = value_of(chosen, param);
-    let hint = format!("{groups} equal link groups share the {uplinks} uplinks of each {switch}");
+    let hint = format!("{groups} equal link groups would have to share the {uplinks} uplinks of each {switch}");
     let error = SpecError::new(format!("{}.{param}", reader.path_of("params")), &value, allowed).hint(hint);
     Err(error.unserved_if(set.get(param).is_none_or(Json::is_null)))
 }

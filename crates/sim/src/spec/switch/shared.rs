@@ -26,7 +26,7 @@ keys! {
         /// Data priorities, paused separately and served in turn; acknowledgements, flow control and scheme messages go
         /// ahead of all of them.
         priorities: u32, Kind::Integer { min: 1, max: MOST_PRIORITIES }, Default::Preset;
-        /// Buffer set aside at each port and priority for what still arrives after a pause was sent; only with pfc.
+        /// Buffer set aside at each port and priority for what still arrives after a pause is triggered; only with pfc.
         headroom_bytes: Option<u64>, Kind::Integer { min: 0, max: LARGEST_EXACT },
             Default::Nothing("what each link needs: 2 x rate x delay + 3 packets + one pause frame per priority");
         /// What goes to the headroom: whatever exceeds the ingress's own threshold, or whatever finds the shared part

@@ -134,7 +134,7 @@ fn topology() {
         ),
         (
             topology(json!({"spines": 17, "parallel_links": 64})),
-            "topology.parallel_links = 64: expected at most 65534 paths between leaves; this makes 69632",
+            "topology.parallel_links = 64: expected at most 65534 paths between two leaves; this makes 69632",
         ),
         (change(json!({"leaf": 2, "up": false})), "topology.override[1].leaf = 2: expected a leaf from 0 to 1"),
         (change(json!({"host": 8, "up": true})), "topology.override[1].host = 8: expected a host from 0 to 7"),
@@ -157,11 +157,11 @@ fn topology() {
         (
             change(json!({"leaf": 0, "up": false})),
             "topology.override[1].up = false: expected every host and leaf to remain reachable; the overrides leave \
-             leaf 0 without a link up",
+             leaf 0 without a working link up",
         ),
         (
             change(json!({"leaf": 0, "up": false, "direction": "down"})),
-            "topology.override[1].up = false: expected every host and leaf to remain reachable; the overrides leave leaf 0 without a link down",
+            "topology.override[1].up = false: expected every host and leaf to remain reachable; the overrides leave leaf 0 without a working link down",
         ),
         (
             change(json!({"host": 3, "up": false})),
@@ -170,7 +170,7 @@ fn topology() {
         (
             change(json!({"link": 0, "up": false})),
             "topology.override[1].up = false: expected every host and leaf to remain reachable; the overrides leave \
-             leaf 0 without a link up",
+             leaf 0 without a working link up",
         ),
     ]);
 }

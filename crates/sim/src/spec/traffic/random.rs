@@ -35,7 +35,7 @@ keys! {
         start_us: Span, START, Default::Number(0.0);
         /// How long the arrivals last.
         duration_us: Option<Span>, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Nothing("until max_flows");
-        /// Most flows, counting the first of all hosts together; 0 = no limit.
+        /// At most this many flows, the first to arrive at all hosts together; 0 = no limit.
         max_flows: u64, Kind::Integer { min: 0, max: MOST_FLOWS }, Default::Number(0.0);
     }
 }
@@ -43,7 +43,7 @@ keys! {
 keys! {
     /// `[[traffic]]` of kind `on_off`.
     OnOffKeys {
-        /// Flows in all.
+        /// Total number of flows.
         flows: u64, Kind::Integer { min: 1, max: MOST_FLOWS }, Default::Number(200.0);
         /// Smallest flow.
         min_bytes: u64, Kind::Integer { min: 1, max: LARGEST_EXACT }, Default::Number(50_000.0);

@@ -185,7 +185,7 @@ fn check_size(keys: &LeafSpineKeys, reader: &Reader<'_>) -> Result<(), SpecError
     }
     let ways = spines * parallel * parallel;
     if ways > MOST_WAYS {
-        let allowed = format!("at most {MOST_WAYS} paths between leaves; this makes {ways}");
+        let allowed = format!("at most {MOST_WAYS} paths between two leaves; this makes {ways}");
         return Err(reader.refuse("parallel_links", allowed));
     }
     Ok(())
@@ -231,7 +231,7 @@ fn check_isolated(fabric: &LeafSpine) -> Result<(), SpecError> {
             };
             for leaf in leaves.filter(|_| change.host.is_none() && fabric.leaves > 1) {
                 if !any_fabric_link_up(fabric, direction, leaf) {
-                    return cut(format!("the overrides leave leaf {leaf} without a link {}", direction.word()));
+                    return cut(format!("the overrides leave leaf {leaf} without a working link {}", direction.word()));
                 }
             }
         }

@@ -44,7 +44,8 @@ keys! {
         c as "cubic_c": f64, Kind::Positive { max: 1e18 }, Default::Number(0.4);
         /// beta_cubic: what a cut leaves of the window (RFC 9438 section 4.6).
         beta as "cubic_beta": f64, Kind::Number { min: 0.1, max: 0.99 }, Default::Number(0.7);
-        /// Does a flow whose window has shrunk since its last cut make room for others (RFC 9438 section 4.7)?
+        /// Does a flow that is cut before its window has regained its former size make room for others (RFC 9438 section
+        /// 4.7)?
         fast_convergence as "cubic_fast_convergence": bool, Kind::Bool, Default::Bool(true);
         /// Are packets ECN-capable, so that marks cut the window as losses do (RFC 3168)? Linux negotiates ECN only
         /// with net.ipv4.tcp_ecn = 1.

@@ -16,7 +16,7 @@ fn an_override_is_named_as_it_was_given() {
         (
             spine(json!({"leaf": 0, "spine": [0, 1], "up": false})),
             "topology.override[1].up = false: expected every host and leaf to remain reachable; the overrides leave \
-             leaf 0 without a link up",
+             leaf 0 without a working link up",
         ),
         (
             tree(json!({"leaf": 0, "core": 1, "rate_gbps": 5})),
