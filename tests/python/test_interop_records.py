@@ -76,7 +76,7 @@ def test_our_own_results_are_records(tmp_path: Path) -> None:
     [
         ("src,dst,bytes,start_ns\n", Columns(), "column of size = size_bytes: allowed is a column of this file"),
         ("src,dst,size_bytes,when\n", Columns({"start": "when"}), "--start-unit = (nothing): allowed is s, ms, us"),
-        ("src,dst,size_bytes,start_ns\n", Columns(), "(whole file) = a header alone"),
+        ("src,dst,size_bytes,start_ns\n", Columns(), "(whole file) = only a header"),
         ("src,dst,size_bytes,start_ns\n0,1,5\n", Columns(), "line 2, all = 3 fields: allowed is 4, as the header has"),
         ("src,dst,size_bytes,start_ns\n0,0,5,1\n", Columns(), "line 2, dst = 0: allowed is another host than src"),
         ("src,dst,size_bytes,start_ns\n0,1,5.5,1\n", Columns(), "line 2, size = 5.5: allowed is a whole number"),

@@ -275,7 +275,7 @@ def test_a_fault_after_the_traffic_is_told_in_words(capsys: pytest.CaptureFixtur
     assert "no byte would arrive from 800 ms to 900 ms" in told
     assert "nan" not in told
     assert "never" not in told
-    warned = "warning: fault[0].at_us: It begins after 800000 us, and the runs were over after "
+    warned = "warning: fault[0].at_us: This fault begins after 800000 us, and the runs were over after "
     assert warned in " ".join(told.split())
 
 
@@ -285,7 +285,8 @@ def test_a_fault_after_some_runs_is_told_as_well() -> None:
     runs = {(label, seed, broken): recording([9.0] * length)
             for label, length in (("ecmp", 2), ("rps", 3)) for broken in (True, False)}  # fmt: skip
     [told] = own.Study(made, runs).warnings
-    assert told.text == "It begins after 25 us, and 1 of 2 runs were over after 20 us: it changed nothing there."
+    over = "1 of 2 runs were over after 20 us: it changed nothing there."
+    assert told.text == f"This fault begins after 25 us, and {over}"
     assert own_files.record(own.Study(made, {key: recording([9.0] * 3) for key in runs}))["warnings"] == []
 
 

@@ -339,7 +339,7 @@ def notes(course: Course) -> list[str]:
         if case == PLAIN:
             seen.setdefault(seed, set()).add(trial.traffic)
     if any(len(hashes) > 1 for hashes in seen.values()):
-        made.append("some schemes saw different traffic on the same seed: pairs are less alike")
+        made.append("some schemes saw different traffic on the same seed: their pairs compare less well")
     if len(seen) > 1 and len(set().union(*seen.values())) == 1 and given(course.resolved):
         made.append("all seeds send the same given flows: intervals cover hashes and chance, not different traffic")
     return made

@@ -66,8 +66,7 @@ def short_budget(budget_s: float, needed_s: float, room: float, schemes: int, hi
         "--budget",
         units.clock(budget_s),
         f"{units.clock(rounded_up(room * needed_s))} or more here: before the race, {schemes * PILOT} runs to see"
-        f" each of"
-        f" {schemes} schemes on {PILOT} seeds take about {units.clock(needed_s)}",
+        f" each of {schemes} schemes on {PILOT} seeds take about {units.clock(needed_s)}",
         hint,
     )
 

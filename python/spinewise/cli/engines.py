@@ -27,6 +27,6 @@ def chosen(args: argparse.Namespace) -> Iterator[Engine]:
 
     if args.address is not None and args.jobs is not None:
         hint = "a running cluster already has its processors"
-        raise SpecError("--jobs", args.jobs, "not together with --address", hint)
+        raise SpecError("--jobs", args.jobs, "nothing together with --address", hint)
     with ray.connected(ray.imported(), args.address, args.jobs):
         yield ray.Ray(args.address)

@@ -49,7 +49,7 @@ def refuse_unused(args: argparse.Namespace) -> None:
             raise SpecError("--format", args.format, "together with --fct")
         for option, value in (("--topology", args.topology), ("--later-ns", args.later_ns)):
             if value:
-                raise SpecError(option, value, "not with --format htsim", "it is for --format ns3")
+                raise SpecError(option, value, "nothing with --format htsim", "it is for --format ns3")
 
 
 def write_fct(args: argparse.Namespace, result: Result) -> Written:

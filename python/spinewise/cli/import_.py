@@ -63,9 +63,8 @@ def import_flows(args: argparse.Namespace) -> Imported:
     told = args.columns or args.start_unit or args.unit_bytes != 1 or where
     if told or records.is_parquet(args.file) or looks_like_records(args.file):
         if args.topology:
-            raise SpecError(
-                "--topology", args.topology, "not for records with named columns: their hosts are numbers already"
-            )
+            hint = "--hosts FILE says which host each name is"
+            raise SpecError("--topology", args.topology, "nothing for records with named columns", hint)
         found = records.read(args.file, records.Columns(args.columns or {}, args.start_unit, args.unit_bytes), where)
     else:
         found = flows.read(args.file, topology.read(args.topology) if args.topology else None)

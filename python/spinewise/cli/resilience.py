@@ -27,7 +27,7 @@ def own_spec(args: argparse.Namespace) -> int:
     """The faults of a user's own spec."""
     for option in ("faults", "fabrics"):
         if getattr(args, option):
-            allowed = "not together with a spec, which has its own [[fault]] tables and [topology]"
+            allowed = "nothing together with a spec, which has its own [[fault]] tables and [topology]"
             raise SpecError(f"--{option}", getattr(args, option), allowed)
     seeds = 1 if args.quick and not args.seeds else args.seeds
     plan = own.Plan.of(load(args.spec, args.set), args.schemes, seeds, load_schemes(args.scheme_file))

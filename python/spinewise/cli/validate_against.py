@@ -38,7 +38,7 @@ def command(args: argparse.Namespace) -> int:
     if args.follow:
         for option, value in (("--sidecars", args.sidecars), ("--topology", args.topology)):
             if value is not None:
-                raise SpecError(option, value, "not with --follow, which runs only the usual cases")
+                raise SpecError(option, value, "nothing with --follow, which runs only the usual cases")
         return follow(folder, patterns, destination, rerouting=not args.without_rerouting)
     rerouting = "off" if args.without_rerouting else "on"
     planned = comparison.plan(
@@ -63,7 +63,7 @@ def against_uet(folder: str, patterns: list[str], destination: str | None, args:
         ("--without-rerouting", args.without_rerouting or None),
     ):
         if value is not None:
-            raise SpecError(option, value, f"not with {recorded.CASES}, the cases of uet-htsim")
+            raise SpecError(option, value, f"nothing with {recorded.CASES}, the cases of uet-htsim")
     cases, refused = recorded.find(folder, patterns)
     for one in refused:
         progress.say(f"left out: {uet_verdict(one)}")

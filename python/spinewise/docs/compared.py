@@ -31,7 +31,7 @@ UNBUILT = (
     (
         "AAC",
         "PDLB, related work: a leaf measures the delays between leaves and sets the number of paths that a flow's "
-        "packets use by how much they differ",
+        "packets use by how much the delays differ",
         "how delays are measured, the number of paths as a function of them, which paths those are, when they change, "
         "every constant",
     ),
@@ -160,7 +160,7 @@ def page() -> str:
         *table([*entries, *transports()], MEET_COLUMNS),
         "",
         "- *Congestion-aware*: `no`; of the queues and links of the device that decides; of the paths that one host",
-        "  has measured itself; or of paths, measured for a rack, a switch or a controller. MEET uses ticks, crosses",
+        "  has measured itself; or of paths, gathered by a rack, a switch or a controller. MEET uses ticks, crosses",
         "  and tildes.",
         "- *Advanced hardware*: what must be replaced or reprogrammed.",
         "- MEET places Presto at the edge switch, meaning the virtual switch of the host, and gives the packet as the",
@@ -202,7 +202,7 @@ def not_here() -> list[str]:
     return [
         "## Not here, and why",
         "",
-        "Papers compare with these schemes, too, but the texts available do not describe them in enough detail: a",
+        "Papers also name these schemes, but the texts available do not describe them in enough detail: a",
         "scheme of that name here would be our own, and would say nothing about theirs.",
         "",
         line(("scheme", "what the available texts say", "what would have to be invented")),

@@ -247,7 +247,8 @@ def record_table() -> list[str]:
 FAULTS = {
     "report.counters.lost": "`packets` and `bytes` lost on links: down, by chance, or in a black hole",
     "report.counters.lost_in_switches": "those lost while they waited in a switch that died; the others have a link",
-    "report.counters.unroutable": "packets dropped at a switch without a route; they are in `dropped` too",
+    "report.counters.unroutable": "packets dropped at a switch without a route or at the hop limit; they are in"
+    " `dropped` too",
     "report.links[].lost": "packets lost on this link; they are in its `packets`, which counts what was sent",
     "report.unfinished.cut_off": "flows that had not arrived (without UDP sources) and had no path from one host to "
     "the other and back when the run ended; only in a run with faults",

@@ -64,7 +64,7 @@ class Lost:
             ON_LINK: f"{were} lost on {self.link}",
             NO_WAY: f"had no onward route at {self.device}{sender}",
             DIED: f"waited at {self.device} when it failed",
-            CIRCLED: f"looped until {its} hop limit ended at {self.device}{sender}",
+            CIRCLED: f"looped until {its} hop limit was reached at {self.device}{sender}",
         }[self.fate]
 
     def when(self) -> str:

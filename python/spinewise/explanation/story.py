@@ -112,7 +112,7 @@ def losses(story: Story) -> list[str]:
     """What it lost, and which faults held while it was under way."""
     parts = []
     if story.faults:
-        parts.append(f"While it was under way: {'; '.join(story.faults)}.")
+        parts.append(f"While it was in progress: {'; '.join(story.faults)}.")
     if story.lost:
         many = len(story.lost) - MOST_LOST
         more = [f"  … and {units.counted(many, 'more place')}"] if many > 0 else []

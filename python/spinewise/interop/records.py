@@ -103,7 +103,7 @@ def read(path: str | Path, columns: Columns, placing: Placing | None = None) -> 
             told.add(exact(start))
         found.append((src, dst, max(bytes_, 1), time_ps(start, unit, where, file)))
     if not found:
-        raise SpecError("(whole file)", "a header alone", "one flow or more", file=file)
+        raise SpecError("(whole file)", "only a header", "at least one flow", file=file)
     hosts, named, notes = (placing or Placing()).of({end for src, dst, _, _ in found for end in (src, dst)}, file)
     if empty:
         notes.append(

@@ -89,7 +89,7 @@ def check_traffic(key: str, entry: Traffic) -> None:
     """Refuse flows that start when others end, and sources that are no TCP."""
     kind, allowed = str(entry["kind"]), f"{', '.join(BY_THE_CLOCK)} in a lab"
     if kind == "udp":
-        raise SpecError(f"{key}.kind", kind, allowed, "a lab carries TCP alone")
+        raise SpecError(f"{key}.kind", kind, allowed, "a lab carries only TCP")
     if kind not in BY_THE_CLOCK:
         raise SpecError(
             f"{key}.kind", kind, allowed, "its flows wait for each other, but those of a lab start by the clock"

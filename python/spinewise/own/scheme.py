@@ -138,7 +138,7 @@ class To:
 
     @staticmethod
     def port(number: int) -> Address:
-        """The switch behind this port, over that very link; nobody while it is down (switches only)."""
+        """The switch behind this port, over that link; no one while it is down (switches only)."""
         return ("port", number)
 
     @staticmethod
@@ -189,7 +189,7 @@ class Scheme:
             can be written [False].
         losses: at hosts, `feedback` is called for retransmissions and timeouts too [False].
         in_three_tiers: what it does in fabrics of three tiers, such as fat-trees, in words [that every switch with a
-            choice decides by itself; of hosts, that a tag names a whole path].
+            choice decides independently; of hosts, that a tag names a whole path].
         Flow: makes the row of a flow and direction, which hooks get as `flow`, without arguments [no rows].
         Peer: makes ``cx.peer``, the row of a host or leaf, by ``Layout(peers=…)`` [no rows].
         Route: makes ``cx.route(way)``, the row of a way to a peer, which wants ``Layout(peers=…)`` too [no rows].

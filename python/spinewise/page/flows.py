@@ -167,10 +167,10 @@ def seen(said: Story, choices: Choices) -> list[str]:
     silent = [one for one in said.again if one.timeout]
     if silent:
         whole = sum(one.silent_us for one in silent)
-        lines.append(f"It was silent for {units.duration(whole / 1e6)} before it sent packets again.")
+        lines.append(f"It was silent for {units.duration(whole / 1e6)} before its retransmissions.")
     lines += [f"{lost}." for lost in (said.lost or ())[:MOST_LOST]]
     if said.faults:
-        lines.append(f"While it was under way: {'; '.join(said.faults)}.")
+        lines.append(f"While it was in progress: {'; '.join(said.faults)}.")
     if said.summary["packets_on_dead_paths"]:
         dead = units.counted(int(said.summary["packets_on_dead_paths"]), "packet")
         lines.append(f"{dead} left on a path on which nothing got through.")

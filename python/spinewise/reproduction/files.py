@@ -126,7 +126,7 @@ def caption(done: Reproduction, measured: Measured) -> str:
     lines = "lines" if timelines else "lines without bars"
     drawn = [measured.seeds_drawn(panel.metric) for panel in done.experiment.panels if panel.timeline]
     of_all = "means over seeds" if max(drawn, default=0) > 1 else "seed 1 alone"
-    some = ", but of seed 1 alone where a panel says one seed" if 1 in drawn and max(drawn) > 1 else ""
+    some = ", but of seed 1 only where a panel says one seed" if 1 in drawn and max(drawn) > 1 else ""
     shown = {False: "bars: 95 % Student-t intervals over seeds", True: f"{lines}: {of_all}{some}"}
     text = (
         f"{done.experiment.setup}. {seeds_of(measured)}, the same traffic for every scheme;"

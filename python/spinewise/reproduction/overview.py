@@ -161,7 +161,7 @@ HEADS = ("claim", "figure", "the paper states", "its number", "measured", "verdi
 
 def page(overview: Overview) -> Iterator[str]:
     """The page of all experiments, line by line."""
-    yield from (f"# What came of {overview.name}", "", f"{overview.provenance.line}.", "")
+    yield from (f"# Outcome of {overview.name}", "", f"{overview.provenance.line}.", "")
     if overview.incomplete:
         yield from ("## Missing", "", "The same command makes what is missing.", "")
         for one in overview.incomplete:

@@ -211,7 +211,8 @@ class Study:
                 continue
             runs, where = ("the runs", "") if len(over) == len(ends) else (f"{len(over)} of {len(ends)} runs", " there")
             text = (
-                f"It begins after {begin:.12g} us, and {runs} were over after {max(over):.12g} us: it changed nothing"
+                f"This fault begins after {begin:.12g} us, and {runs} were over after {max(over):.12g} us:"
+                " it changed nothing"
             )
             found.append(Notice("fault_after_traffic", f"fault[{number}].at_us", f"{text}{where}."))
         return found

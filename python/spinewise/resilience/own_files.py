@@ -181,7 +181,7 @@ def goodput_notes(plan: Plan, found: Sequence[Outcome]) -> list[str]:
     lines = [
         f"goodput lost: bytes not received from {first} (the first fault) to {end}, as a share of those received"
         " without the faults in that time.",
-        f"95 % after: from the first fault until goodput stays at {100 * SHARE:g} % of that without faults, in"
+        f"95 % after: from the first fault until goodput stays at {100 * SHARE:g} % or more of that without faults, in"
         f" intervals of {instant(plan.interval_us)}"
         + (f"; {UNSEEN}: not before the run without faults ends or tails off ({tail})." if unseen else "."),
     ]

@@ -119,7 +119,7 @@ def notes(study: Study) -> list[str]:
             f"{seeds} seeds, ± is half a 95 % Student-t interval over seeds." if seeds > 1 else "one seed: no interval."
         ),
         "lost: goodput, as a share of the bytes that arrive in that time without the fault, on the same traffic.",
-        f"95 % after: when goodput is back at {100 * SHARE:g} % of that without the fault, however long one looks;"
+        f"95 % after: until goodput is back at {100 * SHARE:g} % or more of that without the fault, and stays there;"
         " never: not before the repair.",
         "p99.9: of completion times; vs none: against the run without the fault"
         + (", in (brackets) when the interval of the difference includes zero." if seeds > 1 else "."),

@@ -141,7 +141,7 @@ def late_faults(spec: Spec, end_us: float) -> list[Notice]:
         # Of later ones than the run may last the engine tells, and of a run in which nothing is sent.
         if 0.0 < LATE * end_us < begin < float(spec["run"]["until_us"]):
             over = f"the run is expected to be over after about {digits(end_us, 2)} us"
-            text = f"It begins after {begin:.12g} us, and {over}."
+            text = f"This fault begins after {begin:.12g} us, and {over}."
             found.append(Notice("fault_after_traffic", f"fault[{number}].at_us", text))
     return found
 

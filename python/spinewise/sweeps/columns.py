@@ -139,7 +139,7 @@ OFFERED = (
 )
 
 MEANINGS_OF_FACTS = {
-    "drops": "packets dropped at full queues or without a route, control and UDP included",
+    "drops": "packets dropped at full queues, without a route or at the hop limit, control and UDP included",
     "trims": "packets trimmed at full queues; no value if switches do not trim",
     "marks": "data packets that arrived marked CE",
     "timeouts": "retransmission timeouts",
@@ -156,7 +156,7 @@ MEANINGS_OF_FACTS = {
 }
 MEANINGS_OF_LINKS = {
     "mean_use": "share of the whole run for which it was sending",
-    "max_use": "its highest utilisation of any interval between two samples",
+    "max_use": "its highest utilisation in any interval between two samples",
     "queue_p50": "median over the samples of the bytes that waited for it",
     "queue_p99": "99th percentile over the samples of the bytes that waited for it",
 }
@@ -197,7 +197,7 @@ TIMES = (
 LINKS = (
     text("name", "name of the link, such as leaf0->spine1"),
     real("use", "share of the whole run for which it was sending"),
-    real("use_max", "its highest utilisation of any interval between two samples; null without `metrics.facts`"),
+    real("use_max", "its highest utilisation in any interval between two samples; null without `metrics.facts`"),
     whole("bytes", "bytes sent", "bytes"),
     whole("drops", "packets dropped at its port"),
     whole("marks", "packets marked CE at its port"),
