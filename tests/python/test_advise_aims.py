@@ -71,8 +71,8 @@ def test_aims_are_read_as_people_write_them(text: str, aim: Aim, mixed: Spec) ->
     ("text", "allowed", "hint"),
     [
         ("p99 slowdown of web serch", "one of: web search, reduce; or of all", 'did you mean "web search"?'),
-        ("p99 slowdown of noise", "web search, reduce; or of all", "not such an entry"),
-        ("p99 slowdown", "web search, reduce", "not such an entry"),
+        ("p99 slowdown of noise", "web search, reduce; or of all", "there is no entry"),
+        ("p99 slowdown", "web search, reduce", "there is no entry"),
         ("mean bus bandwidth of reduce", "without a statistic", "a single value"),
         ("bus bandwidth of web search", "bus bandwidth of one of: reduce", ""),
         ("p99 round time of short flows of reduce", "no size classes", ""),

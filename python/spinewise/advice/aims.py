@@ -201,7 +201,7 @@ def target(text: str, tail: str, spec: Spec, quantity: str) -> tuple[str, str]:
         name, before = names[0], words
     if name is None:
         asked = words[-1] if words else "(nothing)"
-        raise SpecError("--aim", text, allowed, nearest(asked, [*names, ALL]) or f"no such entry is called {asked}")
+        raise SpecError("--aim", text, allowed, nearest(asked, [*names, ALL]) or f"there is no entry {asked}")
     of = next((one for one in entries if one.name == name), Entry(ALL, "", spec["metrics"]["size_classes"]))
     return name, size_class_of(text, before, of, quantity)
 

@@ -187,7 +187,7 @@ def matrix(kept: Evidence) -> Iterator[str]:
         yield line((f"`{scheme.label}`", scheme.kind, *words, "yes" if scheme.large else "no"))
     yield ""
     yield from (f"{number}. {reason}." for reason, number in reasons.items())
-    yield from ("", "Who decides:", "", *(f"- *{name}*: {about}." for name, about in KINDS.items()))
+    yield from ("", "The kinds of schemes:", "", *(f"- *{name}*: {about}." for name, about in KINDS.items()))
     yield from ("", "Changes to schemes, and why:", "")
     yield from (
         f"- `{scheme.label}` (`{scheme.untrimmed or scheme.variant}`): {scheme.adapted}."
