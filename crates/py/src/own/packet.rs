@@ -161,7 +161,7 @@ fn event_name<'py>(py: Python<'py>, event: &Event) -> &'py Bound<'py, PyString> 
 
 /// Feedback of another kind has that.
 fn only<R>(what: &str, of: &str) -> PyResult<R> {
-    Err(PyAttributeError::new_err(format!("{what} is told with the event {of}")))
+    Err(PyAttributeError::new_err(format!("{what} comes only with the event {of}")))
 }
 
 #[pymethods]

@@ -13,7 +13,7 @@ keys! {
         /// How the two ends of a link learn that it is down or up again: by loss of carrier, by missing hellos, at once
         /// and together with all other switches (oracle), or not at all.
         mode: Mode, Kind::Words(Mode::WORDS), Default::Word("carrier");
-        /// Switches react to loss of carrier, its return, or a change of rate once it has lasted this long.
+        /// The ends react to loss of carrier, its return, or a change of rate once it has lasted this long.
         carrier_us: Span, INSTANT, Default::Number(100.0);
         /// With hello: the interval at which each end of a link between switches sends a hello.
         hello_interval_us: Span, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Number(10_000.0);

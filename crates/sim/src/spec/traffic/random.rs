@@ -35,7 +35,7 @@ keys! {
         start_us: Span, START, Default::Number(0.0);
         /// How long the arrivals last.
         duration_us: Option<Span>, Kind::Time(Unit::Microseconds, Zero::Refused), Default::Nothing("until max_flows");
-        /// At most this many flows, the first to arrive at all hosts together; 0 = no limit.
+        /// At most this many flows: the first to start, over all hosts together; 0 = no limit.
         max_flows: u64, Kind::Integer { min: 0, max: MOST_FLOWS }, Default::Number(0.0);
     }
 }
