@@ -46,7 +46,7 @@ crate::listed! {
 impl Policy for Bitmap {
     const SHEET: Sheet = Sheet {
         name: "bitmap",
-        summary: "every packet takes a new entropy value; values that met marks, trims or losses are skipped for a \
+        summary: "every packet takes the next entropy value; values that met marks, trims or losses are skipped for a \
                   while",
         source: "uet-htsim (uec_mp.cpp), second-hand",
         unit: "packet",

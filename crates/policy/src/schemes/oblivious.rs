@@ -55,7 +55,7 @@ crate::listed! {
 impl Policy for Oblivious {
     const SHEET: Sheet = Sheet {
         name: "oblivious",
-        summary: "every packet takes a new entropy value, regardless of what happened to earlier ones",
+        summary: "every packet takes the next entropy value, regardless of what happened to earlier ones",
         source: "uet-htsim (uec_mp.cpp), second-hand",
         unit: "packet",
         three_tiers: "switches at every tier hash the value",

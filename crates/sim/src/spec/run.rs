@@ -25,7 +25,7 @@ keys! {
         /// Length of a time window, at most the shortest link delay; 0 = that delay. It does not change results.
         window_ns: Span, Kind::Time(Unit::Nanoseconds, Zero::Allowed), Default::Number(0.0);
         /// Follow the public ns-3 code of ConWeave event by event, with its order of simultaneous events, its random
-        /// numbers and its clock: each flow gets the same result as in that program. About three times slower.
+        /// numbers and its clock: each flow gets the same result as in that program. Three to five times slower.
         follow: Follow, Kind::Words(Follow::WORDS), Default::Word("nothing");
     }
 }
