@@ -4,10 +4,10 @@
 //! * [`events`]: one global heap of the next arrival of each link and the next plan of each node. Slower and simpler;
 //!   the oracle of the other, and the engine for links without delay.
 //!
-//! [`parts`] runs the first with several threads. Two more engines follow a program down to its order of events, and so
-//! have other results: [`planned`] ns-3, [`htsim`] htsim.
+//! [`parts`] runs the first of these on several threads. Two more engines follow a program down to its order of events,
+//! so their results differ: [`planned`] follows ns-3, [`htsim`] htsim.
 //!
-//! All stop on a time grid given in the spec, never at an engine's own boundary.
+//! All engines stop on a time grid given in the spec, never at a boundary of their own.
 
 pub mod events;
 pub mod htsim;
@@ -31,21 +31,21 @@ use crate::warden::{Interrupted, Progress, Watch};
 use crate::world::World;
 use spinewise_policy::{Span, Time};
 
-/// Everything of a run.
+/// The whole state of a run.
 pub struct Sim<'n> {
-    /// Fixed facts.
+    /// Facts that do not change during the run.
     pub net: &'n Net,
     /// The hosts.
     pub hosts: Table<HostId, Host>,
     /// The switches: leaves, then spines.
     pub switches: Table<SwitchId, Switch>,
-    /// All they touch.
+    /// Everything that hosts and switches share.
     pub world: World<'n>,
-    /// What is seen of links at fixed intervals, if it is.
+    /// What is sampled of links at fixed intervals, if anything.
     pub samples: Option<Box<Samples>>,
     /// When and how to stop.
     pub limits: Limits,
-    /// What setting it up has found that may not be meant.
+    /// What setup found that may not be intended.
     pub warnings: Vec<Warning>,
 }
 
@@ -54,20 +54,20 @@ pub struct Sim<'n> {
 pub struct Limits {
     /// Stop when all flows are done.
     pub flows_done: bool,
-    /// At the latest.
+    /// Stop at this time at the latest.
     pub until: Time,
-    /// Instants at which the end is looked for.
+    /// The run may end only at multiples of this.
     pub grid: Span,
 }
 
-/// Events between two looks at the watch.
+/// Events between two checks of the watch.
 const WATCH_EVERY: u64 = 4096;
 
-/// A look at this many nodes costs about as much as an event.
+/// Scanning this many nodes costs about as much as one event.
 const NODES_PER_EVENT: u32 = 64;
 
 impl Sim<'_> {
-    /// Takes the first packet off `link`, which arrives now, with the marks its sender gave it up to now.
+    /// Takes the first packet off `link`, arriving now, with the marks that its sender has given it by now.
     fn take_off(&mut self, link: LinkId, now: Time) -> InHand {
         let from = self.net.topology.links[link].from;
         if let Some(switch) = self.net.topology.as_switch(from.0)
@@ -89,7 +89,7 @@ impl Sim<'_> {
         }
     }
 
-    /// An event of `node`.
+    /// Counts an event at `node`.
     #[inline]
     fn note_event(&mut self, node: NodeId, now: Time) {
         self.world.now = now;
@@ -99,7 +99,7 @@ impl Sim<'_> {
         }
     }
 
-    /// A packet arrives at `node` by its in-link of number `link`.
+    /// A packet arrives at `node` over the in-link `link`.
     #[inline]
     fn arrive(&mut self, node: NodeId, link: LinkId, now: Time, hand: &mut InHand) {
         self.note_event(node, now);
@@ -112,7 +112,7 @@ impl Sim<'_> {
         }
     }
 
-    /// Brings what hosts have sent without the network to other hosts. Returns these, with when it comes.
+    /// Delivers what hosts have sent to other hosts outside the network. Returns those hosts and the arrival times.
     #[cold]
     fn spread(&mut self, news: Vec<News>) -> Vec<(HostId, Time)> {
         for &News { host, at, operation } in &news {
@@ -121,7 +121,7 @@ impl Sim<'_> {
         news.into_iter().map(|news| (news.host, news.at)).collect()
     }
 
-    /// What `node` planned is due.
+    /// Something that `node` planned is due.
     fn fire(&mut self, node: NodeId, now: Time, what: What) {
         self.note_event(node, now);
         if let Some(host) = self.net.topology.as_host(node) {
@@ -137,7 +137,7 @@ impl Sim<'_> {
         self.hosts[host].pull(&mut self.world);
     }
 
-    /// When and of which class the next thing is that `node` has planned.
+    /// The time and class of the next thing that `node` has planned.
     #[inline]
     fn planned(&self, node: NodeId) -> (Time, Class) {
         if let Some(host) = self.net.topology.as_host(node) {
@@ -148,7 +148,7 @@ impl Sim<'_> {
         }
     }
 
-    /// Does the next thing `node` has planned, which is due at `now`.
+    /// Does the next thing that `node` has planned, which is due at `now`.
     #[inline]
     fn do_planned(&mut self, node: NodeId, now: Time) {
         if let Some(number) = self.net.topology.as_host(node) {
@@ -165,7 +165,7 @@ impl Sim<'_> {
         }
     }
 
-    /// An instant of the grid: everything before it has been done. Writes down what the oracle tells.
+    /// At an instant of the grid, with everything before it done: publishes what the oracle reveals.
     #[cold]
     pub(crate) fn publish(&mut self) {
         for (host, free) in self.net.topology.host_ids().zip(&mut self.world.free_queues) {
@@ -175,8 +175,8 @@ impl Sim<'_> {
         }
     }
 
-    /// The first instant after `now` at which the pacing of a queue pair that has data left lets it send, whether or not
-    /// its window does.
+    /// The first instant after `now` at which pacing lets a queue pair with data left send, whether or not its window
+    /// does.
     fn next_available(&self, host: HostId, now: Time) -> Option<Time> {
         let started = self.hosts[host].started(&self.world.flows).iter();
         started.filter_map(|&flow| self.world.flows.ends.paced_from(flow)).filter(|&at| at > now).min()
@@ -188,13 +188,13 @@ impl Sim<'_> {
         Some(self.world.flows.by_host[place as usize])
     }
 
-    /// Shall the run go on? It cannot if its series have outgrown the memory.
+    /// May the run continue? Not if its series have outgrown the memory.
     #[cold]
     fn may_go_on(&self, now: Time, watch: &mut Watch<'_>) -> Result<(), Interrupted> {
         if !self.world.log.full && watch(self.progress(now)) { Ok(()) } else { Err(Interrupted) }
     }
 
-    /// Everything before `now` has been done: takes the samples that are due by then.
+    /// Takes the samples due by `now`; everything before `now` has been done.
     #[inline]
     pub(crate) fn sample_until(&mut self, now: Time) {
         if self.next_sample() <= now {
@@ -211,7 +211,7 @@ impl Sim<'_> {
         }
     }
 
-    /// The run ends at `stop`: writes the points of series whose interval ends there, too. They stand for what happened
+    /// The run ends at `stop`: also writes the points of series whose interval ends there. They cover what happened
     /// before that instant, as all counters do.
     pub(crate) fn end_series(&mut self, stop: Time) {
         let Some(interval) = self.net.series_interval else { return };
@@ -226,7 +226,7 @@ impl Sim<'_> {
         }
     }
 
-    /// No window reaches beyond the next sample.
+    /// The time of the next sample; no window reaches beyond it.
     #[inline]
     pub(crate) fn next_sample(&self) -> Time {
         self.samples.as_ref().map_or(Time::NEVER, |samples| samples.next())
@@ -241,18 +241,18 @@ impl Sim<'_> {
 /// When no data has arrived anywhere for this long, the engine checks whether any still can.
 const PATIENCE: Span = Span::from_ms(1);
 
-/// All of a run, as the grid asks about it.
+/// The whole run, as the grid queries it.
 trait Whole {
-    /// Nothing more will happen to any flow that ends by itself.
+    /// Will nothing more happen to any flow that ends on its own?
     fn all_done(&self) -> bool;
 
     /// Data packets that have arrived.
     fn arrived(&self) -> u64;
 
-    /// Do pauses wait for each other at this instant?
+    /// Are pauses deadlocked at this instant?
     ///
     /// # Errors
-    /// [`Interrupted`]: a thread is gone whose part would have to be looked at.
+    /// [`Interrupted`]: the thread whose part would have to be examined is gone.
     fn is_locked(&mut self, at: Time) -> Result<bool, Interrupted>;
 }
 
@@ -274,9 +274,9 @@ impl Whole for Sim<'_> {
 #[derive(Clone, Copy, Debug)]
 struct Grid {
     limits: Limits,
-    /// The next instant to look.
+    /// The next instant to check.
     next: Time,
-    /// Pauses can lock each other.
+    /// Pauses can deadlock.
     may_lock: bool,
     /// Data packets that had arrived by `quiet_since`, the first instant of the grid after the last of them.
     arrived: u64,
@@ -290,13 +290,13 @@ impl Grid {
         Grid { limits: sim.limits, next, may_lock, arrived: 0, quiet_since: Time::ZERO }
     }
 
-    /// Has an instant of the grid been reached?
+    /// Has the next instant of the grid been reached?
     #[inline]
     fn is_due(&self, now: Time) -> bool {
         now >= self.next
     }
 
-    /// Everything before `now` has been done, and nothing is planned between. Did the run end, and when?
+    /// Everything before `now` has been done, and nothing is planned in between. Has the run ended, and when?
     ///
     /// # Errors
     /// As [`Whole::is_locked`].
@@ -321,9 +321,9 @@ impl Grid {
         Time(steps.saturating_mul(self.limits.grid.0)) + self.limits.grid
     }
 
-    /// The first instant of the grid up to `now` at which no data has arrived for long, and none can, as pauses wait
-    /// for each other. What does not change between two events is looked at as of the grid's instants between them: so
-    /// it makes no difference how often an engine asks.
+    /// The first instant of the grid up to `now` at which no data has arrived for a long time and none can, because
+    /// pauses are deadlocked. State that does not change between two events is examined as of the grid's instants
+    /// between them, so how often an engine asks makes no difference.
     fn locked(&mut self, now: Time, whole: &mut impl Whole) -> Result<Option<Time>, Interrupted> {
         let arrived = whole.arrived();
         if arrived != self.arrived {

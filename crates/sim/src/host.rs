@@ -1,8 +1,8 @@
-//! A host: a NIC that builds a packet when it is free to send one, and the ends of flows.
+//! A host: a NIC that builds a packet whenever it is free to send one, and the ends of flows.
 //!
-//! **NIC pull.** Flows that may send stand in a round; when the last data packet has left, the NIC asks the next flow
+//! **NIC pull.** Flows that may send wait in a round; when the last data packet has left, the NIC asks the next flow
 //! for one. So nothing queues in the host, and marks come from the network. Acknowledgements, probes and messages are
-//! made by events; they are committed at once, behind what is already on its way out.
+//! triggered by events; they are committed at once, behind what is already on its way out.
 
 mod ends;
 mod opening;
@@ -37,10 +37,10 @@ use scheme::call;
 use spinewise_policy::{Hooks, Kind, Span, Time, Verdict};
 use std::ops::Range;
 
-/// The network interface, by what it does with packets.
+/// The network interface, by how it handles packets.
 #[derive(Debug)]
 enum Nic {
-    /// It asks for data when its line is free, and puts all that the host makes besides on the line behind that.
+    /// It asks for data when its line is free, and puts everything else that the host makes on the line behind that.
     Pulls(Pull),
     /// It queues what it is given, and may mark or drop it.
     Queues(Box<Fifo>),
@@ -59,13 +59,13 @@ struct Tally {
 pub struct Host {
     id: HostId,
     nic: Nic,
-    /// If the link into it breaks.
+    /// Present if the link into the host breaks.
     pub frail: Option<Box<Frail>>,
     /// When the NIC pulls again, [`Time::NEVER`] if nothing waits.
     pub wake: Time,
-    /// The end of its last transmission has happened, where that has a place among what falls on the same instant.
+    /// Whether the end of its last transmission has happened, where that is ordered among simultaneous events.
     pub is_freed: bool,
-    /// Its plan.
+    /// What it has planned.
     pub timers: Timers,
     next_flow: u32,
     last_flow: u32,
@@ -75,12 +75,12 @@ pub struct Host {
     before: Counted,
     /// Grants credit to its senders, where receivers pace.
     pacer: Option<Box<Pacer>>,
-    /// Room for data that is passed on to its transport.
+    /// Room for data being passed on to its transport.
     ready: Vec<Arrival>,
 }
 
 impl Host {
-    /// Host `id` of the network, with its flows planned.
+    /// Host `id` of the network, with its flow starts planned.
     pub fn new(id: HostId, net: &Net, flows: &Flows, edge: Option<&Bank>) -> Self {
         let link = net.topology.host_link(id);
         let spec = &net.topology.links[link];
@@ -129,7 +129,7 @@ impl Host {
         }
     }
 
-    /// Flows of this host that have started, done ones too.
+    /// Flows of this host that have started, including finished ones.
     pub fn started<'a>(&self, flows: &'a Flows) -> &'a [FlowId] {
         &flows.by_host[self.places(flows)]
     }
@@ -144,7 +144,7 @@ impl Host {
         (self.next_flow < self.last_flow).then_some(self.next_flow)
     }
 
-    /// What its link has sent by `stop`; packets and bytes with those committed by then and not yet on the line.
+    /// What its link has sent by `stop`; packets and bytes include those committed by then and not yet on the line.
     pub fn counters(&mut self, stop: Time, rules: &AllRules, wires: &mut Wires) -> Counters {
         match &mut self.nic {
             Nic::Queues(queue) => queue.finish(stop, rules.of(queue.class()), wires),
@@ -164,7 +164,7 @@ impl Host {
         }
     }
 
-    /// What it has made that waits for its line.
+    /// Packets that the host has made and that wait for its line.
     pub(crate) fn waiting(&self) -> impl Iterator<Item = &Packet> {
         let control = match &self.nic {
             Nic::Pulls(pull) => pull.control.as_deref(),
@@ -181,7 +181,7 @@ impl Host {
         }
     }
 
-    /// A NIC that queues takes all that the transport gives now.
+    /// On a NIC that queues, takes everything that the transport gives now.
     #[cold]
     fn push(&mut self, w: &mut World<'_>, flow: FlowId) {
         while w.flows.stays(flow) {
@@ -212,8 +212,8 @@ impl Host {
         }
     }
 
-    /// The NIC is free for data: builds and sends one packet. A probe that waits goes first; if its priority is paused,
-    /// data of others.
+    /// The NIC is free for data: builds and sends one packet. A waiting probe goes first; if the probe's priority is
+    /// paused, data of others goes.
     pub(crate) fn pull(&mut self, w: &mut World<'_>) {
         self.wake = Time::NEVER;
         let Nic::Pulls(pull) = &self.nic else { return };
@@ -232,7 +232,8 @@ impl Host {
         }
     }
 
-    /// Sends the probe or the control whose turn it is. None if there was one, else when a probe that waits may be sent.
+    /// Sends the probe or the control packet whose turn it is. None if there was one, else when a waiting probe may be
+    /// sent.
     fn pull_before_data(&mut self, w: &mut World<'_>) -> Option<Time> {
         let Nic::Pulls(pull) = &mut self.nic else { return None };
         let mut probes_from = Time::NEVER;
@@ -251,7 +252,7 @@ impl Host {
         Some(probes_from)
     }
 
-    /// Data has had its turn: control goes now, if there was none, or next, and probes from when they may.
+    /// Data has had its turn: control goes now if there was no data, or next otherwise, and probes from when they may.
     fn plan_others(&mut self, w: &mut World<'_>, probes_from: Time) {
         let Nic::Pulls(pull) = &self.nic else { return };
         if pull.control.as_ref().is_some_and(|control| control.waits()) {
@@ -265,7 +266,7 @@ impl Host {
         }
     }
 
-    /// Sends a packet of whoever is next.
+    /// Sends a packet of the flow that is next.
     #[inline]
     fn pull_data(&mut self, w: &mut World<'_>) {
         let started = w.flows.facts.looks_change.then(|| self.places(&w.flows));
@@ -287,7 +288,7 @@ impl Host {
         }
     }
 
-    /// Sends the control that waits first.
+    /// Sends the first waiting control packet.
     fn send_control(&mut self, w: &mut World<'_>) {
         let Nic::Pulls(pull) = &mut self.nic else { return };
         if let Some(mut hand) = pull.control.as_mut().and_then(|control| control.next()) {
@@ -340,7 +341,7 @@ impl Host {
         }
     }
 
-    /// The leaf asks this host to pause sending data, or lets it go on.
+    /// The leaf asks this host to pause sending data, or to resume.
     fn obey(&mut self, w: &mut World<'_>, packet: &Packet) {
         let until = Time(w.now.0.saturating_add(packet.seq));
         if let Nic::Pulls(pull) = &mut self.nic {
@@ -378,7 +379,7 @@ impl Host {
         self.timers.plan(w.now + interval, What::Sample);
     }
 
-    /// Writes its points of the interval that ends now.
+    /// Writes its points for the interval that ends now.
     fn write_points(&mut self, log: &mut Log, (net, now, interval): (&Net, Time, Span), seen: (Counted, Option<u64>)) {
         let tally = std::mem::take(&mut self.tally);
         for (series, value) in [(2, tally.sent), (3, tally.received), (4, tally.dupack3)] {
@@ -392,7 +393,7 @@ impl Host {
         }
     }
 
-    /// Writes its points of the interval that ends as the run does at `stop`, before anything else of that instant.
+    /// Writes its points for an interval that ends with the run at `stop`, before anything else at that instant.
     pub(crate) fn end_series(&mut self, w: &mut World<'_>, (stop, interval): (Time, Span)) {
         let counted = self.counters(stop, &w.net.rules, &mut w.wires).counted();
         let queue = self.nic_queue().map(|port| port.queue(stop - Span(1), w.net.rules.of(port.class()), &w.wires).0);

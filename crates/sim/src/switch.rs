@@ -36,7 +36,7 @@ use scheme::discards;
 use spinewise_policy::{Hashes, Hooks, Kind, Peers, Port as PortId, Rng, Tier, Time, Verdict, Way};
 use std::collections::BTreeSet;
 
-/// "It did not come in: it was made here."
+/// The in-port of a packet that did not come in but was made here.
 const MADE_HERE: u16 = u16::MAX;
 
 /// A switch.
@@ -49,37 +49,37 @@ pub struct Switch {
     salt: u64,
     /// Hooks of its scheme.
     hooks: Hooks,
-    /// The scheme takes the hash of the header, and nothing else.
+    /// The scheme only hashes the header.
     hashes: bool,
-    /// Nobody looks at a packet whose way is chosen: it is queued.
+    /// Nothing inspects a packet once its way is chosen: it is queued.
     just_queues: bool,
     /// Where its routes begin: see [`Topology::choices`](crate::topology::Topology::choices).
     row: u32,
-    /// The map of the fabric that it knows, by number.
+    /// The number of the map of the fabric that it knows.
     map: u32,
-    /// Of the links into it, those that break.
+    /// Present if any of the links into it break.
     pub frail: Option<Box<Frail>>,
     /// What changes at it, by number.
     changes: Vec<Step>,
-    /// Ports whose links it takes for down.
+    /// Ports whose links it considers down.
     down: BTreeSet<u16>,
     /// Its egress ports.
     pub ports: Vec<Port>,
     /// The buffer its ports share, if they do.
     pub buffer: Option<Box<SharedBuffer>>,
-    /// Of the lines that become free at this instant, those of ports below this have: in the order of their numbers,
-    /// all of them before the first arrival or after the last.
+    /// Among the lines that become free at this instant, those of ports below this number have done so: in numerical
+    /// order, either all before the first arrival or all after the last.
     freed: u16,
     /// Random streams of the ports, for marking by a ramp.
     dice: Dice,
-    /// Its plan.
+    /// What it has planned.
     pub timers: Timers,
     probes: Probes,
     /// What its ports had counted at the last sample, if series are kept.
     before: Vec<Counted>,
-    /// Whom the scheme keeps peer rows for.
+    /// The peers that the scheme keeps rows for.
     peers: Peers,
-    /// What is looked at for the choice trace.
+    /// What is observed for the choice trace.
     pub looks: Option<Box<Looks>>,
 }
 
@@ -138,7 +138,7 @@ impl Switch {
         }
     }
 
-    /// Asks memory for its ports and routes.
+    /// Prefetches its ports and routes.
     #[inline]
     pub fn fetch_parts(&self, topology: &Topology) {
         prefetch::all(&self.ports);
@@ -167,7 +167,7 @@ impl Switch {
         lost
     }
 
-    /// A packet that counts switches: does its way end at this one?
+    /// Does the way of a packet that counts switches end at this one?
     #[cold]
     fn ends_here(&mut self, w: &mut World<'_>, in_port: u16, packet: &mut Packet) -> bool {
         if packet.kind == Kind::Pause {
@@ -205,11 +205,12 @@ impl Switch {
         }
     }
 
-    /// Takes a packet for this switch, or sends one for another on: only leaves can be reached.
+    /// Takes a packet addressed to this switch, or forwards one addressed to another: only leaves can be reached.
     #[cold]
     fn for_switch(&mut self, w: &mut World<'_>, in_port: u16, hand: &mut InHand) {
         match hand.packet.dst.as_switch() {
-            // What it sends to itself is lost, as it has no way: it would come before the hook that sends it has ended.
+            // What a switch sends to itself is lost, because it has no way: it would arrive before the hook that sends
+            // it has ended.
             Some(switch) if switch == self.id && in_port != MADE_HERE => self.deliver(w, in_port, hand),
             Some(leaf) if leaf.number() < w.net.topology.leaves => self.inner_hop(w, in_port, leaf, hand),
             _ => self.lose(w, in_port, &hand.packet, Fate::NoWay),
@@ -244,8 +245,8 @@ impl Switch {
             }
             [_] if in_port >= self.host_ports => 0,
             _ if tagged => self.tagged(w.net, &hand.packet, leaf, candidates),
-            // Control packets are hashed, whatever the scheme does with traffic; and so is all where the scheme does just that,
-            // unless its choices are to be told.
+            // Control packets are hashed, whatever the scheme does with traffic. So is everything where the scheme only
+            // hashes, unless its choices are recorded.
             _ if self.hashes && w.log.recorder.is_none()
                 || in_port == MADE_HERE
                 || hand.packet.kind == Kind::Message
@@ -301,7 +302,8 @@ impl Switch {
         }
     }
 
-    /// Queues a packet and then does what the hook before asked for, so that what is sent or released goes behind it.
+    /// Queues a packet and then does what the preceding hook requested, so that what is sent or released goes behind
+    /// it.
     #[cold]
     fn queue_and_perform(&mut self, w: &mut World<'_>, in_port: u16, out: u16, hand: &mut InHand) {
         let asked = take_asked::<Switch>(w);
@@ -309,8 +311,8 @@ impl Switch {
         self.perform_later(w, asked);
     }
 
-    /// The candidate that a path tag names here. Tags name paths as they are when nothing is broken; where the port is
-    /// none of the candidates any more, the packet is hashed among those that are left.
+    /// The candidate that a path tag names here. Tags name paths as they are when nothing is broken; if the named port
+    /// is no longer a candidate, the packet is hashed among those that remain.
     fn tagged(&self, net: &Net, packet: &Packet, leaf: SwitchId, candidates: &[u16]) -> usize {
         let named = match packet.src.as_host() {
             None => packet.way.index(),
@@ -328,7 +330,7 @@ impl Switch {
         still.unwrap_or_else(|| packet.hashed(&net.hashing).spread(self.salt, candidates.len() as u32) as usize)
     }
 
-    /// Queues a packet at a port that leads to a switch, where the scheme may look at it.
+    /// Queues a packet at a port that leads to a switch, where the scheme may inspect it.
     #[inline(always)]
     fn queue_inside(&mut self, w: &mut World<'_>, in_port: u16, out: u16, hand: &mut InHand) {
         if self.just_queues {
@@ -338,7 +340,7 @@ impl Switch {
         }
     }
 
-    /// The same where reroutes are counted, routes may be stale, or the scheme looks at what is queued.
+    /// The same where reroutes are counted, routes may be stale, or the scheme inspects what is queued.
     #[inline(never)]
     fn look_and_queue(&mut self, w: &mut World<'_>, in_port: u16, out: u16, hand: &mut InHand) {
         if in_port < self.host_ports && hand.packet.kind == Kind::Data {
@@ -353,7 +355,7 @@ impl Switch {
         }
     }
 
-    /// Queues a packet at a port that leads to a switch, and lets the scheme look at it before.
+    /// Shows the scheme a packet and then queues it at a port that leads to a switch.
     #[inline(always)]
     fn show_and_queue(&mut self, w: &mut World<'_>, in_port: u16, out: u16, hand: &mut InHand) {
         let Some(admitted) = self.admit(w, (in_port, out), hand) else {
@@ -431,14 +433,14 @@ impl Switch {
         }
     }
 
-    /// Drops a packet that goes no further by the routes of this switch.
+    /// Drops a packet that the routes of this switch take no further.
     #[cold]
     fn lose(&mut self, w: &mut World<'_>, in_port: u16, packet: &Packet, fate: Fate) {
         w.log.unroutable += 1;
         w.dropped(packet, self.came(w.net, in_port), fate);
     }
 
-    /// Here, and the link that a packet came by.
+    /// This node, and the link that a packet came by.
     fn came(&self, net: &Net, in_port: u16) -> (NodeId, Option<LinkId>) {
         (self.node, (in_port != MADE_HERE).then(|| net.topology.in_link(self.node, in_port)))
     }
@@ -450,7 +452,7 @@ impl Switch {
             self.transmit_done(w, port);
             return;
         }
-        // Changes of links go before all lines that become free at this instant, timers behind them.
+        // Changes of links go before all lines that become free at this instant, timers after them.
         let freed = match what {
             What::LinkChange(_) => 0,
             What::Look => self.freed,
@@ -469,7 +471,7 @@ fn ports_of(id: SwitchId, net: &Net, queues: u16) -> Vec<Port> {
     let keeps = net.commit_at_start || net.shared.is_some() || queues > 0 || net.faults.keeps(id, topology);
     let priorities = net.shared.as_ref().map_or(1, |shared| shared.priorities as usize);
     let control = if net.shared.is_some() || net.trimming.is_some() { Control::Apart } else { Control::WithData };
-    // Of a switch that dies, control that waits is lost.
+    // When a switch dies, its waiting control is lost.
     let ahead = control == Control::Apart && !net.keeps_control && !net.faults.keeps(id, topology);
     (0..topology.ports(node))
         .map(|port| {
@@ -494,7 +496,7 @@ fn ports_of(id: SwitchId, net: &Net, queues: u16) -> Vec<Port> {
         .collect()
 }
 
-/// Do schemes not see it?
+/// Is it invisible to schemes?
 #[inline]
 fn is_unseen(net: &Net, packet: &Packet) -> bool {
     net.acks_by_ecmp && packet.kind == Kind::Ack

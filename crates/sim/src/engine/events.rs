@@ -1,7 +1,7 @@
-//! The oracle: one heap of the next arrival of every link and the next plan of every node.
+//! The oracle: one heap holding the next arrival of every link and the next plan of every node.
 //!
-//! It takes one event at a time and knows nothing of windows, sorting or lookahead. The tests of both engines rely on
-//! the other engine giving the same results.
+//! It takes one event at a time and knows nothing of windows, sorting or lookahead. Tests compare its results with
+//! those of the other engine.
 
 use super::{Grid, Sim, WATCH_EVERY};
 use crate::ids::{LinkId, NodeId, Table};
@@ -22,7 +22,7 @@ type Event = Reverse<(Time, Class, u64, u32)>;
 pub fn run(sim: &mut Sim<'_>, mut watch: Watch<'_>) -> Result<Time, Interrupted> {
     sim.world.wires.agenda.fresh = Some(Vec::new());
     let mut heap: BinaryHeap<Event> = BinaryHeap::new();
-    // What stands in the heap for each node: an entry that says something else is stale.
+    // The heap's current entry for each node: any other entry is stale.
     let mut listed = Table::filled((Time::NEVER, Class::Sample), sim.net.topology.nodes() as usize);
     for node in sim.net.topology.node_ids() {
         list(sim, node, &mut listed, &mut heap);
@@ -78,7 +78,7 @@ fn arrival(sim: &Sim<'_>, link: LinkId) -> Event {
     Reverse((at, Class::Arrival, sim.net.ties(at).place(link), link.number()))
 }
 
-/// Takes the first packet off `link` and lets it arrive; its successor takes its place in the heap.
+/// Takes the first packet off `link` and delivers it; its successor takes its place in the heap.
 fn arrive(sim: &mut Sim<'_>, link: LinkId, mut top: PeekMut<'_, Event>) -> NodeId {
     let now = top.0.0;
     let mut hand = sim.take_off(link, now);
@@ -93,7 +93,7 @@ fn arrive(sim: &mut Sim<'_>, link: LinkId, mut top: PeekMut<'_, Event>) -> NodeI
     node
 }
 
-/// Puts a node's next plan into the heap if it is not what stands there.
+/// Puts a node's next plan into the heap unless it is there already.
 fn list(sim: &Sim<'_>, node: NodeId, listed: &mut Table<NodeId, (Time, Class)>, heap: &mut BinaryHeap<Event>) {
     let next = sim.planned(node);
     if next.0 != Time::NEVER && next != listed[node] {

@@ -1,10 +1,10 @@
 //! The order of htsim: simultaneous events are handled in the order in which they were planned.
 //!
-//! As [`planned`](super::planned) has the order of ns-3, which plans otherwise. In htsim each thing that acts has at most one
-//! event planned (`eventlist.cpp`, `pipe.cpp`, `compositequeue.cpp`, `fat_tree_switch.cpp`, `uec.cpp`). A pipe plans its next
-//! arrival as the one before it has arrived. What arrives at a switch passes through it, without delay but behind all else
-//! that is planned for that instant, one packet after the other. A host's NIC and the port behind it each plan the end of a
-//! transmission: of data the port first, of control the NIC.
+//! [`planned`](super::planned) does the same for ns-3, which plans its events differently. In htsim each component has
+//! at most one event planned (`eventlist.cpp`, `pipe.cpp`, `compositequeue.cpp`, `fat_tree_switch.cpp`, `uec.cpp`). A
+//! pipe plans its next arrival once the one before has arrived. What arrives at a switch passes through it one packet
+//! at a time, without delay but after everything else planned for that instant. A host's NIC and the port behind it
+//! each plan the end of a transmission: the port first for data, the NIC first for control.
 
 use super::Sim;
 use super::plans::{self, Plans};
@@ -16,10 +16,10 @@ use crate::warden::{Interrupted, Watch};
 use spinewise_policy::Time;
 use std::collections::VecDeque;
 
-/// What is planned.
+/// A planned event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    /// The first packet on its way along a link arrives.
+    /// The first packet in flight on a link arrives.
     Arrival(LinkId),
     /// The first packet inside a switch gets to its port.
     Through(SwitchId),
@@ -27,7 +27,7 @@ enum Event {
     End(LinkId),
     /// The NIC of a host is free.
     Free(HostId),
-    /// What a node planned for itself.
+    /// Something a node planned for itself.
     Plan(NodeId, What),
 }
 
@@ -36,7 +36,7 @@ enum Event {
 struct Sent {
     /// Packets in its ring whose transmission has ended.
     flying: usize,
-    /// A transmission is on; its end is planned.
+    /// A transmission is in progress; its end is planned.
     busy: bool,
     /// Its port waits for that end.
     wanted: bool,
@@ -140,7 +140,7 @@ impl Run {
         }
     }
 
-    /// A transmission ends: the packet is on its way, and the next one starts.
+    /// A transmission ends: the packet is in flight, and the next one starts.
     fn end(&mut self, sim: &mut Sim<'_>, link: LinkId, now: Time) {
         let sent = &mut self.sent[link];
         sent.busy = false;
@@ -157,7 +157,7 @@ impl Run {
         }
     }
 
-    /// The packet starts that was put on a link behind those that are on their way, if there is one.
+    /// Starts the packet that was put on a link behind those in flight, if there is one.
     fn begin(&mut self, sim: &Sim<'_>, link: LinkId) {
         let (ring, sent) = (sim.world.wires.ring(link), &mut self.sent[link]);
         if !sent.busy && ring.len() > sent.flying {
@@ -192,15 +192,15 @@ impl Run {
         }
         while let Some((at, what)) = sim.hosts[host].timers.pop() {
             match (what, sim.next_flow(host)) {
-                // All flows are planned before anything has happened, in their order.
+                // All flow starts are planned before anything happens, in flow order.
                 (What::FlowStart, Some(flow)) => self.plans.plan_as(flow.number().into(), at, Event::Plan(node, what)),
                 _ => self.plans.plan(at.max(now), Event::Plan(node, what)),
             }
         }
     }
 
-    /// Lists what a switch has sent and planned. The end of a transmission that a port waits for is planned already; if it
-    /// has been, the port goes on at once.
+    /// Lists what a switch has sent and planned. The end of a transmission that a port waits for is already planned; if
+    /// it has passed, the port continues at once.
     fn list_switch(&mut self, sim: &mut Sim<'_>, node: NodeId, now: Time) {
         let switch = sim.net.topology.switch_number(node);
         self.begin_all(sim, node);
@@ -219,7 +219,7 @@ impl Run {
         }
     }
 
-    /// What has been put on the links out of a node starts.
+    /// Starts what has been put on the links out of a node.
     fn begin_all(&mut self, sim: &Sim<'_>, node: NodeId) {
         for port in 0..self.outs[node].len() {
             self.begin(sim, self.outs[node][port]);

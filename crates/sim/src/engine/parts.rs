@@ -1,13 +1,13 @@
-//! One run worked at by several threads.
+//! One run on several threads.
 //!
-//! What lets a node run alone for a window ([`windows`]) lets a set of nodes do so on a processor of its own. The fabric is
-//! cut into parts: racks in a row, each with the switches that only they reach, and the switches above shared out. A thread
-//! has a whole run at time zero, and works at the nodes of its part only. Between two windows the threads [meet](Meeting),
-//! agree on the next, and hand over what arrives in it from one part in another: that has left its port, so its sender
-//! changes nothing of it any more.
+//! The property that lets a node run alone for a window ([`windows`]) also lets a set of nodes run on a processor of
+//! its own. The fabric is cut into parts: consecutive racks, each with the switches that only they reach, and the
+//! switches above shared out. A thread has a whole run at time zero, but works only on the nodes of its part. Between
+//! two windows the threads [meet](Meeting), agree on the next, and hand over what arrives in it from one part in
+//! another: that has left its port, so its sender no longer changes it.
 //!
-//! The result is that of one thread, bit for bit. It depends neither on how the fabric is cut nor on which thread is first.
-//! In the end one thread [takes up](Sim::take_up) what the others leave.
+//! The result is that of one thread, bit for bit. It depends neither on how the fabric is cut nor on which thread is
+//! first. At the end one thread [takes up](Sim::take_up) what the others leave.
 
 mod meeting;
 mod share;
@@ -31,7 +31,8 @@ use std::ops::Range;
 pub struct Parts {
     of: Table<NodeId, usize>,
     count: usize,
-    /// In which of two sets each switch is, and with it its hosts: no two of one set share a link, if that is possible.
+    /// Which of two sets each switch is in, and with it its hosts: no two switches of one set share a link, if that is
+    /// possible.
     sets: Table<SwitchId, usize>,
     alternate: bool,
 }
@@ -94,7 +95,7 @@ impl Parts {
     }
 }
 
-/// Puts switches into two sets, so that none is linked to another of its own; none if that cannot be done.
+/// Puts switches into two sets so that none is linked to another of its own set; none if that cannot be done.
 fn two_sets(around: &[BTreeSet<SwitchId>]) -> Option<Table<SwitchId, usize>> {
     let mut sets: Table<SwitchId, Option<usize>> = Table::filled(None, around.len());
     for first in sets.ids() {
@@ -117,7 +118,7 @@ fn two_sets(around: &[BTreeSet<SwitchId>]) -> Option<Table<SwitchId, usize>> {
     Some(sets.iter().map(|set| set.unwrap_or(0)).collect())
 }
 
-/// Why a run is one thread's, if it is: something in it is seen by nodes far apart at one instant.
+/// Why a run must stay on one thread, if it must: something in it is visible to distant nodes at one instant.
 pub fn reason_for_one(sim: &Sim<'_>) -> Option<&'static str> {
     if sim.world.fabric.is_guest() || sim.world.edge.as_ref().is_some_and(Bank::is_guest) {
         Some("its scheme is written in Python")
@@ -131,7 +132,7 @@ pub fn reason_for_one(sim: &Sim<'_>) -> Option<&'static str> {
 /// Runs one part to the end, in windows of at most `window`. Returns the instant it stopped at, the same in all parts.
 ///
 /// # Errors
-/// [`Interrupted`] if `watch` says so, or another part has been left.
+/// [`Interrupted`] if `watch` says so,or another thread has left.
 pub fn run(
     sim: &mut Sim<'_>,
     (parts, own): (&Parts, usize),
@@ -172,7 +173,7 @@ pub fn run(
         let are_busy = meeting.busy() * BUSY >= sim.net.topology.nodes() as usize;
         part.hand_over(sim, meeting, &mut mail, [end; 2]);
         meeting.wait(own)?;
-        // By the first look all have been set up, and have waited for those whose setup took longer.
+        // By the first look all threads have been set up, and have waited for those whose setup took longer.
         if own == 0 {
             meeting.look()?;
         }
@@ -187,7 +188,7 @@ pub fn run(
             todo.extend(part.due(sim, end));
             busy = todo.len();
             worker.run_all(sim, &todo, (start, end), part.nodes.len())?;
-            // Whoever watches hears of the others too, whether or not anything happens here.
+            // Whoever watches also sees the other parts' progress, whether or not anything happens here.
             worker.look(sim, start)?;
         }
         worker.scanned += 1 + part.nodes.len() as u64 / u64::from(NODES_PER_EVENT);
@@ -213,14 +214,14 @@ impl Whole for AllParts<'_, '_> {
         self.meeting.arrived()
     }
 
-    /// The first thread is lent all switches, and tells the others.
+    /// The first thread borrows all switches, and tells the others the result.
     fn is_locked(&mut self, at: Time) -> Result<bool, Interrupted> {
         let AllParts { sim, own, meeting, .. } = self;
         let own = *own;
         if own > 0 {
             meeting.put_switches(own, std::mem::take(&mut sim.switches));
             meeting.wait(own)?;
-            // Now the first looks.
+            // The first thread looks now.
             meeting.wait(own)?;
             sim.switches = meeting.take_switches(own);
             return Ok(meeting.is_locked());
@@ -236,7 +237,7 @@ impl Whole for AllParts<'_, '_> {
 }
 
 impl AllParts<'_, '_> {
-    /// Takes the switches of other parts in exchange for those that stand in their places here, or the other way round.
+    /// Swaps the switches of other parts with those that stand in for them here, in either direction.
     fn exchange_switches(&mut self) {
         for part in 1..self.parts.count() {
             let mut switches = self.meeting.take_switches(part);
@@ -246,14 +247,14 @@ impl AllParts<'_, '_> {
     }
 }
 
-/// What one thread works at.
+/// What one thread works on.
 struct Part {
     own: usize,
-    /// The nodes, each rack's in a row: what they share stays in the cache.
+    /// The nodes, those of each rack together: what they share stays in the cache.
     nodes: Vec<NodeId>,
-    /// The same in two sets of blocks, of which no two of one set share a link, if there are such.
+    /// The same in two sets of blocks, with no link between two blocks of one set, if such sets exist.
     blocks: [Vec<Range<usize>>; 2],
-    /// The links that lead into other parts, by the set of their senders, and into which.
+    /// The links that lead into other parts, by the set of their senders, with the part they lead to.
     outlets: [Vec<(LinkId, usize)>; 2],
 }
 
@@ -298,8 +299,8 @@ impl Part {
         meeting.hand_over(self.own, mail);
     }
 
-    /// Brings to hosts of this part what others of it have sent without the network, and hands over what goes to other parts.
-    /// Returns when the first of that comes.
+    /// Delivers to hosts of this part what its other hosts have sent outside the network, and hands over what goes to
+    /// other parts. Returns when the first of the latter arrives.
     fn share_news(&self, sim: &mut Sim<'_>, parts: &Parts, meeting: &Meeting) -> Option<Time> {
         let part_of = |news: &News| parts.of(sim.net.topology.host_node(news.host));
         let news = std::mem::take(&mut sim.world.flows.operations.news);
@@ -309,8 +310,8 @@ impl Part {
         goes.iter().map(|news| news.at).min()
     }
 
-    /// Runs the part through a stretch of time, the two sets in turn. Each runs two windows at a visit, one ahead of the other
-    /// set, as blocks do that are [one thread's](super::windows).
+    /// Runs the part through a stretch of time, the two sets in turn. Each runs two windows per visit, one ahead of the
+    /// other set, as blocks do on [one thread](super::windows).
     fn run_stretch(
         &self,
         sim: &mut Sim<'_>,
@@ -331,7 +332,7 @@ impl Part {
                 worker.run_block(sim, [&self.nodes[block.clone()], next], (stretch, run.clone()), fetches)?;
             }
             done[set] = run.end;
-            // What arrives in the window behind those has left by now.
+            // What arrives in the window after those has left by now.
             let mut ends = [Time::ZERO; 2];
             ends[set] = stretch.window(run.end).1;
             self.hand_over(sim, meeting, mail, ends);

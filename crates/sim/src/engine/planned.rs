@@ -2,16 +2,16 @@
 //!
 //! The other engines shuffle such ties, so that no link always wins; two runs then agree on average, never packet by
 //! packet. To follow a recorded run of an ns-3 program exactly, its order must be followed too. ns-3 numbers its events
-//! as they are planned. At the start of a transmission it plans its end, then its arrival; the end starts the next one,
-//! or plans when to look again; the start of a flow is planned anew at its own instant, behind what falls on it. So
-//! does this engine: one heap of (instant, number).
+//! as they are planned. At the start of a transmission it plans the end, then the arrival; the end starts the next
+//! transmission, or plans when to look again. The start of a flow is planned anew at its own instant, behind everything
+//! else at that instant. This engine does the same, with one heap of (instant, number).
 //!
-//! The NICs of that program are part of its order. All that happens at a host makes its NIC look for something to send.
-//! If no queue pair is ready, it plans to look again when the first will be; a planned look is never moved, even if
-//! another queue pair becomes ready sooner (`m_nextSend` in ConWeave's qbb-net-device.cc). Packets that it neither
-//! answers nor needs trigger no look (`ReceiveUdp` and `ReceiveAck` in rdma-hw.cc return early). Under IRN a look
-//! changes what it looks at (`GetBytesLeft` in rdma-queue-pair.cc), and so does the program's count of open
-//! connections.
+//! The NICs of that program are part of its order. Everything that happens at a host makes its NIC look for something
+//! to send. If no queue pair is ready, the NIC plans to look again when the first will be; a planned look is never
+//! moved, even if another queue pair becomes ready sooner (`m_nextSend` in ConWeave's qbb-net-device.cc). Packets that
+//! a host neither answers nor needs trigger no look (`ReceiveUdp` and `ReceiveAck` in rdma-hw.cc return early). Under
+//! IRN a look changes the state it inspects (`GetBytesLeft` in rdma-queue-pair.cc), and so does the program's count of
+//! open connections.
 
 use super::Sim;
 use super::plans::{self, FIRST, Plans};
@@ -23,38 +23,38 @@ use crate::world::World;
 use spinewise_policy::{Kind, Span, Time};
 use std::collections::VecDeque;
 
-/// That program counts open connections that often (`periodic_monitoring`).
+/// How often that program counts open connections (`periodic_monitoring`).
 const COUNTS_EVERY: Span = Span::from_us(10);
 
-/// What is planned.
+/// A planned event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     /// The first packet of a link arrives.
     Arrival(LinkId),
     /// A transmission on this link ends: what waits starts, or the NIC looks for something to send.
     End(LinkId),
-    /// The NIC of a host looks again, as no queue pair was ready when it did.
+    /// The NIC of a host looks again, after a look that found no queue pair ready.
     Look(HostId),
     /// A pause of a host ends.
     Resume(HostId),
-    /// What a node planned for itself.
+    /// Something a node planned for itself.
     Plan(NodeId, What),
-    /// A flow starts at a host, behind everything else of that instant.
+    /// A flow starts at a host, after everything else at that instant.
     Flow(NodeId),
-    /// All queue pairs are looked at to count those that have something left.
+    /// All queue pairs are inspected to count those that have something left.
     Count,
 }
 
 /// What has been put on a link, and which of its events are planned.
 #[derive(Clone, Debug, Default)]
 struct Sent {
-    /// Packets in its ring, known here.
+    /// Packets in its ring that are known here.
     known: usize,
     /// Packets that have not started: when their last bits leave and arrive.
     waiting: VecDeque<(Time, Time)>,
     /// End of the last transmission begun, and the number of that event.
     end: (Time, u64),
-    /// That event lies ahead; only kept for lines of hosts and those something waits for.
+    /// That event lies ahead; kept only for the lines of hosts and those that something waits for.
     busy: bool,
 }
 
@@ -63,9 +63,9 @@ struct Run {
     sent: Table<LinkId, Sent>,
     /// Links out of each node.
     outs: Table<NodeId, Vec<LinkId>>,
-    /// For each host: when the look is that is planned, [`Time::NEVER`] without one.
+    /// For each host: when its look is planned, [`Time::NEVER`] if none is.
     looks: Table<HostId, Time>,
-    /// For each host: the end of the pause that has been planned for.
+    /// For each host: the end of the pause that is planned for.
     pauses: Table<HostId, Time>,
     hops: u64,
 }
@@ -150,7 +150,7 @@ impl Run {
         }
     }
 
-    /// Looks at all queue pairs, and plans to do so again while any is under way.
+    /// Inspects all queue pairs, and plans to do so again while any is under way.
     fn count(&mut self, sim: &mut Sim<'_>, now: Time) {
         let Sim { hosts, world: World { flows, .. }, .. } = sim;
         for host in hosts.iter() {
@@ -163,7 +163,7 @@ impl Run {
         }
     }
 
-    /// Takes the first packet off `link` and lets it arrive. Returns where, and whether a host has heard of it: it answers
+    /// Takes the first packet off `link` and delivers it. Returns the node, and whether a host took notice: it answers
     /// the packet, the flow that the packet answers is under way, or the packet ends a pause.
     fn arrive(&mut self, sim: &mut Sim<'_>, link: LinkId, now: Time) -> (NodeId, bool) {
         let mut hand = sim.take_off(link, now);
@@ -185,7 +185,7 @@ impl Run {
         (node, heard)
     }
 
-    /// The first packet that waits for a line starts.
+    /// Starts the first packet that waits for a line.
     fn begin(&mut self, sim: &Sim<'_>, link: LinkId) {
         let sent = &mut self.sent[link];
         let Some((ends, arrives)) = sent.waiting.pop_front() else { return };
@@ -207,7 +207,7 @@ impl Run {
         }
     }
 
-    /// Lists what `node` has sent: what switches say to each other first, then pauses, then all else.
+    /// Lists what `node` has sent: messages between switches first, then pauses, then everything else.
     fn list_sent(&mut self, sim: &mut Sim<'_>, node: NodeId, now: Time) {
         let mut sent = sim.world.wires.hops - self.hops;
         self.hops = sim.world.wires.hops;
@@ -246,8 +246,8 @@ impl Run {
         }
     }
 
-    /// Everything that happens at a host lets its NIC look for something to send; if nothing is ready it plans to look
-    /// again when something will be.
+    /// Everything that happens at a host makes its NIC look for something to send; if nothing is ready, the NIC plans
+    /// to look again when something will be.
     fn list_host(&mut self, sim: &mut Sim<'_>, host: HostId, now: Time, looks: bool) {
         let node = sim.net.topology.host_node(host);
         let link = self.outs[node][0];
@@ -279,7 +279,7 @@ impl Run {
         }
     }
 
-    /// Is there reason to plan a look of this host's NIC at this instant?
+    /// Is there a reason to plan a look of this host's NIC at this instant?
     fn looks_again(&self, sim: &Sim<'_>, host: HostId, at: Time) -> bool {
         let planned = self.looks[host];
         planned == Time::NEVER || (at < planned && !sim.net.habits.nic_look_stays)
@@ -309,7 +309,7 @@ impl Run {
     }
 }
 
-/// In which order a switch sends what one event gives rise to.
+/// The order in which a switch sends what one event triggers.
 fn class(kind: Kind) -> u8 {
     match kind {
         Kind::Message => 0,

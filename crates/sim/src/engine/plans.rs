@@ -1,4 +1,5 @@
-//! Planned events where a program's order is followed: by instant, and within one instant in the order of planning.
+//! Planned events for engines that follow a program's order: by instant, and within one instant in the order of
+//! planning.
 
 use super::{Grid, Sim, WATCH_EVERY};
 use crate::ids::{LinkId, NodeId, Table};
@@ -8,7 +9,8 @@ use spinewise_policy::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Numbers below are those of flows, in the order of the flow list: their starts are planned before all else.
+/// Numbers below this are those of flows, in the order of the flow list: their starts are planned before everything
+/// else.
 pub(super) const FIRST: u64 = 1 << 32;
 
 /// Plans by instant and number.
@@ -24,7 +26,7 @@ impl<E: Ord> Default for Plans<E> {
 }
 
 impl<E: Ord> Plans<E> {
-    /// The number of what is planned next.
+    /// Takes the number for what is planned next.
     pub(super) fn number(&mut self) -> u64 {
         self.next += 1;
         self.next
@@ -36,7 +38,7 @@ impl<E: Ord> Plans<E> {
         self.plan_as(number, at, event);
     }
 
-    /// Plans something that has its number already.
+    /// Plans something that already has a number.
     pub(super) fn plan_as(&mut self, number: u64, at: Time, event: E) {
         self.heap.push(Reverse((at, number, event)));
     }
@@ -48,15 +50,15 @@ pub(super) fn outs(topology: &Topology) -> Table<NodeId, Vec<LinkId>> {
     topology.node_ids().map(outs).collect()
 }
 
-/// The order of a program.
+/// The event order of a program.
 pub(super) trait Order {
-    /// What is planned.
+    /// A planned event.
     type Event: Ord;
 
     /// What is planned so far.
     fn plans(&mut self) -> &mut Plans<Self::Event>;
 
-    /// Something that was planned under this number happens.
+    /// Handles what was planned under this number.
     fn happen(&mut self, sim: &mut Sim<'_>, now: Time, number: u64, event: Self::Event);
 }
 

@@ -25,15 +25,15 @@ use sorter::{PLACE_BITS, Place, Sorter};
 use spinewise_policy::{Span, Time};
 use std::ops::Range;
 
-/// A network of fewer links fits into the second level of the cache as it is.
+/// A network with fewer links than this fits into the second-level cache as it is.
 const LARGE: usize = 1024;
-/// Blocks are run if at least one node in this many has something to do.
+/// Blocks are used if at least one node in this many has something to do.
 pub(super) const BUSY: usize = 16;
-/// So many nodes with something to do in a window are unlikely to have nothing in the next.
+/// If this many nodes have something to do in a window, some are likely to in the next.
 const MANY: usize = 8;
-/// The engine prefetches if at least one node in this many has something to do; otherwise it gains little.
+/// The engine prefetches if at least one node in this many has something to do; below that it gains little.
 const DENSE: usize = 2;
-/// Windows of a stretch at most.
+/// Most windows in a stretch.
 pub(super) const MOST_WINDOWS: u64 = 64;
 
 /// Runs to the end, in windows of at most `window`. Returns the instant it stopped at.
@@ -49,9 +49,10 @@ pub fn run(sim: &mut Sim<'_>, window: Span, watch: Watch<'_>) -> Result<Time, In
     let mut grid = Grid::new(sim);
     let mut todo = Vec::new();
     let mut worker = Worker::new(watch);
-    // What hosts say to each other without the network goes past the neighbours of a block.
+    // What hosts send each other outside the network reaches beyond the neighbours of a block.
     let mut blocks = sim.world.flows.operations.is_empty().then(|| Blocks::of(&sim.net.topology));
-    // Where many nodes have something to do, so they have in the next window: nobody asks for the first instant of all.
+    // If many nodes have something to do in one window, some will in the next, so the scan for the earliest instant is
+    // skipped.
     let mut goes_on = None;
     loop {
         let first = || sim.world.wires.agenda.due.iter().copied().min().unwrap_or(Time::NEVER);
@@ -83,12 +84,12 @@ pub fn run(sim: &mut Sim<'_>, window: Span, watch: Watch<'_>) -> Result<Time, In
     }
 }
 
-/// Sees whether sort keys can hold the instants of a window.
+/// Checks that sort keys can hold the instants of a window.
 pub(super) fn check(window: Span) {
     assert!(window > Span::ZERO && window.0 < 1 << (64 - PLACE_BITS), "windows last from 1 ps to 1.09 s");
 }
 
-/// Is prefetching worth it where `due` of `nodes` nodes have something to do?
+/// Is prefetching worthwhile when `due` of `nodes` nodes have something to do?
 pub(super) fn fetches(sim: &Sim<'_>, due: usize, nodes: usize) -> bool {
     sim.world.wires.agenda.heads.len() >= LARGE && due * DENSE >= nodes
 }
@@ -114,20 +115,20 @@ fn run_blocks(
     Ok(())
 }
 
-/// Runs one node after the other, and looks at the watch now and then.
+/// Runs one node after another, and checks the watch now and then.
 pub(super) struct Worker<'w> {
     room: Room,
     hand: InHand,
     todo: Vec<NodeId>,
     watch: Watch<'w>,
-    /// Work besides events, in events; and how much of both there is to be before the next look at the watch.
+    /// Work other than events, counted in events; and the total of both at which to check the watch next.
     pub(super) scanned: u64,
     look_at: u64,
-    /// What hosts send without the network stays where it is: the caller delivers it to other parts.
+    /// Leaves what hosts send outside the network where it is: the caller delivers it to other parts.
     pub(super) keeps_news: bool,
 }
 
-/// Brings to hosts what others have sent without the network.
+/// Delivers to hosts what others have sent outside the network.
 pub(super) fn spread(sim: &mut Sim<'_>, news: Vec<News>) {
     for (host, at) in sim.spread(news) {
         let due = &mut sim.world.wires.agenda.due[sim.net.topology.host_node(host)];
@@ -166,8 +167,8 @@ impl<'w> Worker<'w> {
         Ok(())
     }
 
-    /// Some windows of a block of nodes; what nodes send to others of their block arrives in a later window. Another block comes
-    /// next.
+    /// Runs some windows of a block of nodes; what nodes send to others in their block arrives in a later window.
+    /// `next` is the block that runs next.
     #[inline]
     pub(super) fn run_block(
         &mut self,
@@ -185,7 +186,7 @@ impl<'w> Worker<'w> {
             todo.extend(block.iter().filter(|node| is_due(node)));
             let due = todo.len();
             if fetches && n == first {
-                // Those of the next block as it is now: what comes to them later is not fetched.
+                // The next block's nodes as they are now: what reaches them later is not prefetched.
                 todo.extend(next.iter().filter(|node| is_due(node)).take(AHEAD));
             }
             for i in 0..due {
@@ -199,7 +200,7 @@ impl<'w> Worker<'w> {
         Ok(())
     }
 
-    /// A node's window.
+    /// Runs a node's window.
     #[inline]
     fn run(&mut self, sim: &mut Sim<'_>, node: NodeId, (start, end): (Time, Time)) -> Result<(), Interrupted> {
         if let Some(samples) = &mut sim.samples {
@@ -224,7 +225,7 @@ impl<'w> Worker<'w> {
         Ok(())
     }
 
-    /// Looks at the watch.
+    /// Checks the watch.
     pub(super) fn look(&mut self, sim: &Sim<'_>, now: Time) -> Result<(), Interrupted> {
         sim.may_go_on(now, &mut self.watch)
     }
@@ -259,7 +260,7 @@ fn work_host(sim: &mut Sim<'_>, (node, host): (NodeId, HostId), end: Time, hand:
     world.log.events += events;
 }
 
-/// A switch's window. So many tracks of each link are in use: the second one where ports trim.
+/// A switch's window. `TRACKS` is the number of tracks in use on each link: 2 where ports trim.
 fn work_switch<const TRACKS: usize>(
     sim: &mut Sim<'_>,
     node: NodeId,
@@ -298,22 +299,22 @@ fn work_switch<const TRACKS: usize>(
     world.log.events += events;
     let mut due = switch.timers.next_at();
     if net.marks_later() {
-        // Marks decided before the window's end become final: after it, receivers may read them. When the next one may be
-        // the switch is visited, even if nothing happens there.
+        // Marks decided before the window's end become final: after it, receivers may read them. The switch is visited
+        // when the next mark may be due, even if nothing happens there.
         due = due.min(switch.settle(end, &net.rules, &mut world.wires));
     }
     world.wires.agenda.due[node] = due.min(next);
 }
 
-/// Room to sort in, used again and again.
+/// Reused room for sorting.
 #[derive(Default)]
 struct Room {
     keys: Vec<u64>,
     sorter: Sorter,
 }
 
-/// Collects what arrives before `end`, in the order it is worked off. It is to be taken: the heads of the links are set to what
-/// arrives later. Returns the earliest of those.
+/// Collects what arrives before `end`, in processing order. The caller takes all of it: the heads of the links are set
+/// to what arrives later. Returns the earliest of those.
 #[inline]
 fn gather<const TRACKS: usize>(
     net: &Net,
@@ -343,11 +344,11 @@ fn gather<const TRACKS: usize>(
     earliest
 }
 
-/// Collects what arrives before `end` on one track of a link. Returns when the first packet arrives that does not.
+/// Collects what arrives before `end` on one track of a link. Returns when the first packet after that arrives.
 #[inline(always)]
 fn gather_from(flying: &Ring<Packet>, place: Place, (start, end): (Time, Time), keys: &mut Vec<u64>) -> Time {
     let (front, back) = flying.slices();
-    // One loop within the other: an iterator over both pieces is slower.
+    // Nested loops: an iterator over both pieces is slower.
     for part in [front, back] {
         for packet in part {
             if packet.at >= end {

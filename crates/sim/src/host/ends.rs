@@ -1,5 +1,5 @@
-//! The two ends of flows: what a host does with data, answers and the timers of transports. It asks the transport by its
-//! contract (`transport/contract.rs`), and does what the transport says.
+//! The two ends of flows: what a host does with data, answers and the timers of transports. It queries the transport
+//! through its contract (`transport/contract.rs`), and does what the transport says.
 
 use super::Host;
 use crate::address::Address;
@@ -13,7 +13,7 @@ use crate::workload::{FlowSpec, Upon};
 use crate::world::World;
 use spinewise_policy::{Event, FlowKey, Hooks, Kind, Span, Time, Way};
 
-/// The step in which acknowledgements tell one-way delays.
+/// The step in which acknowledgements report one-way delays.
 const ECHO_STEP: Span = Span::from_ns(256);
 
 impl Host {
@@ -26,7 +26,7 @@ impl Host {
         }
         let flow = w.flows.flow_of(subflow);
         let record = &mut w.flows.records[flow];
-        // What has no payload is a header or a question, and no data.
+        // A packet without payload is a header or a question, not data.
         record.arrived += u32::from(!packet.is(BARE));
         record.marks += u32::from(packet.is(CE) && !packet.is(BARE));
         if !w.flows.goes_by_transport(subflow) {
@@ -38,7 +38,7 @@ impl Host {
         }
     }
 
-    /// The transport is given data that has arrived now or earlier.
+    /// Gives the transport data that has arrived now or earlier.
     #[inline(always)]
     pub(super) fn take<'a>(
         &mut self,
@@ -54,8 +54,8 @@ impl Host {
         let spec = w.flows.specs[flow];
         let record = &mut w.flows.records[flow];
         if record.fct != 0 {
-            // Everything is here, and said so; the sender has missed that.
-            // What the sender has noted is seen from afar, which only a run allows that follows a program event by event.
+            // Everything is here and has been acknowledged; the sender missed that. Reading what the sender has noted
+            // looks at a distant node's state, which is allowed only in a run that follows a program event by event.
             let got = if record.sender_fct != 0 && w.net.habits.receivers_anew {
                 w.flows.ends.on_data_anew(w.now, (subflow, spec.size), data, option)
             } else {
@@ -101,7 +101,7 @@ impl Host {
         }
     }
 
-    /// This host has received all of `flow`, or has all of it acknowledged: flows that wait for it may start.
+    /// This host has received all of `flow`, or all of it has been acknowledged: flows that wait for it may start.
     fn completed(&mut self, w: &mut World<'_>, flow: FlowId, upon: Upon) {
         for (gate, gap) in w.flows.gates.note(flow, upon) {
             self.timers.plan(w.now + gap, What::Gate(gate));
@@ -111,7 +111,7 @@ impl Host {
         }
     }
 
-    /// The scheme may drop its rows of a flow that is through, or of its subflows.
+    /// The scheme may drop its rows of a finished flow, or of its subflows.
     fn forget(&self, w: &mut World<'_>, flow: FlowId) {
         let Some(edge) = w.edge.as_mut() else { return };
         for subflow in w.flows.subflows_of(flow) {
@@ -120,7 +120,8 @@ impl Host {
         }
     }
 
-    /// Tells the scheme of the start or the end of a flow; with MPTCP of each of its subflows, which are flows to it.
+    /// Tells the scheme of the start or the end of a flow; with MPTCP, of each of its subflows, which the scheme sees
+    /// as flows.
     fn tell_all(&mut self, w: &mut World<'_>, flow: FlowId, event: Event) {
         let dst = w.flows.specs[flow].receiver();
         for subflow in w.flows.subflows_of(flow) {
@@ -149,7 +150,7 @@ impl Host {
         self.send(w, || answer_packet((src, dst), subflow, wire, last));
     }
 
-    /// Sends an answer, with an option perhaps.
+    /// Sends an answer, possibly with an option.
     #[inline(never)]
     pub(super) fn send_answer(
         &mut self,
@@ -192,7 +193,7 @@ impl Host {
         }
     }
 
-    /// A packet was trimmed on its way. It may leave again before the scheme hears of its path.
+    /// A packet was trimmed on its way. It may leave again before the scheme learns of its path.
     #[cold]
     fn hear_of_trim(&mut self, w: &mut World<'_>, packet: &Packet, (at, timer): (TrimmedAt, Time)) {
         self.plan_timer(packet.subflow(), timer);
@@ -201,7 +202,7 @@ impl Host {
         self.tell(w, packet.src, (Way(packet.echo), Some(FlowKey::data(packet.flow))), event);
     }
 
-    /// Reports an acknowledgement of this many new bytes to the scheme.
+    /// Reports to the scheme an acknowledgement of this many new bytes.
     #[inline(always)]
     fn tell_of_ack(&mut self, w: &mut World<'_>, packet: &Packet, bytes: u64) {
         if w.edge.is_some() {
@@ -214,7 +215,7 @@ impl Host {
 
     /// Everything of a flow is acknowledged.
     fn finish(&mut self, w: &mut World<'_>, flow: FlowId) {
-        // Before the scheme is told of the end, for it places these packets, too.
+        // Before the scheme is told of the end, because it places these packets too.
         for subflow in w.flows.subflows_of(flow) {
             if w.flows.ends.is_open(subflow) {
                 self.close(w, subflow);
@@ -269,7 +270,7 @@ impl Host {
         let spec @ FlowSpec { size, .. } = w.flows.specs[flow];
         let paths = w.flows.subflows_of(flow).len();
         let hops = w.net.topology.switches_between(self.id, spec.receiver());
-        // That of its link as it was built: a fault that is there now may pass.
+        // The rate of its link as built: a present fault may pass.
         let rate = w.net.topology.links[w.net.topology.host_link(self.id)].rate;
         let base_rtt = w.net.base_rtt;
         let salt = flow.number();
@@ -295,7 +296,7 @@ impl Host {
         }
     }
 
-    /// A message begins with the scheme's row of the one that started before it on its connection, which may be through.
+    /// A message starts with the scheme's row of the message before it on its connection, which may have finished.
     #[cold]
     fn inherit(&self, w: &mut World<'_>, before: FlowId, flow: FlowId) {
         let Some(edge) = w.edge.as_mut() else { return };
@@ -360,15 +361,15 @@ impl Host {
     }
 }
 
-/// What a receiver echoes of a data packet that was sent at `stamp` and arrives now: its path tag, and above it how long
-/// it was under way, in steps of [`ECHO_STEP`].
+/// What a receiver echoes of a data packet that was sent at `stamp` and arrives now: its path tag, and above it the
+/// one-way delay, in steps of [`ECHO_STEP`].
 #[inline(always)]
 pub(super) fn tag_of(now: Time, stamp: Time, way: Way) -> u32 {
     let steps = u16::try_from(now.since(stamp).0 / ECHO_STEP.0).unwrap_or(u16::MAX);
     u32::from(way.0) | u32::from(steps) << 16
 }
 
-/// A data packet, or one of a handshake, as transports read it, which arrives now.
+/// A data or handshake packet that arrives now, in the form transports read.
 #[inline(always)]
 pub(super) fn arrival(packet: &Packet, now: Time) -> Arrival {
     Arrival {
@@ -389,7 +390,7 @@ pub(super) fn arrival(packet: &Packet, now: Time) -> Arrival {
     }
 }
 
-/// An answer as transports read it.
+/// An answer in the form transports read.
 #[inline(always)]
 fn answer_of(packet: &Packet) -> Answer {
     Answer {

@@ -1,5 +1,6 @@
-//! The handshake and the closing of a connection, as hosts send and read them. Their packets go like those of the flow:
-//! a SYN is pulled by the NIC as a segment is, and a host's scheme and the switches' treat it as data without payload.
+//! The handshake and the closing of a connection, as hosts send and read them. These packets travel like those of the
+//! flow: the NIC pulls a SYN as it pulls a segment, and a host's scheme and the switches' treat it as data without
+//! payload.
 
 use super::Host;
 use super::ends::{arrival, tag_of};
@@ -12,7 +13,7 @@ use crate::world::World;
 use spinewise_policy::{Kind, Way};
 
 impl Host {
-    /// Sends a packet that opens or closes a connection, from its first byte, its bytes on the wire and its flags.
+    /// Sends a packet that opens or closes a connection, given its first byte, its bytes on the wire and its flags.
     #[cold]
     pub(super) fn greet(&mut self, w: &mut World<'_>, subflow: SubflowId, (seq, wire, flags): (u64, u16, u8)) {
         let flow = w.flows.flow_of(subflow);
@@ -35,21 +36,21 @@ impl Host {
         self.perform(w, None);
     }
 
-    /// All of a flow is acknowledged, and the receiver's FIN with it: sends the answer, if connections are closed.
+    /// All of a flow is acknowledged, including the receiver's FIN: sends the answer, if connections are closed.
     pub(super) fn close(&mut self, w: &mut World<'_>, subflow: SubflowId) {
         let Some(wire) = w.flows.facts.closing else { return };
         let flow = w.flows.flow_of(subflow);
         self.greet(w, subflow, (w.flows.specs[flow].size, wire, 0));
     }
 
-    /// A packet of a handshake arrived at the end that did not begin it: a SYN is answered by a SYN-ACK. Or one that
+    /// A handshake packet arrived at the end that did not begin it (a SYN is answered by a SYN-ACK), or a packet that
     /// closes a connection.
     #[cold]
     pub(super) fn receive_greeting(&mut self, w: &mut World<'_>, packet: &Packet) {
         let subflow = packet.subflow();
         let greeting = arrival(packet, w.now);
         if packet.is(SYN) {
-            // The buffer of a socket that listens holds a SYN as it holds what is small.
+            // The buffer of a listening socket holds a SYN as it holds anything small.
             if w.flows.ends.holds_greetings() && !w.flows.ends.receives(w.flows.flow_of(subflow)) {
                 self.resequence(w, subflow, greeting);
             } else {

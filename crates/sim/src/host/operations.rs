@@ -1,4 +1,4 @@
-//! Operations at a host: due ones start, and those that end let others start.
+//! Operations at a host: due operations start, and those that end let others start.
 
 use super::Host;
 use crate::ids::FlowId;
@@ -21,7 +21,7 @@ impl Host {
         self.go_on(w);
     }
 
-    /// The data of receive `n` has come without the network.
+    /// The data of receive `n` has come outside the network.
     pub(super) fn landed(&mut self, w: &mut World<'_>, n: u32) {
         w.flows.operations.land(n, w.now);
         self.go_on(w);

@@ -1,5 +1,5 @@
-//! The pacer of a host whose receivers grant credit: one packet that grants after the other, at the rate at which what it
-//! grants arrives (UecPullPacer and OversubscribedCC of uet-htsim, `uec.cpp` and `oversubscribed_cc.cpp`).
+//! The pacer of a host whose receivers grant credit: it sends one granting packet after another, at the rate at which
+//! the data they grant arrives (UecPullPacer and OversubscribedCC of uet-htsim, `uec.cpp` and `oversubscribed_cc.cpp`).
 
 use super::Host;
 use super::ends::answer_packet;
@@ -12,28 +12,28 @@ use crate::world::World;
 use spinewise_policy::{Rng, Span, Time, Way};
 use std::collections::VecDeque;
 
-/// Bits of a quantum of credit.
+/// Bits in a quantum of credit.
 const QUANTUM_BITS: f64 = 2_048.0;
-/// Quanta that a packet which grants nothing takes the time of.
+/// A packet that grants nothing takes the time of this many quanta.
 const EMPTY: u64 = 4;
-/// Marked packets above this share slow the pacer down.
+/// A share of marked packets above this slows the pacer down.
 const TOLERATED: f64 = 0.3;
 
-/// Whom a host grants credit, and when.
+/// Which flows a host grants credit to, and when.
 #[derive(Debug)]
 pub(super) struct Pacer {
-    /// Flows whose senders ask, and flows whose senders do not.
+    /// Flows whose senders ask for credit, and flows whose senders do not.
     asking: VecDeque<FlowId>,
     idle: VecDeque<FlowId>,
-    /// It is planned.
+    /// Its next grant is planned.
     runs: bool,
     /// Time of a quantum at full rate, ps.
     quantum: u64,
-    /// How it heeds the fabric, if it does.
+    /// How it adapts to the fabric, if it does.
     adapts: Option<Adapts>,
 }
 
-/// The part of its rate that a pacer grants, by what arrives.
+/// The fraction of its rate that a pacer grants, by what arrives.
 #[derive(Debug)]
 struct Adapts {
     rng: Rng,
@@ -43,14 +43,14 @@ struct Adapts {
     part: f64,
     /// Smoothed share of marked packets.
     marked: f64,
-    /// Looks in a row without a reason to slow down.
+    /// Consecutive looks without a reason to slow down.
     calm: i32,
     /// Since the last look: all packets, the marked ones, those trimmed at this host's port and those trimmed elsewhere.
     seen: [u32; 4],
 }
 
 impl Pacer {
-    /// That of host `id`, if its receivers pace.
+    /// The pacer of host `id`, if its receivers pace.
     pub(super) fn new(
         id: HostId,
         net: &Net,
@@ -86,13 +86,13 @@ impl Pacer {
         }
     }
 
-    /// Whose turn it is.
+    /// The flow whose turn it is.
     fn next(&mut self) -> Option<(FlowId, Asks)> {
         let asking = self.asking.pop_front().map(|flow| (flow, Asks::Yes));
         asking.or_else(|| self.idle.pop_front().map(|flow| (flow, Asks::No)))
     }
 
-    /// How long the credit that was granted takes to be used.
+    /// How long the granted credit takes to be used.
     fn gap(&self, quanta: u64) -> Span {
         let part = self.adapts.as_ref().map_or(1.0, |adapts| adapts.part);
         let quantum = (self.quantum as f64 / part) as u64;
@@ -101,12 +101,12 @@ impl Pacer {
 }
 
 impl Adapts {
-    /// When it looks again.
+    /// The time to its next look.
     fn next(&mut self) -> Span {
         Span((self.interval.0 as f64 * (0.75 + 0.5 * self.rng.unit())) as u64)
     }
 
-    /// Looks at what has arrived since.
+    /// Looks at what has arrived since the last look.
     fn look(&mut self) {
         let [all, marked, last_hop, inside] = std::mem::take(&mut self.seen).map(f64::from);
         let whole = all - last_hop - inside;
@@ -140,7 +140,7 @@ impl Host {
         }
     }
 
-    /// The pacer grants the next one.
+    /// The pacer grants the next credit.
     pub(super) fn grant(&mut self, w: &mut World<'_>) {
         let Some(pacer) = &mut self.pacer else { return };
         let mut next = || {
@@ -167,7 +167,7 @@ impl Host {
         self.send_tagged(w, &mut InHand::with_option(packet, told.option, w.net.options));
     }
 
-    /// The pacer looks how its senders fare.
+    /// The pacer checks how its senders fare.
     pub(super) fn adapt(&mut self, w: &World<'_>) {
         if let Some(adapts) = self.pacer.as_mut().and_then(|pacer| pacer.adapts.as_mut()) {
             adapts.look();

@@ -1,4 +1,4 @@
-//! A NIC that pulls: when its line is free for data it asks for one packet, so that nothing queues in the host.
+//! A NIC that pulls: when its line is free for data it asks for one packet, so nothing queues in the host.
 
 use super::turns::Turns;
 use crate::ids::FlowId;
@@ -14,34 +14,34 @@ use std::ops::Range;
 /// Data priorities.
 const PRIORITIES: usize = 7;
 
-/// Who waits to send, and who is next.
+/// Which flows wait to send, and which is next.
 #[derive(Debug)]
 enum Waiting {
-    /// Flows stand in a round: one that has sent goes to its end.
+    /// Flows wait in a round: one that has sent goes to the end.
     Round(VecDeque<FlowId>),
     /// Queue pairs take turns.
     Turns(Turns),
 }
 
-/// Answers and other control that wait for the line beside data (Ultra Ethernet): ten of them go for one packet of data
-/// (the NIC of uet-htsim).
+/// Answers and other control that wait for the line beside data (Ultra Ethernet): ten of them go for each packet of
+/// data (the NIC of uet-htsim).
 #[derive(Debug, Default)]
 pub(super) struct Control {
     waiting: VecDeque<InHand>,
-    /// Turns since data had its last, while both waited.
+    /// Turns since data last had one, while both waited.
     turn: u8,
 }
 
-/// Turns of control, while both wait, before data has one.
+/// Turns that control gets, while both wait, before data has one.
 const TURNS_OF_CONTROL: u8 = 10;
 
 impl Control {
-    /// It joins those that wait.
+    /// Adds a packet to those that wait.
     pub(super) fn join(&mut self, hand: InHand) {
         self.waiting.push_back(hand);
     }
 
-    /// Is it control's turn, where data waits or does not?
+    /// Is it control's turn, given whether data waits?
     fn goes(&mut self, data_waits: bool) -> bool {
         if self.waiting.is_empty() || !data_waits {
             return !self.waiting.is_empty();
@@ -50,17 +50,17 @@ impl Control {
         self.turn > 0
     }
 
-    /// The first that waits.
+    /// The first waiting packet.
     pub(super) fn next(&mut self) -> Option<InHand> {
         let next = self.waiting.pop_front();
         if self.waiting.is_empty() {
-            // Begins anew: that place is in the cache.
+            // Starts over at the beginning: that place is in the cache.
             self.waiting.clear();
         }
         next
     }
 
-    /// All that wait.
+    /// All waiting packets.
     pub(super) fn packets(&self) -> impl Iterator<Item = &Packet> {
         self.waiting.iter().map(|hand| &hand.packet)
     }
@@ -71,24 +71,24 @@ impl Control {
     }
 }
 
-/// A NIC that pulls: a line, what has been promised to it, and who waits for it.
+/// A NIC that pulls: a line, what is committed to it, and what waits for it.
 #[derive(Debug)]
 pub(super) struct Pull {
     pub(super) line: Line,
     waiting: Waiting,
-    /// Control that waits for the line, where it does not go behind what is promised at once.
+    /// Control that waits for the line, where it is not committed at once.
     pub(super) control: Option<Box<Control>>,
     /// Packets that hosts make go straight on the line: no scheme tags them, and nothing waits.
     pub(super) is_plain: bool,
-    /// End of the last data packet pulled: then the next one is.
+    /// End of the last data packet pulled, which is when the next is pulled.
     pub(super) pulled_until: Time,
-    /// Probes that wait to be pulled: where data can be paused, they go by its rules.
+    /// Probes that wait to be pulled: where data can be paused, probes follow its rules.
     pub(super) parked: VecDeque<Packet>,
     /// No data of a paused priority is pulled.
     pausing: Box<[Pausing; PRIORITIES]>,
-    /// Any of these lies in the future, as far as is known.
+    /// Whether any of these pauses ends in the future, as far as is known.
     paused: bool,
-    /// For how long, in ps, and how often data priorities have been paused, up to the last pause.
+    /// How long, in ps, and how often data priorities have been paused, up to the last pause.
     pauses: (u64, u64),
 }
 
@@ -98,7 +98,7 @@ impl Pull {
         Pull { is_plain: false, ..self }
     }
 
-    /// Onto this line, for a transport whose flows send in this order.
+    /// A NIC on this line, for a transport whose flows send in this order.
     pub(super) fn new(line: Line, order: Order) -> Pull {
         let control = (order == Order::RoundWithControl).then(Box::default);
         Pull {
@@ -117,13 +117,13 @@ impl Pull {
         }
     }
 
-    /// Does anything go by this line that is no flow's data: control that waits its turn, probes that are pulled?
+    /// Does this line carry anything that is no flow's data: control that waits its turn, probes that are pulled?
     #[inline]
     pub(super) fn has_others(&self) -> bool {
         self.control.is_some() || !self.parked.is_empty()
     }
 
-    /// A flow may send: it waits for the line. Does it only from now on, so that the NIC is to be set going?
+    /// A flow may send: it waits for the line. Does it wait only from now on, so that the NIC must be set going?
     pub(super) fn join(&mut self, w: &mut World<'_>, flow: FlowId) -> bool {
         match &mut self.waiting {
             Waiting::Round(round) => {
@@ -146,7 +146,7 @@ impl Pull {
     /// The flow that sends next.
     ///
     /// # Errors
-    /// When there may be one, if there is none now.
+    /// When there may be a flow, if there is none now.
     #[inline(always)]
     pub(super) fn next(&mut self, w: &mut World<'_>) -> Result<FlowId, Time> {
         let pausing = self.paused.then_some(&*self.pausing);
@@ -166,11 +166,11 @@ impl Pull {
         }
     }
 
-    /// The same where a NIC changes the queue pairs that it looks at: it looks at those that have `started`, in turn, until one
+    /// The same for a NIC whose looks change the queue pairs: it looks at those that have `started`, in turn, until one
     /// may send.
     ///
     /// # Errors
-    /// When there may be one, if there is none now.
+    /// When there may be a flow, if there is none now.
     #[cold]
     pub(super) fn look(&mut self, w: &mut World<'_>, started: Range<usize>) -> Result<FlowId, Time> {
         let Waiting::Turns(turns) = &mut self.waiting else { return self.next(w) };
@@ -193,7 +193,7 @@ impl Pull {
         Err(wake)
     }
 
-    /// A packet of `flow` has been put on the line. Returns when the next is pulled, if anybody waits.
+    /// A packet of `flow` has been put on the line. Returns when the next is pulled, if any flow waits.
     #[inline]
     pub(super) fn sent(&mut self, w: &mut World<'_>, flow: FlowId) -> Option<Time> {
         self.pulled_until = self.line.free_at();
@@ -215,7 +215,7 @@ impl Pull {
         waits.then_some(self.pulled_until)
     }
 
-    /// The first probe that waits, if any.
+    /// The first waiting probe, if any.
     ///
     /// # Errors
     /// When its priority may send again, if it is paused.
@@ -225,7 +225,7 @@ impl Pull {
         if pausing.is_on(now) { Err(pausing.until()) } else { Ok(self.parked.pop_front()) }
     }
 
-    /// How many wait for the line.
+    /// How many flows wait for the line.
     pub(super) fn waiting(&self) -> usize {
         match &self.waiting {
             Waiting::Round(round) => round.len(),
@@ -233,7 +233,7 @@ impl Pull {
         }
     }
 
-    /// Is it the turn of control, of a NIC where that waits for the line?
+    /// Is it control's turn, on a NIC where control waits for the line?
     #[inline]
     pub(super) fn control_goes(&mut self) -> bool {
         let Some(control) = &mut self.control else { return false };
@@ -244,7 +244,7 @@ impl Pull {
         control.goes(data_waits)
     }
 
-    /// The leaf asks for a pause of a priority until an instant, or lets it go on.
+    /// The leaf asks for a pause of a priority until an instant, or lets it resume.
     pub(super) fn pause(&mut self, priority: u16, now: Time, until: Time) {
         let pausing = &mut self.pausing[place_of(priority)];
         pausing.set(now, until, &mut self.pauses);
@@ -256,7 +256,7 @@ impl Pull {
         self.pausing.iter().map(|pausing| pausing.until()).max().unwrap_or(Time::ZERO)
     }
 
-    /// For how long, in ps, and how often its data priorities have been paused by `now`.
+    /// How long, in ps, and how often its data priorities have been paused by `now`.
     pub(super) fn paused_by(&self, now: Time) -> (u64, u64) {
         let (paused, pauses) = self.pauses;
         let running: u64 = self.pausing.iter().map(|pausing| pausing.running(now)).sum();
@@ -267,7 +267,7 @@ impl Pull {
 /// The flow of a round that sends next: one that is `held` until later goes to the end.
 ///
 /// # Errors
-/// When there may be one, if there is none now.
+/// When there may be a flow, if there is none now.
 #[inline(always)]
 fn next_in_round(
     round: &mut VecDeque<FlowId>,
@@ -290,7 +290,7 @@ fn next_in_round(
     Err(wake)
 }
 
-/// Where the pauses of a priority stand.
+/// The index of a priority's pauses.
 fn place_of(priority: u16) -> usize {
     usize::from(priority).min(PRIORITIES - 1)
 }

@@ -1,4 +1,4 @@
-//! Data that waits below its transport for what it has overtaken: see `transport/resequencer.rs`.
+//! Data that waits below its transport for data that it has overtaken: see `transport/resequencer.rs`.
 
 use super::Host;
 use crate::ids::SubflowId;
@@ -8,7 +8,7 @@ use crate::world::World;
 use spinewise_policy::Time;
 
 impl Host {
-    /// Data has arrived, or a packet of a handshake: passes on what may go on.
+    /// Data or a handshake packet has arrived: passes on what may go on.
     pub(super) fn resequence(&mut self, w: &mut World<'_>, subflow: SubflowId, packet: Arrival) {
         let flow = w.flows.flow_of(subflow);
         if w.flows.records[flow].fct != 0 {
@@ -20,7 +20,7 @@ impl Host {
         self.pass_on(w, subflow);
     }
 
-    /// The time of data that waits may be over.
+    /// The waiting time of data may be over.
     pub(super) fn waited(&mut self, w: &mut World<'_>, subflow: SubflowId) {
         if w.flows.ends.release(w.now, w.flows.flow_of(subflow), &mut self.ready, &mut w.log.resequenced) {
             self.pass_on(w, subflow);
@@ -38,7 +38,7 @@ impl Host {
             }
         }
         self.ready = ready;
-        // When the last byte has gone on, the receiving end is through and gone.
+        // When the last byte has gone on, the receiving end is finished and gone.
         let at = w.flows.ends.release_at(w.flows.flow_of(subflow));
         if at != Time::NEVER {
             self.timers.plan(at, What::Resequence(subflow));

@@ -52,7 +52,8 @@ impl Shell for Host {
     fn set_out_probing(&mut self, w: &mut World<'_>, probe: Packet) {
         match &mut self.nic {
             Nic::Pulls(pull) if w.net.is_lossless() => {
-                // It takes the queue of data, so it must stop where data does: at once, not behind what was promised before.
+                // It joins the data queue, so it must stop where data does: at once, not behind what was committed
+                // before.
                 pull.parked.push_back(probe);
                 self.set_going(w);
             }
@@ -81,7 +82,7 @@ impl Shell for Host {
     }
 }
 
-/// The call of a hook of host `id`'s scheme that concerns the device `about`.
+/// The call of a hook of host `id`'s scheme that concerns device `about`.
 #[inline]
 pub(super) fn call<'a>(net: &'a Net, id: HostId, now: Time, about: Address, edge: &Bank) -> Call<'a> {
     let topology = &net.topology;

@@ -1,5 +1,5 @@
-//! What a host sends: a packet is built from what a transport says, tagged by the host's scheme, counted, and put on the line.
-//! Data comes here when the NIC has pulled its flow; answers, probes and messages come as they are made.
+//! What a host sends: a packet is built as the transport says, tagged by the host's scheme, counted, and put on the
+//! line. Data comes here when the NIC has pulled its flow; answers, probes and messages come as they are made.
 
 use super::pull::Pull;
 use super::scheme::call;
@@ -19,7 +19,7 @@ impl Host {
     pub(super) fn send_data(&mut self, w: &mut World<'_>, flow: FlowId) {
         let mut timer = Time::NEVER;
         match w.flows.ends.next(w.now, flow, &mut timer) {
-            // Read by fields, as it was written: read as a whole, it would have to wait until they are there.
+            // Read field by field, as it was written: a read of the whole would stall until the stores complete.
             Some(Outgoing::Data(Data { seq, len, flags, wire })) => {
                 let spec = &w.flows.specs[flow];
                 let (ends, priority) = ((self.id, spec.receiver()), spec.priority);
@@ -80,7 +80,7 @@ impl Host {
     fn send_udp(&mut self, w: &mut World<'_>, flow: FlowId) {
         let Some((udp, config)) = w.flows.udp(flow) else { return };
         let Some(Outgoing::Data(data)) = udp.machine.next(config, w.now) else { return };
-        // Only now: the last packets may have waited for others at the NIC.
+        // Only now: the last packets may have waited behind others at the NIC.
         let sent_in_full = udp.machine.is_sent();
         let spec = &w.flows.specs[flow];
         let packet = data_packet((self.id, spec.receiver()), flow.whole(), spec.priority, &data);
@@ -91,7 +91,7 @@ impl Host {
         }
     }
 
-    /// Lets the host's scheme tag a packet that leaves the rack. The header that it may add has an account of its own.
+    /// Lets the host's scheme tag a packet that leaves the rack. A header that the scheme adds is counted separately.
     pub(super) fn choose(&mut self, w: &mut World<'_>, packet: &mut Packet) {
         let Some(edge) = w.edge.as_mut() else { return };
         let Some(dst) = packet.dst.as_host().filter(|&dst| !w.net.same_rack(self.id, dst)) else { return };
@@ -124,9 +124,9 @@ impl Host {
         }
     }
 
-    /// Sends a packet without a body: the host's scheme, if there is one, tags it. `make` is called once, where it goes
-    /// straight to its place on the link, if it can: one that is put together elsewhere and copied at once waits until its
-    /// fields have got there.
+    /// Sends a packet without a body; the host's scheme, if any, tags it. `make` is called once, if possible where its
+    /// result goes straight to its place on the link: a packet built elsewhere and copied at once would stall until its
+    /// fields are stored.
     #[inline(always)]
     pub(super) fn send(&mut self, w: &mut World<'_>, make: impl Fn() -> Packet) {
         match &mut self.nic {
@@ -140,7 +140,7 @@ impl Host {
         }
     }
 
-    /// Sends a packet, tagged by the host's scheme, if there is one, and does what that asks for.
+    /// Sends a packet, tagged by the host's scheme, if there is one, and does what the scheme requests.
     #[inline(never)]
     pub(super) fn send_tagged(&mut self, w: &mut World<'_>, hand: &mut InHand) {
         count_answer(w, &hand.packet);
@@ -187,7 +187,7 @@ impl Pull {
     }
 }
 
-/// Gives a packet to a NIC that queues, which may mark or drop it. Its timestamp is that of the making.
+/// Gives a packet to a NIC that queues, which may mark or drop it. Its timestamp is the time at which it was made.
 #[cold]
 fn hand_over(queue: &mut Fifo, w: &mut World<'_>, hand: &mut InHand) {
     let packet = &mut hand.packet;
@@ -205,7 +205,7 @@ fn hand_over(queue: &mut Fifo, w: &mut World<'_>, hand: &mut InHand) {
     }
 }
 
-/// Notes an acknowledgement that a host sends, before a scheme adds a header.
+/// Counts an acknowledgement that a host sends, before a scheme adds a header.
 #[inline(always)]
 fn count_answer(w: &mut World<'_>, packet: &Packet) {
     if packet.kind == Kind::Ack {
@@ -213,7 +213,7 @@ fn count_answer(w: &mut World<'_>, packet: &Packet) {
     }
 }
 
-/// Notes a packet that a host has made.
+/// Counts a packet that a host has made.
 #[inline(always)]
 fn count_created(w: &mut World<'_>, packet: &Packet) {
     w.log.created.add(packet.wire);

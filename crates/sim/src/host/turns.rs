@@ -1,7 +1,7 @@
-//! Whose turn it is at an RNIC: queue pairs in the order of their numbers, round and round.
+//! Whose turn it is at an RNIC: queue pairs in numerical order, round-robin.
 //!
-//! A queue pair that has something to send keeps its place while its pacing holds it back; the NIC looks past it. That
-//! is the order of ns-3's RDMA NIC, which walks its list of queue pairs from behind the one that sent last.
+//! A queue pair that has something to send keeps its place while its pacing holds it back; the NIC skips it. That is
+//! the order of ns-3's RDMA NIC, which walks its list of queue pairs from the one after the last sender.
 
 use crate::ids::FlowId;
 use crate::world::World;
@@ -11,7 +11,7 @@ use spinewise_policy::Time;
 #[derive(Clone, Copy, Debug)]
 struct Turn {
     flow: FlowId,
-    /// Not before, by its pacing.
+    /// Not before this instant, by its pacing.
     at: Time,
 }
 
@@ -20,9 +20,9 @@ struct Turn {
 pub(super) struct Turns {
     /// By number.
     waiting: Vec<Turn>,
-    /// Who sent last.
+    /// The queue pair that sent last.
     last: FlowId,
-    /// Where the one stood whose turn came last.
+    /// The position of the queue pair whose turn came last.
     stood: usize,
 }
 
@@ -35,7 +35,7 @@ impl Turns {
         self.waiting.binary_search_by_key(&flow, |turn| turn.flow)
     }
 
-    /// Does it stand where the one stood whose turn came last?
+    /// Is it at the position of the queue pair whose turn came last?
     #[inline]
     fn stands(&self, flow: FlowId) -> bool {
         self.waiting.get(self.stood).is_some_and(|turn| turn.flow == flow)
@@ -55,12 +55,12 @@ impl Turns {
         }
     }
 
-    /// It is this queue pair's turn.
+    /// Gives this queue pair its turn.
     pub(super) fn take(&mut self, flow: FlowId) {
         self.last = flow;
     }
 
-    /// How many of these queue pairs, in the order of their numbers, stand before the one behind that which sent last.
+    /// How many of these queue pairs, in numerical order, precede the one after the last sender.
     pub(super) fn passed(&self, flows: &[FlowId]) -> usize {
         flows.partition_point(|&flow| flow <= self.last)
     }
@@ -70,13 +70,13 @@ impl Turns {
         self.waiting.len()
     }
 
-    /// Nobody has anything to send.
+    /// Does no queue pair have anything to send?
     pub(super) fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
 
-    /// The first queue pair behind the one that sent last that neither its pacing nor a pause, which `held` tells, holds
-    /// back.
+    /// The first queue pair after the last sender that is held back neither by its pacing nor by a pause, as `held`
+    /// says.
     ///
     /// # Errors
     /// When there may be one, if there is none now.

@@ -1,8 +1,8 @@
-//! The shared buffer of a switch: who may use how much of it, and when upstream ports must pause.
+//! The shared buffer of a switch: which queue may use how much of it, and when upstream ports must pause.
 //!
-//! Two accounts are kept of every byte of data. The **egress** account bounds each queue by a share of what is free
-//! (dynamic thresholds: Choudhury and Hahne, IEEE/ACM ToN 1998), beyond a guarantee. The **ingress** account is kept
-//! per port and priority a packet came by: data above its own share of the free buffer makes the sender pause (IEEE
+//! Every byte of data is accounted for twice. The **egress** account limits each queue to a guarantee plus a share of
+//! the free buffer (dynamic thresholds: Choudhury and Hahne, IEEE/ACM ToN 1998). The **ingress** account is kept per
+//! port and priority a packet came by: data above its own share of the free buffer makes the sender pause (IEEE
 //! 802.1Qbb), and what arrives until the sender has reacted goes to the headroom. Control packets are not counted.
 
 use crate::spec::sizing::{Cable, Parts, longest_wait};
@@ -12,17 +12,17 @@ use spinewise_policy::{Span, Time};
 /// An ingress: a port and a data priority.
 #[derive(Clone, Copy, Debug, Default)]
 struct Ingress {
-    /// Bytes in the buffer that came by here, headroom not included.
+    /// Bytes in the buffer that came in here, headroom not included.
     used: u64,
-    /// Bytes of them in the headroom.
+    /// Its bytes in the headroom.
     headroom: u64,
-    /// Room for them.
+    /// The size of its headroom.
     headroom_limit: u64,
-    /// It has asked the sender to pause until then.
+    /// It has asked the sender to pause until this instant.
     pausing_until: Time,
-    /// How long before it runs out a pause is renewed.
+    /// How long before it expires a pause is renewed.
     renew_before: Span,
-    /// A renewal is planned.
+    /// Whether a renewal is planned.
     renews: bool,
 }
 
@@ -34,11 +34,11 @@ pub struct SharedBuffer {
     ingress: Vec<Ingress>,
     /// Bytes that all queues may share, beyond guarantees.
     egress_limit: u64,
-    /// Bytes of it in use, beyond guarantees.
+    /// Bytes of those in use.
     egress_used: u64,
     /// Bytes that all ingresses may share, beyond headroom and guarantees.
     ingress_limit: u64,
-    /// Bytes of it in use.
+    /// Bytes of those in use.
     ingress_used: u64,
     /// Bytes in the buffer, headroom included.
     bytes: u64,
@@ -48,14 +48,14 @@ pub struct SharedBuffer {
     most_headroom: u64,
 }
 
-/// What ConWeave's public code sets aside for port 0, bytes: it numbers ports from 1 and sums up headroom from 0.
+/// What ConWeave's public code sets aside for port 0, bytes: it numbers ports from 1 and sums headroom from 0.
 const HEADROOM_OF_PORT_0: u64 = 14_596;
 
 /// Port and priority that a packet came by; none for what was made here.
 pub(super) type Came = Option<(u16, u8)>;
 
 impl SharedBuffer {
-    /// For a switch with these cables at its ports. `packet` is the largest packet in bytes.
+    /// The buffer of a switch with these cables at its ports. `packet` is the largest packet in bytes.
     pub fn new(spec: &SharedBufferSpec, cables: &[Cable], packet: u64) -> SharedBuffer {
         let priorities = spec.priorities as usize;
         let parts = Parts::new(spec, cables, packet);
@@ -94,7 +94,7 @@ impl SharedBuffer {
         queue.saturating_sub(self.spec.guaranteed)
     }
 
-    /// Does a queue that has just been left by a packet, and still holds `queue` bytes, call for a mark?
+    /// Does a queue that a packet has just left, and that still holds `queue` bytes, call for a mark?
     #[inline]
     pub fn marks(&self, queue: u64, roll: impl FnOnce() -> f64) -> bool {
         self.spec.ramp.marks(self.beyond(queue), roll)
@@ -113,15 +113,15 @@ impl SharedBuffer {
         self.spec.ingress_alpha * free as i64 as f64
     }
 
-    /// Are these more whole bytes than what an ingress may use of the shared part?
+    /// Do these whole bytes exceed what an ingress may use of the shared part?
     #[inline]
     fn exceeds_share(&self, bytes: u64) -> bool {
-        // More than the whole bytes of the share are more than the share itself.
+        // A whole number of bytes that exceeds the whole bytes of the share also exceeds the share itself.
         bytes as i64 as f64 > self.exact_share(0)
     }
 
-    /// Are queues bounded by what is free? What senders are asked to pause for must not be dropped for a queue's length: that
-    /// would be too late a word.
+    /// Do dynamic thresholds bound queues? Data whose senders are asked to pause must not be dropped for a queue's
+    /// length: it would be dropped before a pause could take effect.
     #[inline]
     fn bounds_queues(&self) -> bool {
         !self.spec.pfc || self.spec.egress_threshold == EgressThreshold::Always
@@ -182,8 +182,8 @@ impl SharedBuffer {
         true
     }
 
-    /// Does a packet that finds its queue empty, and leaves it at once, stay within guarantees? Then it is not refused,
-    /// nobody need pause or go on for it, and all accounts are afterwards as before.
+    /// Does a packet that finds its queue empty, and leaves it at once, stay within guarantees? If so it is not
+    /// refused, no sender need pause or resume for it, and all accounts are the same afterwards.
     #[inline]
     pub fn passes(&mut self, came: (u16, u8), bytes: u64, now: Time) -> bool {
         let ingress = &self.ingress[self.at(came)];
@@ -196,8 +196,8 @@ impl SharedBuffer {
         passes
     }
 
-    /// Gives back `bytes` that leave a queue which still holds `queue` bytes. May the sender behind the ingress they came
-    /// by now go on, as it was asked to pause and the ingress is low again?
+    /// Returns to the buffer `bytes` that leave a queue which still holds `queue` bytes. May the sender behind their
+    /// ingress now resume, having been asked to pause, because the ingress is low again?
     #[inline(always)]
     pub fn leave(&mut self, came: Came, queue: u64, bytes: u64, now: Time) -> bool {
         self.bytes -= bytes;
@@ -221,13 +221,13 @@ impl SharedBuffer {
         resumes
     }
 
-    /// Bytes move from one queue, which is then empty, to another that held `queue` bytes.
+    /// Moves bytes from one queue, which is then empty, to another that held `queue` bytes.
     pub fn merge(&mut self, queue: u64, joined: u64) {
         self.egress_used -= self.beyond(joined);
         self.egress_used += self.beyond(queue + joined) - self.beyond(queue);
     }
 
-    /// A packet has come by: does this ingress hold enough for the sender to pause?
+    /// A packet has come in: does this ingress hold enough for the sender to pause?
     #[inline]
     fn calls_for_pause(&self, came: (u16, u8)) -> bool {
         let ingress = &self.ingress[self.at(came)];
@@ -235,7 +235,8 @@ impl SharedBuffer {
         self.spec.pfc && (ingress.headroom > 0 || over)
     }
 
-    /// A packet has come by: for how long the sender should pause now, if at all ([`Span::FOREVER`]: until told).
+    /// A packet has come in: for how long the sender should pause now, if at all ([`Span::FOREVER`]: until told to
+    /// resume).
     #[inline(always)]
     pub fn pause(&mut self, came: (u16, u8), now: Time) -> Option<Span> {
         let at = self.at(came);
@@ -245,7 +246,7 @@ impl SharedBuffer {
         Some(self.start_pause(at, now))
     }
 
-    /// A packet has come by and does not call for a pause: may the sender go on, as it was asked to pause before?
+    /// A packet has come in and does not call for a pause: may the sender resume, having been asked to pause before?
     pub fn resumes_on_arrival(&mut self, came: (u16, u8), now: Time) -> bool {
         let at = self.at(came);
         self.spec.resume_on_arrival && self.ingress[at].pausing_until > now && self.resume(at, now)
@@ -269,13 +270,13 @@ impl SharedBuffer {
         Some(ingress.pausing_until - ingress.renew_before)
     }
 
-    /// A planned renewal is due: for how long the sender should pause from now on, if at all. Another one must be
-    /// planned while the ingress still pauses.
+    /// A planned renewal is due: for how long the sender should pause from now on, if at all. Another renewal must be
+    /// planned while the ingress still pauses its sender.
     pub fn renew(&mut self, came: (u16, u8), now: Time) -> Option<Span> {
         let at = self.at(came);
         self.ingress[at].renews = false;
         let ingress = &self.ingress[at];
-        // A packet may have renewed it since.
+        // A packet may have renewed the pause since.
         let due = ingress.pausing_until - ingress.renew_before <= now;
         (due && ingress.pausing_until > now && !self.is_under(at)).then(|| self.start_pause(at, now))
     }
@@ -291,7 +292,7 @@ impl SharedBuffer {
         self.priorities as u8
     }
 
-    /// Is this ingress so low that its sender may go on?
+    /// Is this ingress low enough for its sender to resume?
     fn is_under(&self, at: usize) -> bool {
         let ingress = &self.ingress[at];
         let counted = ingress.used.saturating_sub(self.spec.pause_offset);
@@ -301,13 +302,13 @@ impl SharedBuffer {
         ingress.headroom == 0 && counted < self.share(self.spec.resume_less).max(1)
     }
 
-    /// Has this ingress asked its sender to pause, so that it still does at `now`?
+    /// Has this ingress asked its sender for a pause that still holds at `now`?
     pub fn is_pausing(&self, came: (u16, u8), now: Time) -> bool {
         self.ingress[self.at(came)].pausing_until > now
     }
 
-    /// Would this ingress let its sender go on if all left the buffer except these bytes of each ingress, by port and
-    /// priority?
+    /// Would this ingress let its sender resume if everything left the buffer except these bytes of each ingress, by
+    /// port and priority?
     pub fn would_resume(&self, came: (u16, u8), left: &[u64]) -> bool {
         let mut later = self.clone();
         later.ingress_used = 0;
@@ -320,7 +321,8 @@ impl SharedBuffer {
         later.is_under(later.at(came))
     }
 
-    /// Bytes of each ingress, by port and priority, among packets that came as told; nothing for what was made here.
+    /// Bytes of each ingress, by port and priority, among these packets, each with how it came; what was made here is
+    /// not counted.
     pub fn by_ingress(&self, packets: impl Iterator<Item = (Came, u64)>) -> Vec<u64> {
         let mut sums = vec![0; self.ingress.len()];
         for (came, bytes) in packets {
@@ -331,7 +333,7 @@ impl SharedBuffer {
         sums
     }
 
-    /// Do the accounts agree with these packets, all that the ports hold, and the queues they are in, with their bytes?
+    /// Do the accounts agree with these packets (all that the ports hold) and with their queues and the bytes in them?
     pub fn agrees(&self, packets: &[(Came, u64)], queues: impl Iterator<Item = u64>) -> bool {
         let all: u64 = packets.iter().map(|&(_, bytes)| bytes).sum();
         let beyond: u64 = queues.map(|queue| self.beyond(queue)).sum();

@@ -1,14 +1,14 @@
-//! Random numbers for marks: who draws from which stream.
+//! Random numbers for marking: who draws from which stream.
 
 use spinewise_policy::Rng;
 
 /// What a switch draws from when a queue marks some of its packets.
 #[derive(Clone, Debug)]
 pub(super) enum Dice {
-    /// Each port has a stream of its own: what one port draws never shifts what another does.
+    /// Each port has a stream of its own: what one port draws never shifts what another draws.
     PerPort(Vec<Rng>),
-    /// All ports of a switch draw from one stream, and all switches from the same: so does the ns-3 code of ConWeave,
-    /// where every switch opens stream 0 of ns-3's default seed and run.
+    /// All ports of a switch draw from one stream, and all switches from the same: in the ns-3 code of ConWeave every
+    /// switch opens stream 0 of ns-3's default seed and run.
     Ns3(Box<Mrg32k3a>),
 }
 
@@ -43,8 +43,8 @@ const SUBSTREAM: u32 = 76;
 pub(super) struct Mrg32k3a([[u64; 3]; 2]);
 
 impl Mrg32k3a {
-    /// Stream 0 as a program of ns-3 opens it that never sets a seed (1) or a run (1): ns-3 counts streams that are
-    /// asked for by number from 2⁶³ on.
+    /// Stream 0 as opened by an ns-3 program that never sets a seed (1) or a run (1): ns-3 counts streams that are
+    /// requested by number from 2⁶³ on.
     pub(super) fn ns3_stream_0() -> Mrg32k3a {
         let mut it = Mrg32k3a([[1; 3]; 2]);
         it.skip(STREAM + 63);
@@ -52,7 +52,7 @@ impl Mrg32k3a {
         it
     }
 
-    /// Goes on by 2^`power` numbers.
+    /// Skips 2^`power` numbers.
     fn skip(&mut self, power: u32) {
         let steps: [Matrix; 2] =
             [[[0, 1, 0], [0, 0, 1], [M[0] - A13, A12, 0]], [[0, 1, 0], [0, 0, 1], [M[1] - A23, 0, A21]]];
@@ -72,7 +72,7 @@ impl Mrg32k3a {
     }
 }
 
-/// (a − b) mod m, where `a` and `b` are below 2⁶³. To add (m − b) instead would pass 2⁶⁴ now and then.
+/// (a − b) mod m, where `a` and `b` are below 2⁶³. Adding (m − b) instead would occasionally pass 2⁶⁴.
 fn difference(a: u64, b: u64, m: u64) -> u64 {
     (a.cast_signed() - b.cast_signed()).rem_euclid(m.cast_signed()).cast_unsigned()
 }

@@ -1,7 +1,7 @@
 //! Held queues outside the buffer, as in the public ns-3 code of ConWeave.
 //!
-//! Held packets are in no buffer. On release they are admitted one by one, as if they arrived at that time at the ports
-//! they had arrived at; and a scheme's message to other switches goes before the packet that triggered it.
+//! Held packets are in no buffer. On release they are admitted one by one, as if they arrived at that time at their
+//! original in-ports. A scheme's message to other switches goes before the packet that triggered it.
 
 use super::Switch;
 use crate::bank::Asked;
@@ -12,7 +12,7 @@ use crate::world::World;
 use spinewise_policy::Queue;
 
 impl Switch {
-    /// Carries out what a hook asked for before the packet in hand goes on. Nothing is left to be done.
+    /// Carries out what a hook requested before the packet in hand goes on. Nothing remains to be done afterwards.
     #[cold]
     pub(super) fn perform_first(&mut self, w: &mut World<'_>, asked: Option<Asked>) -> Option<Asked> {
         self.perform_later(w, asked);
@@ -38,7 +38,7 @@ impl Switch {
         port.hold(queue, hand, in_port, Found::default());
     }
 
-    /// Lets a held queue go: its packets are taken up one by one.
+    /// Releases a held queue: its packets are taken up one by one.
     #[cold]
     pub(super) fn take_up(&mut self, w: &mut World<'_>, out: u16, queue: Queue) {
         while let Some(port) = self.ports[usize::from(out)].kept_mut() {

@@ -11,7 +11,7 @@ use crate::timers::What;
 use crate::world::World;
 use spinewise_policy::{Kind, Queue, Span, Time};
 
-/// The port and priority a packet came by, for the account of its ingress; none for what was made here.
+/// The port and priority a packet came by, for its ingress account; none for what was made here.
 #[inline]
 fn came(in_port: u16, lane: Lane) -> Came {
     match lane {
@@ -28,15 +28,15 @@ pub(super) struct Admitted {
     pub found: Found,
 }
 
-/// May a line that is free from `free` on take a packet at `now`? Where arrivals go first, the end of a transmission at
-/// this very instant is still to come.
+/// May a line that is free from `free` on take a packet at `now`? Where arrivals go first, a transmission that ends at
+/// this very instant has not ended yet.
 #[inline]
 fn may_start(net: &Net, now: Time, free: Time) -> bool {
     free < now || (free == now && !net.arrivals_first())
 }
 
-/// Puts a packet on the line if it can start at once, or is control that goes on the link as it is queued; queues it where
-/// nothing else is to be done. Is that all?
+/// Puts a packet on the line if it can start at once, or on the link if it is control that is committed as it is
+/// queued; queues it if nothing else needs doing. Is the packet dealt with?
 #[inline(always)]
 pub(super) fn takes_at_once(
     w: &mut World<'_>,
@@ -83,7 +83,7 @@ impl Switch {
         }
     }
 
-    /// Is there room for a packet, in held queue `held` or else where it belongs? If so, it is taken up.
+    /// Is there room for a packet, in held queue `held` or else where it belongs? If so, it is admitted.
     #[inline(always)]
     pub(super) fn admit_kept(
         &mut self,
@@ -131,7 +131,7 @@ impl Switch {
         self.set_going(w, out);
     }
 
-    /// Drops an admitted packet after all: its port refuses it, and the buffer has back what it took.
+    /// Drops an admitted packet after all: its port refuses it, and the buffer gets back what it took.
     #[cold]
     pub(super) fn give_up(&mut self, w: &mut World<'_>, out: u16, packet: &Packet, admitted: Admitted) {
         let Admitted { lane, in_port, .. } = admitted;
@@ -173,7 +173,7 @@ impl Switch {
         self.ask_pause(w, came(in_port, lane));
     }
 
-    /// Lets a held queue go.
+    /// Releases a held queue.
     pub(super) fn release_held(&mut self, w: &mut World<'_>, out: u16, queue: Queue) {
         if w.net.holds_outside() {
             self.take_up(w, out, queue);
@@ -192,7 +192,7 @@ impl Switch {
         }
     }
 
-    /// Has the line of this port become free, if it does at this instant?
+    /// Has the line of this port become free, if it does so at this instant?
     #[inline]
     pub(crate) fn freed(&self, port: u16) -> Freed {
         Freed::up_to(self.freed, port)
@@ -209,10 +209,10 @@ impl Switch {
     fn line_is_free(&mut self, w: &mut World<'_>, out: u16) {
         let Some(port) = self.ports[usize::from(out)].kept_mut() else { return };
         let free = port.line().free_at();
-        // Something else has set it going, or will: this plan is stale.
+        // Another event has set it going, or will: this plan is stale.
         if port.armed() == w.now {
             port.arm(Time::NEVER);
-            // Whatever waits has waited since before the last packet was through: it counts for its mark.
+            // What waits has waited since before the last packet was sent: it counts for that packet's mark.
             port.settle(w.now, &mut w.wires, || self.dice.roll(out));
             if free <= w.now {
                 self.start(w, out);
@@ -221,7 +221,7 @@ impl Switch {
         }
     }
 
-    /// Starts the next packet of a port if its line is free, or sees to it that it starts when it is.
+    /// Starts the next packet of a port if its line is free, or arranges for it to start when it is.
     #[inline(always)]
     fn set_going(&mut self, w: &mut World<'_>, out: u16) {
         if may_start(w.net, w.now, self.ports[usize::from(out)].line().free_at()) {
@@ -280,13 +280,13 @@ impl Switch {
         }
     }
 
-    /// A held queue of a port that has drained from this data queue, if there is one more.
+    /// A held queue of a port that has drained from this data queue, if there is one left.
     #[inline]
     fn drained(&mut self, out: u16, lane: Lane) -> Option<Drained> {
         self.ports[usize::from(out)].kept_mut()?.drained(lane)
     }
 
-    /// The switch dies: what waits in its ports is lost. No pause is taken back.
+    /// The switch dies: what waits in its ports is lost. No pause is withdrawn.
     pub(super) fn lose_all(&mut self, w: &mut World<'_>) {
         for out in 0..self.ports.len() as u16 {
             while let Some(Lost { packet, lane, left, .. }) =
@@ -305,7 +305,7 @@ impl Switch {
         }
     }
 
-    /// Asks the sender behind an ingress to pause, if it holds too much.
+    /// Asks the sender behind an ingress to pause, if the ingress holds too much.
     #[inline(always)]
     fn ask_pause(&mut self, w: &mut World<'_>, came: Came) {
         let (Some(came), Some(buffer)) = (came, self.buffer.as_deref_mut()) else { return };
@@ -330,7 +330,7 @@ impl Switch {
         }
     }
 
-    /// A pause asked for may run out.
+    /// A requested pause may expire.
     pub(super) fn renew_pause(&mut self, w: &mut World<'_>, came: (u16, u8)) {
         let Some(buffer) = self.buffer.as_deref_mut() else { return };
         if let Some(length) = buffer.renew(came, w.now) {
@@ -341,7 +341,7 @@ impl Switch {
         }
     }
 
-    /// Sends a frame of priority flow control (IEEE 802.1Qbb); a pause of no length ends one.
+    /// Sends a frame of priority flow control (IEEE 802.1Qbb); a pause of zero length ends one.
     #[inline(never)]
     fn send_pause(&mut self, w: &mut World<'_>, (port, priority): (u16, u8), length: Span) {
         let Some(shared) = &w.net.shared else { return };
@@ -375,7 +375,7 @@ impl Switch {
         }
     }
 
-    /// A pause frame has come from the neighbour behind a port: pauses it, or lets it go on.
+    /// A pause frame has come from the neighbour behind a port: pauses the port, or lets it resume.
     pub(super) fn obey(&mut self, w: &mut World<'_>, port: u16, packet: &Packet) {
         w.delivered(packet);
         let until = Time(w.now.0.saturating_add(packet.seq));
@@ -385,7 +385,7 @@ impl Switch {
         }
     }
 
-    /// Packets of a data priority that wait at a port, held ones too: how each came, and its bytes.
+    /// Packets of a data priority that wait at a port, including held ones: how each came, and its bytes.
     pub(crate) fn waiting(&self, port: u16, priority: u8) -> impl Iterator<Item = (Came, u64)> {
         let lanes = self.ports[usize::from(port)].lanes();
         let packets = lanes.into_iter().flat_map(move |lanes| lanes.waiting(priority));

@@ -1,4 +1,4 @@
-//! Ports looked at, at instants planned before the run: see [`crate::trace`].
+//! Observation of ports at instants planned before the run: see [`crate::trace`].
 
 use crate::link::Wires;
 use crate::net::Net;
@@ -6,7 +6,7 @@ use crate::port::{Freed, Port};
 use crate::timers::{Timers, What};
 use spinewise_policy::{Span, Time};
 
-/// What a port's link is.
+/// The state of a port's link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum State {
@@ -24,7 +24,7 @@ impl State {
     pub const NAMES: [&'static str; 3] = ["up", "paused", "down"];
 }
 
-/// What was seen of a port; of one not looked at, that it was empty.
+/// What was seen of a port; a port not observed is taken to be empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
     /// Bytes queued, by the convention of the spec.
@@ -35,7 +35,7 @@ pub struct Seen {
     pub state: State,
 }
 
-/// When a switch looks at which of its ports, and what it has seen; in the order of time and port.
+/// When a switch looks at which of its ports, and what it has seen, in order of time and port.
 #[derive(Debug, Default)]
 pub struct Looks {
     planned: Vec<(Time, u16)>,
@@ -43,12 +43,12 @@ pub struct Looks {
 }
 
 impl Looks {
-    /// At these instants and ports, in order.
+    /// Looks at these instants and ports, in order.
     pub fn new(planned: Vec<(Time, u16)>) -> Looks {
         Looks { seen: Vec::with_capacity(planned.len()), planned }
     }
 
-    /// Looks at the ports whose instant this is, and plans the next.
+    /// Looks at the ports due at this instant, and plans the next look.
     pub fn look(&mut self, now: Time, ports: &[Port], freed: Freed, net: &Net, wires: &Wires, timers: &mut Timers) {
         while let Some(&(at, port)) = self.planned.get(self.seen.len()) {
             if at > now {

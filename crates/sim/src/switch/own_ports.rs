@@ -1,4 +1,4 @@
-//! What a switch's scheme may read of the switch and is told of the fabric.
+//! What a switch's scheme may read of the switch, and what it is told of the fabric.
 
 use super::Switch;
 use crate::ids::SwitchId;
@@ -17,7 +17,8 @@ pub(super) struct OwnPorts<'a> {
 }
 
 impl OwnPorts<'_> {
-    /// A leaf by number. Tables by pair would answer for another switch where there is none of that number.
+    /// A leaf by number. Without this check, tables by pair would answer for another switch if there is none of that
+    /// number.
     #[inline]
     fn leaf(&self, number: u32) -> Option<SwitchId> {
         (number < self.net.topology.leaves).then(|| SwitchId::new(number))

@@ -15,7 +15,7 @@ use crate::timers::What;
 use crate::world::World;
 use spinewise_policy::{Change, Hooks, Port as PortId, Span, Time};
 
-/// What changes at switch `id`, and when: links that are down or slow from the start are told to a scheme that asks.
+/// What changes at switch `id`, and when: a scheme that asks is told of links that are down or slow from the start.
 pub(super) fn steps_of(id: SwitchId, net: &Net, fabric: &Bank) -> Vec<(Time, Step)> {
     let topology = &net.topology;
     let node = topology.switch_node(id);
@@ -25,7 +25,7 @@ pub(super) fn steps_of(id: SwitchId, net: &Net, fabric: &Bank) -> Vec<(Time, Ste
         let step = if link.up { Step::Degraded(port) } else { Step::Down(port) };
         (!link.up || link.rate < link.nominal_rate).then_some((Time::ZERO, step))
     });
-    // Nobody else looks at maps.
+    // Nothing else reads maps.
     let of_use = |step: Step| fabric.layout(id.number()).components || !matches!(step, Step::Map(_));
     failing.chain(net.faults.steps(id).iter().copied().filter(|&(_, step)| of_use(step))).collect()
 }
@@ -87,13 +87,13 @@ impl Switch {
         self.timers.plan(now + interval, What::Sample);
     }
 
-    /// Writes its points of the interval that ends as the run does at `stop`, before anything else of that instant.
+    /// Writes its points for an interval that ends with the run at `stop`, before anything else at that instant.
     pub(crate) fn end_series(&mut self, w: &mut World<'_>, (stop, interval): (Time, Span)) {
         let counted = |port: &mut Port, rules: &Rules, wires: &mut Wires| port.finish(stop, rules, wires).counted();
         self.write_points(w, (stop, interval), stop - Span(1), counted);
     }
 
-    /// Writes the points of an interval that ends at `end`, with the queues as they are at `seen`.
+    /// Writes the points for an interval that ends at `end`, with the queues as they are at `seen`.
     fn write_points(
         &mut self,
         w: &mut World<'_>,

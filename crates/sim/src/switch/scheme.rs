@@ -106,7 +106,7 @@ impl Switch {
         self.perform(w, None);
     }
 
-    /// Calls a hook that concerns the device `about`.
+    /// Calls a hook that concerns device `about`.
     #[inline(always)]
     pub(super) fn consult<R>(
         &self,
@@ -118,7 +118,7 @@ impl Switch {
         hook(&mut w.fabric, self.call(w.net, w.now, about, &ports, &[], &w.free_queues))
     }
 
-    /// The call of a hook that concerns the device `about`.
+    /// The call of a hook that concerns device `about`.
     #[inline(always)]
     pub(super) fn call<'a>(
         &self,
@@ -141,7 +141,7 @@ impl Switch {
         Call { seat: self.id.number(), now, room: Room::Switch(view), peer: peer_of(about, self.peers, &net.topology) }
     }
 
-    /// Sends a message to the switch behind `port`, unless it takes that link for down.
+    /// Sends a message to the switch behind `port`, unless this switch considers that link down.
     fn send_over(&mut self, w: &mut World<'_>, port: u16, message: Packet, body: &[u8]) {
         let link = w.net.topology.out(self.node, port);
         if !self.down.contains(&port) {

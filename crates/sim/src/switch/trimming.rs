@@ -10,7 +10,7 @@ use crate::port::{AllRules, Found, Instant, Lane, Port, Room, Trimmed, Trims};
 use crate::world::World;
 use spinewise_policy::{Span, Time};
 
-/// Trims a packet and notes it. Is its header to be queued?
+/// Trims a packet and records it. Is its header to be queued?
 fn trim(w: &mut World<'_>, port: &mut impl Trims, (node, at): (NodeId, Instant), hand: &mut InHand) -> bool {
     match port.trim(at, hand, &w.wires) {
         Trimmed::By(cut) => {
@@ -27,8 +27,8 @@ fn trim(w: &mut World<'_>, port: &mut impl Trims, (node, at): (NodeId, Instant),
     }
 }
 
-/// Is there room for a packet of this lane at a port that trims? If not, a coin says whether it loses its payload, or the one
-/// that was queued last does. Where it is queued, if it is.
+/// Is there room for a packet of this lane at a port that trims? If not, a coin decides whether it loses its payload or
+/// the last queued packet does. Returns where it is queued, if it is.
 fn admit_or_trim(
     w: &mut World<'_>,
     port: &mut impl Trims,
@@ -51,14 +51,14 @@ fn admit_or_trim(
         } else {
             w.dropped(&last.packet, (node, Some(port.link())), Fate::NoRoom);
         }
-        // It has made place, even if it was shorter: the room is exceeded then.
+        // The coin has made place for it, even if the other packet was shorter: the room is then exceeded.
         return Some(lane);
     }
     trim(w, port, (node, at), hand).then_some(Lane::Control)
 }
 
 impl Switch {
-    /// Queues a packet for which there is no room beyond doubt, at a port that trims; or drops it.
+    /// At a port that trims, queues a packet for which room is not certain; or drops it.
     #[cold]
     pub(super) fn queue_or_trim(&mut self, w: &mut World<'_>, (in_port, out): (u16, u16), hand: &mut InHand) {
         match self.admit_or_trim(w, (in_port, out), hand) {
@@ -95,15 +95,15 @@ impl Switch {
         Some(Admitted { lane, in_port, found: Found::default() })
     }
 
-    /// Looks at what has happened before `end` at ports that commit packets as they are queued: what they mark is
-    /// marked. Returns when the port must be checked next.
+    /// Processes what has happened before `end` at ports that commit packets as they are queued, and marks what they
+    /// mark. Returns when the port must be checked next.
     #[inline]
     pub(crate) fn settle(&mut self, end: Time, rules: &AllRules, wires: &mut Wires) -> Time {
         let ports = 0..self.ports.len() as u16;
         ports.map(|out| self.settle_port(out, end - Span(1), rules, wires)).min().unwrap_or(Time::NEVER)
     }
 
-    /// The same of one port, with what happens at `now`.
+    /// The same for one port, including what happens at `now`.
     #[inline]
     pub(crate) fn settle_port(&mut self, out: u16, now: Time, rules: &AllRules, wires: &mut Wires) -> Time {
         match &mut self.ports[usize::from(out)] {

@@ -1,12 +1,12 @@
-//! Choices outside the fast path: of traced flows, of runs that follow a program, and of guests.
+//! Choices outside the fast path: for traced flows, runs that follow a program, and guests.
 
 use super::{OwnPorts, Switch};
 use crate::packet::InHand;
 use crate::world::World;
 
 impl Switch {
-    /// Asks the scheme for the way, a guest too, and records the choices of traced flows. Where a program is followed, all
-    /// switches may draw from one tape, and some flows may share a row.
+    /// Asks the scheme, which may be a guest, for the way, and records the choices of traced flows. Where a program is
+    /// followed, all switches may draw from one tape, and some flows may share a row.
     #[cold]
     #[inline(never)]
     pub(super) fn pick_watched(&mut self, w: &mut World<'_>, in_port: u16, candidates: &[u16], hand: &mut InHand) {

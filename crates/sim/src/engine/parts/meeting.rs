@@ -15,31 +15,31 @@ use std::time::{Duration, Instant};
 /// Turns of the loop in which a thread waits before it sleeps: some hundred microseconds.
 const TURNS: u32 = 4000;
 
-/// Threads are worth it or not by what has become of them after these times; later it is too late to begin anew.
+/// Whether threads are worthwhile is judged at these times; later than that it is too late to start over.
 const LOOKS: [Duration; 4] =
     [Duration::from_millis(50), Duration::from_millis(200), Duration::from_millis(600), Duration::from_millis(1500)];
 
 /// What a part tells the others before a window.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Told {
-    /// When the next thing happens that it knows of.
+    /// When the next thing that it knows of happens.
     pub(super) next: Time,
-    /// Flows not done yet, as far as it sees: those that others have done are open to it.
+    /// Flows not done yet, as far as this part sees: to it, flows that other parts have finished are still open.
     pub(super) open: u64,
-    /// Operations that have not ended, as far as it sees.
+    /// Operations that have not ended, as far as this part sees.
     operations: u64,
-    /// Packets that keep the run going: those that have entered here, less those that have left here.
+    /// Packets that keep the run going: those that entered here, less those that left here.
     alive: i64,
     /// Transmissions so far.
     pub(super) hops: u64,
     /// Data packets that have arrived here.
     arrived: u64,
-    /// Nodes that had something to do in the last window that was looked at.
+    /// Nodes that had something to do in the last window that was inspected.
     busy: usize,
 }
 
 impl Told {
-    /// What a part tells that has something to do at `next` and had `busy` nodes in its last window.
+    /// What a part tells if it next has something to do at `next`, and had `busy` nodes in its last window.
     pub(super) fn of(sim: &Sim<'_>, next: Time, busy: usize) -> Told {
         let flows = &sim.world.flows;
         let (hops, arrived) = (sim.world.wires.hops, sim.world.log.arrived);
@@ -47,7 +47,7 @@ impl Told {
     }
 }
 
-/// [`Told`] where all threads read it, in a line of the cache of its own.
+/// [`Told`] where all threads can read it, on a cache line of its own.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 struct Board {
@@ -63,7 +63,7 @@ struct Board {
 }
 
 impl Board {
-    // The counter of a meeting orders what is written before it and read behind it.
+    // The counter of a meeting orders what is written before it and read after it.
     fn write(&self, told: Told) {
         self.next.store(told.next.0, Ordering::Relaxed);
         self.open.store(told.open, Ordering::Relaxed);
@@ -87,12 +87,12 @@ impl Board {
     }
 }
 
-/// What goes from one part to another, in lines of the cache of its own: processors fetch two at once.
+/// What goes from one part to another, on cache lines of its own: processors fetch two at once.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Mailbox(Mutex<Vec<Carried>>);
 
-/// The mail of a part: what it carries off for each of the others, and room to open what comes.
+/// The mail of a part: what it carries off for each of the others, and room to open what arrives.
 #[derive(Debug)]
 pub(super) struct Mail {
     /// What goes to each part.
@@ -111,22 +111,22 @@ impl Mail {
 #[derive(Debug)]
 pub struct Meeting {
     boards: Vec<Board>,
-    /// What goes from one part to another, by both.
+    /// What goes from one part to another, by sender and receiver.
     boxes: Vec<Mailbox>,
-    /// What goes to hosts of a part without the network.
+    /// What goes to hosts of a part outside the network.
     news: Vec<Mutex<Vec<News>>>,
-    /// The switches of each part, when they are lent.
+    /// The switches of each part, while they are lent.
     lent: Vec<Mutex<Table<SwitchId, Switch>>>,
     locked: AtomicBool,
-    /// How many have come to this meeting, and how many meetings there have been.
+    /// How many threads have come to this meeting, and how many meetings there have been.
     here: AtomicUsize,
     held: AtomicUsize,
-    /// Somebody will not come any more.
+    /// Some thread will not come any more.
     left: AtomicBool,
-    /// Which of [`LOOKS`] is next, none past the last; and whether threads were found not to be worth it.
+    /// Which of [`LOOKS`] is next, none past the last; and whether threads were found not to be worthwhile.
     next_look: AtomicUsize,
     given_up: AtomicBool,
-    /// When the first check was made, and how long all threads had waited by then, for each other's setup.
+    /// When the first check was made, and how long all threads had waited for each other's setup by that time.
     began: OnceLock<(Instant, u64)>,
     /// Turns before a thread sleeps.
     turns: u32,
@@ -156,7 +156,7 @@ impl Meeting {
         }
     }
 
-    /// The same, which is given up if its threads wait more than they work.
+    /// The same, but given up if its threads wait more than they work.
     pub fn if_worth(self) -> Meeting {
         Meeting { next_look: AtomicUsize::new(0), ..self }
     }
@@ -190,7 +190,7 @@ impl Meeting {
     /// Waits for all others.
     ///
     /// # Errors
-    /// [`Interrupted`]: one of them has left before.
+    /// [`Interrupted`]: one of them has left.
     pub(super) fn wait(&self, own: usize) -> Result<(), Interrupted> {
         let began = now();
         let met = self.meet();
@@ -207,7 +207,8 @@ impl Meeting {
         }
         let goes_on = || self.held.load(Ordering::Acquire) != held;
         let is_over = || goes_on() || self.left.load(Ordering::Acquire);
-        // Mostly the others come before it would be worth a sleep; not if they cannot, for this thread has their processor.
+        // Usually the others come before a sleep would pay off; not if they cannot, because this thread has their
+        // processor.
         if !(0..self.turns).any(|_| {
             std::hint::spin_loop();
             is_over()
@@ -218,7 +219,7 @@ impl Meeting {
         if goes_on() { Ok(()) } else { Err(Interrupted) }
     }
 
-    /// Wakes all who sleep, with what has changed.
+    /// Wakes all sleeping threads, after making this change.
     fn wake(&self, change: impl FnOnce()) {
         let awake = locked(&self.asleep);
         change();
@@ -231,7 +232,7 @@ impl Meeting {
         Leaving(self)
     }
 
-    /// Tells the others of a part.
+    /// Publishes what a part tells the others.
     pub(super) fn tell(&self, own: usize, told: Told) {
         self.boards[own].write(told);
     }
@@ -261,34 +262,35 @@ impl Meeting {
         std::mem::take(&mut locked(&self.lent[part]))
     }
 
-    /// Tells the others whether pauses wait for each other.
+    /// Tells the other threads whether pauses are deadlocked.
     pub(super) fn tell_locked(&self, locked: bool) {
         self.locked.store(locked, Ordering::Relaxed);
     }
 
-    /// What was [told](Self::tell_locked) last.
+    /// The last value [told](Self::tell_locked).
     pub(super) fn is_locked(&self) -> bool {
         self.locked.load(Ordering::Relaxed)
     }
 
-    /// What the other parts have told last.
+    /// What the other parts told last.
     pub(super) fn others(&self, own: usize) -> impl Iterator<Item = Told> {
         self.boards.iter().enumerate().filter(move |&(part, _)| part != own).map(|(_, board)| board.read())
     }
 
-    /// Flows not done yet, of `at_first`, which each part has begun with.
+    /// Flows not done yet, out of `at_first`, the number each part began with.
     pub(super) fn open(&self, at_first: u64) -> u64 {
         self.of_all(at_first, |told| told.open)
     }
 
-    /// Nothing more will happen to any flow that ends by itself, or to any operation; all parts `began` alike.
+    /// Will nothing more happen to any flow that ends on its own, or to any operation? All parts began with the same
+    /// `began`.
     pub(super) fn all_done(&self, began: Told) -> bool {
         self.open(began.open) == 0
             && self.of_all(began.operations, |told| told.operations) == 0
             && self.boards.iter().map(|board| board.read().alive).sum::<i64>() == 0
     }
 
-    /// What all parts have left of `at_first`, if this is what each has left, as far as it sees.
+    /// What all parts together have left of `at_first`, given what each has left, as far as it sees.
     fn of_all(&self, at_first: u64, left: impl Fn(Told) -> u64) -> u64 {
         let done: u64 = self.boards.iter().map(|board| at_first.saturating_sub(left(board.read()))).sum();
         at_first.saturating_sub(done)
@@ -306,12 +308,12 @@ impl Meeting {
         }
     }
 
-    /// Hands over what goes to a host of a part without the network.
+    /// Hands over what goes to a host of a part outside the network.
     pub(super) fn hand_over_news(&self, to: usize, news: News) {
         locked(&self.news[to]).push(news);
     }
 
-    /// What comes to hosts of a part from hosts of others without the network.
+    /// What hosts of other parts have sent to hosts of this part outside the network.
     pub(super) fn news_for(&self, to: usize) -> Vec<News> {
         std::mem::take(&mut locked(&self.news[to]))
     }
@@ -325,18 +327,18 @@ impl Meeting {
     }
 }
 
-/// The time on the wall: it says whether threads are worth it, and nothing of what happens in a run.
+/// Wall-clock time: it decides whether threads are worthwhile, and affects nothing that happens in a run.
 #[allow(clippy::disallowed_methods)]
 fn now() -> Instant {
     Instant::now()
 }
 
-/// What threads share, for this one alone. One that fell down with it has left the meeting: all others will, too.
+/// Locks what threads share. A thread that panicked holding it has left the meeting, and all others will too.
 fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A thread that comes to a meeting as long as it has this.
+/// A thread that comes to meetings for as long as it holds this.
 #[derive(Debug)]
 pub struct Leaving<'m>(&'m Meeting);
 
@@ -385,7 +387,7 @@ mod tests {
         };
         let mut meeting = Meeting::new(3).if_worth();
         assert!(!waits(&meeting, 10_000), "too soon to tell");
-        // Three threads, two of which may wait all the time.
+        // Three threads, two of which may wait the whole time.
         let ago = |ms| (now().checked_sub(Duration::from_millis(ms)).expect("the clock runs since"), 10_000_000_000);
         assert_eq!(meeting.began.get().map(|began| began.1), Some(ago(0).1), "waited for setup");
         let waits = |meeting: &Meeting, ms: u64| waits(meeting, 10_000 + ms);

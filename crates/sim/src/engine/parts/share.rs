@@ -13,7 +13,7 @@ use crate::workload::FlowSpec;
 use crate::world::World;
 use std::collections::BTreeSet;
 
-/// What a part leaves behind: of its own nodes what they have become, and what they have written down.
+/// What a part leaves behind: the final state of its own nodes, and what they have written.
 #[derive(Debug)]
 pub struct Share {
     hosts: Table<HostId, Host>,
@@ -32,7 +32,7 @@ impl From<Sim<'_>> for Share {
         sim.keep_accounts();
         let flows = &sim.world.flows;
         let started = flows.specs.ids().filter(|&flow| flows.has_started(flow)).collect();
-        // Whatever is not named here is not needed after a run or is the same in all parts.
+        // Anything not named here is not needed after a run or is the same in all parts.
         let Sim { hosts, switches, world: World { flows, wires, log, .. }, samples, .. } = sim;
         let Flows { specs, records, operations, .. } = flows;
         Share { hosts, switches, wires, specs, records, started, operations, log, samples }
@@ -40,7 +40,7 @@ impl From<Sim<'_>> for Share {
 }
 
 impl Share {
-    /// What this part has written down.
+    /// What this part has written.
     pub fn into_log(self) -> Log {
         self.log
     }
@@ -52,7 +52,7 @@ impl Share {
 }
 
 impl Sim<'_> {
-    /// Takes up what the other parts have left.
+    /// Takes up what the other parts leave.
     pub fn take_up(&mut self, parts: &Parts, shares: Vec<Share>) {
         self.keep_accounts();
         for (part, share) in (1..).zip(shares) {
@@ -64,8 +64,8 @@ impl Sim<'_> {
         }
     }
 
-    /// Copies what senders have counted into the records. A flow that waits for others has its start from its sender, and the
-    /// receiver does not know it: its times count from zero for now.
+    /// Copies what senders have counted into the records. A flow that waits for others gets its start from its sender,
+    /// and the receiver does not know it: for now its times count from zero.
     fn keep_accounts(&mut self) {
         let flows = &mut self.world.flows;
         flows.specs.ids().for_each(|flow| flows.keep_account(flow));
@@ -80,7 +80,7 @@ impl Sim<'_> {
             std::mem::swap(&mut self.hosts[host], &mut share.hosts[host]);
         }
         self.swap_switches(parts, part, &mut share.switches);
-        // What is still on a link is its sender's, whoever receives it.
+        // What is still on a link belongs to its sender, whoever receives it.
         for (link, ends) in topology.links.numbered().filter(|(_, ends)| parts.of(ends.from.0) == part) {
             debug_assert!(
                 parts.of(ends.to.0) > 0 || self.world.wires.ring(link).is_empty() || parts.of(ends.from.0) == 0
@@ -108,7 +108,7 @@ impl Sim<'_> {
         }
     }
 
-    /// Exchanges the switches of a part with those of another table.
+    /// Swaps the switches of a part with those of another table.
     pub(super) fn swap_switches(&mut self, parts: &Parts, part: usize, other: &mut Table<SwitchId, Switch>) {
         let topology = &self.net.topology;
         for switch in topology.switch_ids().filter(|&switch| parts.of(topology.switch_node(switch)) == part) {

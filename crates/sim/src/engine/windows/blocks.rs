@@ -1,12 +1,13 @@
-//! Blocks of nodes that run several windows at a visit.
+//! Blocks of nodes that run several windows per visit.
 //!
-//! A window is no longer than the shortest link delay, so what comes to a node in its next window has been sent when its
-//! neighbours have run as many windows as it has. Hence a node may run ahead of each neighbour by one window, and no more.
-//! Nodes that meet through others only may be further apart: a rack may run two windows while the switches above it wait
-//! one window ahead, and then these do the same. What a block of nodes reads and writes stays in the cache for both.
+//! A window is no longer than the shortest link delay, so all that reaches a node in its next window has been sent once
+//! its neighbours have run as many windows as it has. Hence a node may run one window ahead of each neighbour, and no
+//! more. Nodes linked only through others may be further apart: a rack may run two windows while the switches above it
+//! wait one window ahead; those then do the same. What a block of nodes reads and writes stays in the cache for both
+//! windows.
 //!
-//! A block is a leaf with its hosts, or one switch above. Blocks are visited in an order in which a switch comes right behind
-//! the last of those below it: so the racks of a pod, then the switches that join them, and cores at the end.
+//! A block is a leaf with its hosts, or one switch above. Blocks are visited in an order in which a switch comes right
+//! after the last of those below it: the racks of a pod, then the switches that join them, and the cores at the end.
 
 use crate::ids::{NodeId, SwitchId};
 use crate::topology::Topology;
@@ -17,7 +18,7 @@ use std::ops::Range;
 /// A stretch of time, cut into windows.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::engine) struct Stretch {
-    /// Everything before has been done.
+    /// Everything before this has been done.
     pub(in crate::engine) start: Time,
     /// The length of its windows; the last may be shorter.
     pub(in crate::engine) window: Span,
@@ -31,7 +32,7 @@ impl Stretch {
         self.end.since(self.start).0.div_ceil(self.window.0)
     }
 
-    /// Where window `n` begins and ends.
+    /// The start and end of window `n`.
     pub(in crate::engine) fn window(&self, n: u64) -> (Time, Time) {
         let start = self.start + self.window * n;
         (start, self.end.min(start + self.window))
@@ -45,16 +46,16 @@ pub(super) struct Blocks {
     nodes: Vec<NodeId>,
     /// Where each block begins in `nodes`, and where the last ends.
     first: Vec<usize>,
-    /// Blocks linked to each, block by block.
+    /// The blocks linked to each block, block by block.
     neighbours: Vec<usize>,
-    /// Where those of each block begin in `neighbours`, and where the last end.
+    /// Where the neighbours of each block begin in `neighbours`, and where the last end.
     first_neighbour: Vec<usize>,
-    /// Windows that each has run.
+    /// Windows that each block has run.
     done: Vec<u64>,
 }
 
 impl Blocks {
-    /// Those of a fabric.
+    /// The blocks of a fabric.
     pub(super) fn of(topology: &Topology) -> Blocks {
         let around = switches_around(topology);
         let order = in_order_of_visits(topology, &around);
@@ -77,30 +78,30 @@ impl Blocks {
         blocks
     }
 
-    /// A stretch begins.
+    /// Begins a stretch.
     pub(super) fn begin(&mut self) {
         self.done.fill(0);
     }
 
-    /// All blocks, in the order of visits.
+    /// All blocks, in visiting order.
     pub(super) fn all(&self) -> Range<usize> {
         0..self.done.len()
     }
 
-    /// The nodes of a block, none of one past the last.
+    /// The nodes of a block; none for a block past the last.
     pub(super) fn nodes(&self, block: usize) -> &[NodeId] {
         let ends = self.first.get(block).zip(self.first.get(block + 1));
         ends.map_or(&[], |(&first, &end)| &self.nodes[first..end])
     }
 
-    /// The windows that a block may run now, where a stretch has `windows`.
+    /// The windows that a block may run now, in a stretch of `windows`.
     pub(super) fn may_run(&self, block: usize, windows: u64) -> Range<u64> {
         let neighbours = &self.neighbours[self.first_neighbour[block]..self.first_neighbour[block + 1]];
         let least = neighbours.iter().map(|&other| self.done[other]).min().unwrap_or(windows);
         self.done[block]..windows.min(least + 1)
     }
 
-    /// A block has run its windows up to this one.
+    /// Records that a block has run its windows up to this one.
     pub(super) fn has_run(&mut self, block: usize, windows: u64) {
         self.done[block] = windows;
     }
@@ -111,7 +112,7 @@ impl Blocks {
     }
 }
 
-/// Of each switch, those that share a link with it.
+/// For each switch, the switches that share a link with it.
 pub(in crate::engine) fn switches_around(topology: &Topology) -> Vec<BTreeSet<SwitchId>> {
     let mut around = vec![BTreeSet::new(); topology.switches() as usize];
     for link in topology.links.iter() {
@@ -123,9 +124,9 @@ pub(in crate::engine) fn switches_around(topology: &Topology) -> Vec<BTreeSet<Sw
     around
 }
 
-/// Leaves as they are numbered; each of the others behind the last of those below it.
+/// Leaves by number, each other switch after the last of those below it.
 pub(in crate::engine) fn in_order_of_visits(topology: &Topology, around: &[BTreeSet<SwitchId>]) -> Vec<SwitchId> {
-    // The place of a leaf, and how many steps above it.
+    // The position of the leaf, and how many steps above it.
     let mut places: Vec<Option<(usize, usize)>> = vec![None; around.len()];
     for switch in topology.switch_ids() {
         let below = around[switch.index()].iter().filter_map(|other| places[other.index()]).max();

@@ -1,7 +1,7 @@
 //! Prefetches what the next nodes will need while another node is at work.
 //!
 //! A large network does not fit into the cache. What a node needs is behind pointers, so it is prefetched in steps,
-//! each after the previous one has arrived.
+//! each once the previous one has arrived.
 
 use crate::engine::Sim;
 use crate::ids::{LinkId, NodeId};
@@ -9,13 +9,14 @@ use crate::port::Port;
 use crate::prefetch;
 use spinewise_policy::Time;
 
-/// First packets of a link. They lie in a row, and processors fetch the rest of a row by themselves.
+/// How many of a link's first packets are prefetched. They lie in a row, and processors fetch the rest of a row on
+/// their own.
 const PACKETS: usize = 3;
 
-/// How many nodes behind the one at work are prefetched for.
+/// How many nodes ahead of the current one are prefetched.
 pub(super) const AHEAD: usize = 4;
 
-/// Asks for what the nodes of `todo` need until `end`. The first is at work.
+/// Prefetches what the nodes of `todo` need until `end`. The first is being run.
 #[inline]
 pub(super) fn fetch_ahead(sim: &Sim<'_>, todo: &[NodeId], end: Time) {
     let steps: [fn(&Sim<'_>, NodeId, Time); 1 + AHEAD] =
@@ -25,7 +26,7 @@ pub(super) fn fetch_ahead(sim: &Sim<'_>, todo: &[NodeId], end: Time) {
     }
 }
 
-/// The node itself, and where its arrivals lie.
+/// The node itself, and where its arrivals are.
 #[inline(always)]
 fn fetch_node(sim: &Sim<'_>, node: NodeId) {
     sim.world.wires.fetch_all(sim.net.topology.in_links(node));
@@ -35,7 +36,7 @@ fn fetch_node(sim: &Sim<'_>, node: NodeId) {
     }
 }
 
-/// What arrives; of a switch, its ports and routes.
+/// Its arrivals; for a switch, also its ports and routes.
 #[inline(always)]
 fn fetch_arrivals(sim: &Sim<'_>, node: NodeId, end: Time) {
     for link in due_links(sim, node, end) {
@@ -46,7 +47,8 @@ fn fetch_arrivals(sim: &Sim<'_>, node: NodeId, end: Time) {
     }
 }
 
-/// Of a host, the ends of the flows that packets come for; of a switch, the queues of its ports. Where it sends.
+/// For a host, the ends of the flows that packets arrive for; for a switch, the queues of its ports. Also where it
+/// sends.
 #[inline(always)]
 fn fetch_ends(sim: &Sim<'_>, node: NodeId, end: Time) {
     let Some(host) = sim.net.topology.as_host(node) else {
@@ -72,7 +74,7 @@ fn fetch_room(sim: &Sim<'_>, node: NodeId, _: Time) {
     }
 }
 
-/// Of a switch, what waits at its ports.
+/// For a switch, what waits at its ports.
 #[inline(always)]
 fn fetch_waiting(sim: &Sim<'_>, node: NodeId, _: Time) {
     if sim.net.topology.as_host(node).is_none() {
@@ -80,7 +82,7 @@ fn fetch_waiting(sim: &Sim<'_>, node: NodeId, _: Time) {
     }
 }
 
-/// The links by which something arrives.
+/// The links on which something arrives.
 #[inline(always)]
 fn due_links(sim: &Sim<'_>, node: NodeId, end: Time) -> impl Iterator<Item = LinkId> {
     LinkId::each(sim.net.topology.in_links(node)).filter(move |link| sim.world.wires.agenda.heads[link.index()] < end)

@@ -1,4 +1,4 @@
-//! The order of what arrives at a switch in one window.
+//! Orders what arrives at a switch in one window.
 
 use crate::link::Track;
 use spinewise_policy::Span;
@@ -7,7 +7,7 @@ use spinewise_policy::Span;
 pub(super) const PLACE_BITS: u32 = 24;
 const PLACE_MASK: u64 = (1 << PLACE_BITS) - 1;
 
-/// Where something arrives: by which in-port, and on which track of its link.
+/// Where something arrives: the in-port, and the track of its link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) port: u16,
@@ -15,27 +15,27 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// That of a key.
+    /// The place encoded in a key.
     #[inline(always)]
     pub(super) fn of(key: u64) -> Place {
         let place = key & PLACE_MASK;
         Place { port: (place >> 1) as u16, track: if place & 1 == 0 { Track::Main } else { Track::Ahead } }
     }
 
-    /// The key of what arrives here so far into the window.
+    /// The key of what arrives here at this offset in the window.
     #[inline(always)]
     pub(super) fn at(self, offset: Span) -> u64 {
         offset.0 << PLACE_BITS | u64::from(self.port) << 1 | u64::from(self.track == Track::Ahead)
     }
 }
 
-/// Sorts the keys of a window: arrivals spread over it fairly evenly, so they go into buckets by time first, and hardly
-/// anything is left to be compared.
+/// Sorts the keys of a window. Arrivals are spread over it fairly evenly, so they go into buckets by time first, which
+/// leaves hardly any comparisons.
 pub(super) struct Sorter {
     spare: Vec<u64>,
     /// Where the buckets end.
     ends: [u32; Sorter::MOST_BUCKETS],
-    /// What arrives at one instant: its place, and its key.
+    /// Arrivals at one instant: place and key.
     tied: Vec<(u64, u64)>,
 }
 
@@ -49,7 +49,7 @@ impl Sorter {
     const MOST_BUCKETS: usize = 256;
     const FEW: usize = 24;
 
-    /// Sorts `keys`, all of which lie in a window as long as this. Do any two arrivals fall on one instant?
+    /// Sorts `keys`, all of which lie in a window of this length. Do any two arrivals fall on one instant?
     pub(super) fn sort(&mut self, keys: &mut Vec<u64>, window: Span) -> bool {
         if keys.len() > Self::FEW {
             self.spread(keys, window);
@@ -60,7 +60,7 @@ impl Sorter {
         for i in 1..keys.len() {
             let key = keys[i];
             if last <= key {
-                // As most are.
+                // The usual case.
                 ties |= tied(last, key);
                 last = key;
                 continue;
@@ -77,8 +77,8 @@ impl Sorter {
         ties
     }
 
-    /// Puts arrivals of one instant into the order that `places` gives to ports at an offset in the window; of two with one
-    /// place, the lower port goes first.
+    /// Orders arrivals of one instant by the place that `places` gives to ports at an offset in the window; if two have
+    /// the same place, the lower port goes first.
     #[cold]
     pub(super) fn break_ties<P: Fn(u16) -> u64>(&mut self, keys: &mut [u64], places: impl Fn(u64) -> P) {
         let mut next = 1;
@@ -93,7 +93,7 @@ impl Sorter {
             let place = places(keys[first] >> PLACE_BITS);
             let place = |key: u64| place(Place::of(key).port);
             match &mut keys[first..next] {
-                // As good as all of them.
+                // Nearly always two.
                 [one, other] => {
                     if place(*one) > place(*other) {
                         std::mem::swap(one, other);
@@ -110,10 +110,10 @@ impl Sorter {
         }
     }
 
-    /// Puts keys into the order of their buckets, about one bucket a key.
+    /// Puts keys into the order of their buckets, about one bucket per key.
     fn spread(&mut self, keys: &mut Vec<u64>, window: Span) {
         let buckets = keys.len().next_power_of_two().min(Self::MOST_BUCKETS);
-        // The largest offset falls into the last bucket or one before it: no bit is masked off.
+        // The largest offset falls into the last bucket or the one before: no bit is masked off.
         let bits = 64 - window.0.leading_zeros();
         let shift = PLACE_BITS + bits.saturating_sub(buckets.trailing_zeros());
         let bucket = |key: u64| (key >> shift) as usize % Self::MOST_BUCKETS;
