@@ -1,10 +1,10 @@
 //! Egress ports of switches: what waits for a line, what is dropped, what is marked.
 //!
 //! A [`Fifo`] port commits a packet at once: the departure of a packet is known when it is queued, so it goes into the
-//! link's ring there and then, and one event per hop is all there is. A [`Kept`] port commits at the start of
-//! transmission: it keeps its packets in [`Lanes`] until then, which costs a transmit-done event whenever something
-//! waits. Shared buffers, priorities, pauses and held queues need it. A [`Trimmer`] commits at once where control goes
-//! before data and what finds no room is trimmed. All give the same results where they apply.
+//! link's ring there and then, and each hop costs only one event. A [`Kept`] port commits at the start of transmission:
+//! it keeps its packets in [`Lanes`] until then, which costs a transmit-done event whenever something waits. Shared
+//! buffers, priorities, pauses and held queues need it. A [`Trimmer`] commits at once where control goes before data
+//! and what finds no room is trimmed. All give the same results wherever more than one applies.
 
 mod ahead;
 mod fifo;
@@ -32,17 +32,17 @@ use spinewise_policy::{Span, Time};
 pub(crate) use trimmer::Trimmer;
 pub(crate) use trimming::{Instant, Room, Trimmed, Trims};
 
-/// Of a line that becomes free at this very instant: is it yet?
+/// For a line that becomes free at this very instant: has that happened yet?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Freed {
-    /// It is, and what waited for it has started.
+    /// It has, and what waited for it has started.
     Already,
-    /// It is not.
+    /// It has not.
     NotYet,
 }
 
 impl Freed {
-    /// That of a port where those of all ports below `first` are.
+    /// The value for a port when exactly the ports below `first` have been freed.
     #[inline(always)]
     pub fn up_to(first: u16, port: u16) -> Freed {
         if port < first { Freed::Already } else { Freed::NotYet }
@@ -54,26 +54,26 @@ impl Freed {
 pub struct Counters {
     /// Packets sent or committed to be sent.
     pub packets: u64,
-    /// Bytes likewise.
+    /// Bytes of those.
     pub bytes: u64,
     /// Packets dropped at admission.
     pub drops: u64,
-    /// Bytes likewise.
+    /// Bytes of those.
     pub dropped_bytes: u64,
     /// Packets marked CE here.
     pub marks: u64,
-    /// Time spent sending, committed.
+    /// Time spent sending, including committed packets.
     pub busy: Span,
     /// Longest queue found at an arrival, in bytes, by the spec's convention.
     pub longest_queue: u64,
-    /// For how long, in ps, and how often its data queues were paused by priority flow control.
+    /// How long, in ps, and how often its data queues were paused by priority flow control.
     pub paused: (u64, u64),
-    /// Packets that were trimmed here, and headers of such that found no room.
+    /// Packets that were trimmed here, and trimmed headers that found no room.
     pub trimmed: (u64, u64),
 }
 
 impl Counters {
-    /// What series tell of it.
+    /// What series report of the port.
     pub fn counted(&self) -> Counted {
         Counted { busy: self.busy, marks: self.marks, drops: self.drops, paused: self.paused.0 }
     }
@@ -104,7 +104,7 @@ impl Port {
         }
     }
 
-    /// Which of [`AllRules`] are its own; where switches trim all ports have the first, which ask nothing.
+    /// Which of [`AllRules`] apply to it; where switches trim, all ports have the first, which are then not used.
     #[inline(always)]
     pub fn class(&self) -> u16 {
         match self {
@@ -114,7 +114,7 @@ impl Port {
         }
     }
 
-    /// As one that keeps its packets, if it does.
+    /// The port as one that keeps its packets, if it does.
     #[inline(always)]
     pub fn kept(&self) -> Option<&Kept> {
         match self {
@@ -123,7 +123,7 @@ impl Port {
         }
     }
 
-    /// As one that keeps its packets, if it does.
+    /// The port as one that keeps its packets, if it does.
     #[inline(always)]
     pub fn kept_mut(&mut self) -> Option<&mut Kept> {
         match self {
@@ -132,13 +132,14 @@ impl Port {
         }
     }
 
-    /// The queues of one that keeps its packets.
+    /// The queues of a port that keeps its packets.
     pub fn lanes(&self) -> Option<&Lanes> {
         self.kept().map(Kept::lanes)
     }
 
-    /// Bytes and packets queued at `now`, by the convention of `rules`; every transmission that starts at or before
-    /// `now` has left the queue; of control, one that starts `now` only if its line is `freed` already.
+    /// Bytes and packets queued at `now`, by the convention of `rules`. Every transmission that starts at or before
+    /// `now` has left the queue, except that a control packet that starts `now` has left only if its line is `freed`
+    /// already.
     pub fn queue(&self, now: Time, freed: Freed, rules: &Rules, wires: &Wires) -> (u64, u32) {
         match self {
             Port::Fifo(port) => port.queue(now, rules, wires),
@@ -156,7 +157,7 @@ impl Port {
         }
     }
 
-    /// Does the port send nothing from `from` on, and does nothing wait there?
+    /// Does the port send nothing from `from` on, with nothing waiting there?
     #[inline]
     pub fn rests_from(&self, from: Time) -> bool {
         match self {
@@ -166,7 +167,7 @@ impl Port {
         }
     }
 
-    /// Asks memory for its queues, and for where what it sends lies.
+    /// Prefetches its queues, and the place on its link for what it sends.
     #[inline]
     pub fn fetch_queues(&self, wires: &Wires) {
         wires.fetch(self.line().link);
@@ -175,7 +176,7 @@ impl Port {
         }
     }
 
-    /// Asks memory for room on its link, and for its data queues.
+    /// Prefetches room on its link, and its data queues.
     #[inline]
     pub fn fetch_room(&self, wires: &Wires) {
         wires.fetch_room(self.line().link);
@@ -186,7 +187,7 @@ impl Port {
         }
     }
 
-    /// Asks memory for the first packet that waits.
+    /// Prefetches the first waiting packet.
     #[inline]
     pub fn fetch_first(&self) {
         if let Port::Kept(port) = self {
@@ -203,7 +204,7 @@ impl Port {
         }
     }
 
-    /// Ends the account at `stop`: what would have started then or later was never sent.
+    /// Closes the account at `stop`: what would have started then or later was never sent.
     pub fn finish(&mut self, stop: Time, rules: &Rules, wires: &mut Wires) -> Counters {
         match self {
             Port::Fifo(port) => port.finish(stop, rules, wires),
@@ -212,7 +213,7 @@ impl Port {
         }
     }
 
-    /// What has been counted by `now`, behind all else of that instant.
+    /// What has been counted by `now`, after everything else at that instant.
     pub fn counted(&mut self, now: Time, rules: &Rules, wires: &mut Wires) -> Counted {
         match self {
             Port::Fifo(port) => port.counted(now, rules, wires),
@@ -222,7 +223,7 @@ impl Port {
     }
 }
 
-/// What waits at a port, held packets apart, and what it serves.
+/// What waits at a port, excluding held packets, and what it is sending.
 #[derive(Clone, Copy, Debug, Default)]
 struct Waiting {
     bytes: u64,
@@ -244,21 +245,21 @@ impl Waiting {
         self.packets -= 1;
     }
 
-    /// The first of them starts.
+    /// The first waiting packet starts.
     #[inline(always)]
     fn start(&mut self, bytes: u32) {
         self.leave(u64::from(bytes));
         self.serving = bytes;
     }
 
-    /// Bytes and packets by the convention of `rules`, of a port that is `busy` sending or not.
+    /// Bytes and packets by the convention of `rules`, for a port that is `busy` sending or not.
     #[inline(always)]
     fn queue(&self, busy: bool, rules: &Rules) -> (u64, u32) {
         let own = u32::from(rules.counts_in_service && busy);
         (self.bytes + u64::from(own * self.serving), self.packets + own)
     }
 
-    /// Does the queue that the packet leaves behind which has just started call for a mark?
+    /// Does the queue left behind by the packet that has just started call for a mark?
     #[inline]
     fn marks_at_dequeue(&self, rules: &Rules) -> bool {
         rules.mark_at_dequeue && {
@@ -268,7 +269,7 @@ impl Waiting {
     }
 }
 
-/// What a port counts besides what its line has sent.
+/// What a port counts in addition to what its line has sent.
 #[derive(Debug, Default)]
 struct Counts {
     /// Longest queue found at an arrival, in bytes.
@@ -276,13 +277,13 @@ struct Counts {
     rare: Box<Rare>,
 }
 
-/// What a port seldom counts.
+/// What a port counts rarely.
 #[derive(Debug, Default)]
 pub(crate) struct Rare {
     drops: u64,
     dropped_bytes: u64,
     marks: u64,
-    /// Packets trimmed here, and headers of such that found no room.
+    /// Packets trimmed here, and trimmed headers that found no room.
     trimmed: (u64, u64),
 }
 
@@ -304,7 +305,7 @@ impl Counts {
         self.rare.mark(packet);
     }
 
-    /// The account at `stop`, of a port that has sent these packets and bytes by then.
+    /// The account at `stop`, for a port that has sent these packets and bytes by then.
     fn close(&self, line: &Line, stop: Time, sent: (u64, u64), paused: (u64, u64)) -> Counters {
         Counters { longest_queue: self.longest_queue, paused, ..self.rare.close(line, stop, sent) }
     }
@@ -341,7 +342,8 @@ impl Rare {
         self.trimmed = (self.trimmed.0 + trims, self.trimmed.1 + lost);
     }
 
-    /// The account at `stop`, of a port that has sent these packets and bytes by then; its longest queue and its pauses apart.
+    /// The account at `stop`, for a port that has sent these packets and bytes by then, without its longest queue and
+    /// its pauses.
     fn close(&self, line: &Line, stop: Time, (packets, bytes): (u64, u64)) -> Counters {
         Counters {
             packets,

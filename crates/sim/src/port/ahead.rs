@@ -1,9 +1,9 @@
-//! Control packets of a commit-at-start port, on the link ahead of their time.
+//! Control packets of a commit-at-start port, put on the link before they start.
 //!
-//! Control goes before all data, first in, first out, and is never paused. So it is known when a control packet starts
-//! as soon as it is queued, and it goes into the link's ring there and then, as all packets of a FIFO port do: no event
-//! is needed. Data that waits finds the line busy for longer. Only a pause frame jumps it, which happens seldom: then the
-//! control packets that have not started move back by the time the frame takes.
+//! Control goes before all data, first in, first out, and is never paused. So when a control packet starts is known as
+//! soon as it is queued, and it goes into the link's ring there and then, as all packets of a FIFO port do: no event is
+//! needed. Waiting data sees a line that is busy for longer. Only a pause frame overtakes control, which is rare:
+//! control packets that have not started then move back by the time the frame takes.
 
 use super::{Freed, Kept};
 use crate::link::Wires;
@@ -11,8 +11,8 @@ use crate::packet::{InHand, Packet};
 use spinewise_policy::{Kind, Span, Time};
 
 impl Kept {
-    /// Makes a port with a control queue commit what joins it, if it can: its rate must not change, the time of a packet
-    /// must be its own, and one must not arrive as it is sent.
+    /// Makes a port with a control queue commit what joins that queue, if possible: its rate must not change, the time
+    /// of a packet must not depend on others, and a packet must not arrive as it is sent.
     pub fn with_control_ahead(mut self) -> Self {
         self.commits_control = self.line.is_even() && self.line.delay() > Span::ZERO;
         self
@@ -30,9 +30,9 @@ impl Kept {
         self.transmit(self.line.free_at().max(now), hand, wires);
     }
 
-    /// Puts a pause frame on the link, behind what has started and other pause frames, before other control. One that has
-    /// not started and is for the same priority is overtaken by events: the new one takes its place. Is it one more?
-    /// Where the line is `freed` already, what starts `now` has started.
+    /// Puts a pause frame on the link, behind what has started and other pause frames, ahead of other control. It
+    /// replaces a frame for the same priority that has not started, which is now obsolete. Is it an additional frame?
+    /// If the line is `freed` already, what starts `now` has started.
     #[cold]
     pub fn commit_pause(&mut self, now: Time, freed: Freed, frame: &Packet, wires: &mut Wires) -> bool {
         let (mut behind, _) = self.ahead(now, freed, wires);
@@ -57,7 +57,8 @@ impl Kept {
         true
     }
 
-    /// Control packets on the link that have not started by `now`, and their bytes. Where the line is `freed` already, what starts `now` has.
+    /// Control packets on the link that have not started by `now`, and their bytes. If the line is `freed` already,
+    /// what starts `now` has.
     pub(super) fn ahead(&self, now: Time, freed: Freed, wires: &Wires) -> (usize, u64) {
         if !self.commits_control || self.line.free_at() <= now {
             return (0, 0);
@@ -67,7 +68,8 @@ impl Kept {
             let last = ring.len() - 1 - n;
             let packet = ring.get(last);
             let start = self.line.left_at(packet);
-            // One that found its line free before this instant started at once; one that starts as another ends waits for that.
+            // A packet that found its line free before this instant started at once; one that starts as another ends
+            // waits for that.
             let waited = || last > 0 && ring.get(last - 1).at - self.line.delay() == start;
             if start < now || (start == now && (freed == Freed::Already || !waited())) {
                 return (n, bytes);
@@ -86,7 +88,7 @@ mod tests {
     use crate::packet::Clock;
     use crate::port::{Control, Lanes, Rules};
 
-    const RATE: u64 = 8_000_000_000; // a byte a nanosecond
+    const RATE: u64 = 8_000_000_000; // one byte per nanosecond
     const DELAY: Span = Span::from_ns(1000);
 
     fn port(clock: Clock) -> (Kept, Wires) {
@@ -125,7 +127,7 @@ mod tests {
         assert!(port.commit_pause(now, Freed::Already, &frame(8, 1), &mut wires));
         let (one, two) = ((Kind::Pause, 0, 7, 2053), (Kind::Pause, 0, 8, 2096));
         assert_eq!(on_link(&wires), [told[0], one, two, (Kind::Ack, 2, 0, 2156), (Kind::Ack, 3, 0, 2226)]);
-        // A newer one for a priority takes the place of one that has not started.
+        // A newer frame for a priority replaces one that has not started.
         assert!(!port.commit_pause(now, Freed::Already, &frame(9, 0), &mut wires));
         let one = (Kind::Pause, 0, 9, 2053);
         assert_eq!(on_link(&wires), [told[0], one, two, (Kind::Ack, 2, 0, 2156), (Kind::Ack, 3, 0, 2226)]);

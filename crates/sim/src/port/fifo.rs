@@ -1,7 +1,7 @@
 //! A FIFO port: its queue is the tail of the link's ring.
 //!
 //! A packet goes on the link as it is queued. What the queue holds at any instant follows from the starts of
-//! transmission that lie ahead, and is looked at only where an upper bound calls for more.
+//! transmission that lie ahead, and is computed only where an upper bound does not settle the question.
 
 use super::{Counters, Counts, Found, Rules, Waiting};
 use crate::line::Line;
@@ -13,7 +13,7 @@ use spinewise_policy::{Span, Time};
 
 /// A port that commits a packet as it is queued.
 #[derive(Debug)]
-#[repr(C)] // The line lies in one line of the cache, at the same place in all kinds of ports.
+#[repr(C)] // The line occupies one cache line, at the same place in all kinds of ports.
 pub struct Fifo {
     line: Line,
     queue: Queue,
@@ -21,8 +21,8 @@ pub struct Fifo {
     class: u16,
 }
 
-/// The queue as last looked at and what has joined since: the last packets of the link's ring. Some may have started in
-/// the meantime, or even arrived.
+/// The queue as of the last look and what has joined since: the last packets of the link's ring. Some may have started
+/// in the meantime, or even arrived.
 #[derive(Clone, Copy, Debug, Default)]
 struct Queue {
     waiting: Waiting,
@@ -31,7 +31,7 @@ struct Queue {
 }
 
 impl Queue {
-    /// Forgets packets that have left the link too: of those still there, the first has started.
+    /// Also forgets packets that have left the link: the first of those still there has started.
     #[inline]
     fn forget_arrived(&mut self, flying: &Ring<Packet>) {
         if self.waiting.packets as usize > flying.len() {
@@ -41,7 +41,8 @@ impl Queue {
         }
     }
 
-    /// Lets the first packet start if it does by `now`. The one behind it starts as it ends: it waited for that.
+    /// Lets the first packet start if it does so by `now`. The one behind it starts as the first ends, having waited
+    /// for that.
     #[inline]
     fn start(&mut self, now: Time, flying: &Ring<Packet>, delay: Span) -> bool {
         if self.waiting.packets == 0 || self.next_start > now {
@@ -55,7 +56,7 @@ impl Queue {
 }
 
 impl Fifo {
-    /// On a line that keeps its delay, with rules of this class.
+    /// A port on a line that keeps its delay, with rules of this class.
     pub fn new(line: Line, class: u16) -> Fifo {
         Fifo { line, queue: Queue::default(), counts: Counts::default(), class }
     }
@@ -66,7 +67,7 @@ impl Fifo {
         &self.line
     }
 
-    /// Which of [`AllRules`](super::AllRules) are its own.
+    /// Which of [`AllRules`](super::AllRules) apply to it.
     #[inline(always)]
     pub fn class(&self) -> u16 {
         self.class
@@ -74,8 +75,8 @@ impl Fifo {
 
     /// Drop-tail: may a packet of `bytes` join the queue as found at `now`? A port whose line is free always takes one.
     ///
-    /// What is known of the queue without looking is an upper bound: packets that have started in the meantime still
-    /// count. If even that calls for nothing, nothing need be looked at.
+    /// What is known of the queue without a look is an upper bound: packets that have started in the meantime still
+    /// count. If even that calls for nothing, no look is needed.
     #[inline(always)]
     pub fn admit(&mut self, now: Time, bytes: u32, rules: &Rules, wires: &mut Wires) -> Option<Found> {
         let Waiting { bytes: queued, packets, serving } = self.queue.waiting;
@@ -89,7 +90,7 @@ impl Fifo {
         self.admit_exactly(now, bytes, rules, wires)
     }
 
-    /// [`Fifo::admit`] with what is known.
+    /// [`Fifo::admit`] after a look, with exact values.
     fn admit_exactly(&mut self, now: Time, bytes: u32, rules: &Rules, wires: &mut Wires) -> Option<Found> {
         self.settle(now, rules, wires);
         let busy = now < self.line.free_at();
@@ -125,7 +126,7 @@ impl Fifo {
             }
             self.queue.waiting.join(u64::from(bytes), 1);
         } else {
-            // The line was free, so all that waited has started.
+            // The line was free, so everything that waited has started.
             self.queue.waiting = Waiting { serving: bytes, ..Waiting::default() };
             if self.queue.waiting.marks_at_dequeue(rules) {
                 self.counts.mark(&mut hand.packet);
@@ -177,7 +178,7 @@ impl Fifo {
     /// See [`Port::rests_from`](super::Port::rests_from).
     #[inline]
     pub fn rests_from(&self, from: Time) -> bool {
-        // What waits starts before the line is free; it may not have been looked at since.
+        // What waits starts before the line is free; it may not have been examined since.
         self.line.free_at() <= from
     }
 

@@ -16,7 +16,7 @@ pub enum Released {
     Drained(Drained),
     /// Its packets joined their data queue.
     Joined {
-        /// Bytes that were in the data queue.
+        /// Bytes already in the data queue.
         before: u64,
         /// Bytes that joined.
         joined: u64,
@@ -25,12 +25,12 @@ pub enum Released {
     },
 }
 
-/// Whose a held queue is.
+/// The state of a held queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
     #[default]
     Free,
-    /// From the first verdict that named it, with the flow it is pinned for.
+    /// Since the first verdict that named it, with the flow it is pinned for.
     Taken(Option<FlowKey>),
     /// Its packets have joined a data queue, from which it has not drained.
     Released(Option<FlowKey>),
@@ -61,7 +61,7 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// As many as this.
+    /// This many queues.
     pub(super) fn new(queues: u16) -> Held {
         Held { queues: (0..queues).map(|_| One::default()).collect(), in_all: (0, 0) }
     }
@@ -71,7 +71,7 @@ impl Held {
         self.in_all
     }
 
-    /// Are there none?
+    /// Are there no held queues?
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.queues.is_empty()
@@ -107,8 +107,8 @@ impl Held {
         self.queues.iter().filter(|one| one.state != State::Free).count()
     }
 
-    /// Takes queue `q` for `owner` if it is free: it stays taken, even if the packet in hand is then dropped, until it has
-    /// been released and drained. Was it free?
+    /// Takes queue `q` for `owner` if it is free: it stays taken until it has been released and drained, even if the
+    /// packet in hand is dropped. Was it free?
     pub(super) fn take(&mut self, q: Queue, owner: Option<FlowKey>) -> bool {
         let one = self.queues.get_mut(usize::from(q.0)).expect("held queues are declared in the layout");
         let free = one.state == State::Free;
@@ -125,7 +125,8 @@ impl Held {
         self.queues[usize::from(q.0)].store.push(hand, in_port);
     }
 
-    /// The first packet of queue `q`, if it is taken, not released, and not empty; what a release leads to otherwise.
+    /// The first packet of queue `q`, if the queue is taken, not released, and not empty; otherwise what a release
+    /// leads to.
     pub(super) fn first(&mut self, q: Queue) -> Result<&Packet, Released> {
         let one = self.queues.get_mut(usize::from(q.0)).ok_or(Released::Nothing)?;
         match one.state {
@@ -153,7 +154,7 @@ impl Held {
         (q, self.queues[usize::from(q.0)].free())
     }
 
-    /// Takes the first packet of queue `q` out of the port; when there is none, frees the queue.
+    /// Takes the first packet of queue `q` out of the port; if there is none, frees the queue.
     #[cold]
     pub(super) fn unhold(&mut self, q: Queue) -> Result<InHand, Drained> {
         let one = &mut self.queues[usize::from(q.0)];
@@ -167,7 +168,8 @@ impl Held {
         Ok(hand)
     }
 
-    /// Takes a packet out of the first queue that has one, with the bytes it leaves behind there. The queue stays taken.
+    /// Takes a packet out of the first queue that has one; also returns the bytes left behind there. The queue stays
+    /// taken.
     pub(super) fn lose(&mut self) -> Option<(Packet, u64)> {
         let one = self.queues.iter_mut().find(|one| !one.store.packets.is_empty())?;
         let mut packet = Packet::default();

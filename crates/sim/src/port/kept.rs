@@ -11,34 +11,34 @@ use spinewise_policy::{FlowKey, Kind, Queue, Span, Time};
 /// Is a packet that starts marked?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// Whatever the port's own rules say.
+    /// Yes, whatever the port's own rules say.
     CalledFor,
-    /// As they say.
+    /// As the port's rules say.
     AsRulesSay,
 }
 
 /// A port that keeps its packets until their transmission starts.
 #[derive(Debug)]
-#[repr(C)] // The line lies in one line of the cache, at the same place in all kinds of ports.
+#[repr(C)] // The line occupies one cache line, at the same place in all kinds of ports.
 pub struct Kept {
     pub(super) line: Line,
     pub(super) lanes: Box<Lanes>,
     pub(super) waiting: Waiting,
-    /// It serves any packet at once from then on, if nothing waits: its one data queue is not paused.
+    /// From this instant on it serves any packet at once if nothing waits: its one data queue is not paused.
     open_from: Time,
     pub(super) counts: Counts,
     class: u16,
     /// Control goes on the link as it is queued: see [`ahead`](super::ahead).
     pub(super) commits_control: bool,
-    /// Data without room is trimmed: see [`trimming`](super::trimming). Its rules are in the lanes; most packets ask no more
-    /// than whether there are any, and need not load those.
+    /// Data without room is trimmed: see [`trimming`](super::trimming). The rules are in the lanes; most packets only
+    /// need to know whether there are any, and need not load them.
     pub(super) trims: bool,
     /// It writes telemetry into data that leaves.
     stamps: bool,
 }
 
 impl Kept {
-    /// On a line, with these queues and rules of this class.
+    /// A port on a line, with these queues and rules of this class.
     pub fn new(line: Line, lanes: Lanes, class: u16) -> Kept {
         Kept {
             line,
@@ -64,7 +64,7 @@ impl Kept {
         &self.line
     }
 
-    /// Which of [`AllRules`](super::AllRules) are its own.
+    /// Which of [`AllRules`](super::AllRules) apply to it.
     #[inline(always)]
     pub fn class(&self) -> u16 {
         self.class
@@ -76,8 +76,8 @@ impl Kept {
         &self.lanes
     }
 
-    /// Drop-tail: may a packet of `bytes` join the queue as found at `now`? What held queues keep fills the buffer too,
-    /// though it is no part of the queue found; a packet for held queue `into` does not leave by a free line, so only a
+    /// Drop-tail: may a packet of `bytes` join the queue as found at `now`? Held packets also fill the buffer, though
+    /// they are no part of the queue found. A packet for held queue `into` does not leave by a free line, so only a
     /// port that holds nothing must take it.
     pub fn admit(&mut self, now: Time, bytes: u32, into: Option<Queue>, rules: &Rules) -> Option<Found> {
         let busy = now < self.line.free_at();
@@ -108,7 +108,7 @@ impl Kept {
         self.counts.refuse(bytes);
     }
 
-    /// Does anything wait that is not held?
+    /// Does anything wait, apart from held packets?
     #[inline]
     pub fn waits(&self) -> bool {
         self.waiting.packets > 0
@@ -120,7 +120,7 @@ impl Kept {
         self.waiting.packets == 0 && self.open_from <= now
     }
 
-    /// Puts a packet on the line of a port that it [passes](Self::passes), as if [kept](Self::keep) before.
+    /// Puts a packet on the line of a port that it [passes](Self::passes), as if it had been [kept](Self::keep) first.
     #[inline]
     pub fn pass(&mut self, now: Time, hand: &mut InHand, rules: &Rules, wires: &mut Wires) {
         self.waiting.serving = u32::from(hand.packet.wire);
@@ -145,7 +145,7 @@ impl Kept {
         }
     }
 
-    /// Writes into the body of data that starts what the port tells there.
+    /// Writes the port's telemetry into the body of data that starts.
     #[cold]
     fn stamp(&self, start: Time, packet: &Packet, body: &mut Body) {
         if packet.kind == Kind::Data {
@@ -170,7 +170,7 @@ impl Kept {
         self.lanes.push(lane, hand, in_port);
     }
 
-    /// Queues a pause frame before everything else. Is it one more, or does it take the place of one?
+    /// Queues a pause frame ahead of everything else. Is it an additional frame, not a replacement?
     pub fn keep_pause(&mut self, frame: &Packet) -> bool {
         let more = self.lanes.push_pause(frame);
         if more {
@@ -179,7 +179,7 @@ impl Kept {
         more
     }
 
-    /// Pauses a data queue until `until`, or lets it go if that is not in the future.
+    /// Pauses a data queue until `until`, or resumes it if that is not in the future.
     pub fn pause(&mut self, priority: u8, now: Time, until: Time) {
         self.lanes.pause(priority, now, until);
         if self.lanes.has_one_data_queue() && priority == 0 {
@@ -193,7 +193,7 @@ impl Kept {
         self.lanes.next(now)
     }
 
-    /// Puts what starts [next](Self::next) on the line, which is free at `now`, marking it as told or as the rules say.
+    /// Puts what starts [next](Self::next) on the line, which is free at `now`, marking it as `mark` or the rules say.
     #[inline]
     pub fn send_next(&mut self, now: Time, next: Next, mark: Mark, rules: &Rules, wires: &mut Wires) {
         let Next { lane, wire, .. } = next;
@@ -221,13 +221,13 @@ impl Kept {
         self.lanes.armed
     }
 
-    /// Notes when that is.
+    /// Records when that event is due.
     #[inline(always)]
     pub fn arm(&mut self, at: Time) {
         self.lanes.armed = at;
     }
 
-    /// Takes a packet that waits, whether held or paused, as it is lost: see [`Lanes::lose`].
+    /// Takes a waiting packet, which may be held or paused, because it is lost: see [`Lanes::lose`].
     pub fn lose(&mut self) -> Option<Lost> {
         let lost = self.lanes.lose()?;
         if !lost.was_held {
@@ -236,8 +236,8 @@ impl Kept {
         Some(lost)
     }
 
-    /// Takes held queue `q` for `owner`: it stays taken, even if the packet in hand is then dropped, until it has
-    /// been released and drained. Was it free?
+    /// Takes held queue `q` for `owner`: it stays taken until it has been released and drained, even if the packet in
+    /// hand is dropped. Was it free?
     pub fn take(&mut self, q: Queue, owner: Option<FlowKey>) -> bool {
         self.lanes.held.take(q, owner)
     }
@@ -250,7 +250,7 @@ impl Kept {
         self.lanes.held.hold(q, hand, in_port);
     }
 
-    /// Lets a held queue go.
+    /// Releases a held queue.
     pub fn release(&mut self, q: Queue) -> Released {
         let released = self.lanes.release(q);
         if let Released::Joined { joined, packets, .. } = released {
@@ -259,15 +259,15 @@ impl Kept {
         released
     }
 
-    /// Takes the first packet of held queue `q` out of the port; when there is none, frees the queue.
+    /// Takes the first packet of held queue `q` out of the port; if there is none, frees the queue.
     ///
     /// # Errors
-    /// With the queue that is free.
+    /// The queue that is then free.
     pub fn unhold(&mut self, q: Queue) -> Result<InHand, Drained> {
         self.lanes.held.unhold(q)
     }
 
-    /// A held queue that has drained from this data queue, if there is one more.
+    /// A held queue that has drained from this data queue, if there is one left.
     #[inline]
     pub fn drained(&mut self, lane: Lane) -> Option<Drained> {
         self.lanes.drained(lane)
@@ -286,7 +286,8 @@ impl Kept {
         if self.waiting.packets == 0 {
             return rest;
         }
-        // As one packet, which ends when the last of them would: what a division leaves is carried within a busy period.
+        // As one packet, which ends when the last of them would: the remainder of a division carries over within a busy
+        // period.
         rest + self.line.would_take(now, self.waiting.bytes)
     }
 
@@ -298,7 +299,7 @@ impl Kept {
 
     /// See [`Port::finish`](super::Port::finish).
     pub fn finish(&mut self, stop: Time, wires: &Wires) -> Counters {
-        // Of what waits only control was committed.
+        // Of what waits, only control was committed.
         let (ahead, ahead_bytes) = self.ahead(stop - Span(1), Freed::Already, wires);
         let (packets, bytes) = self.line.sent();
         let sent = (packets - ahead as u64, bytes - ahead_bytes);

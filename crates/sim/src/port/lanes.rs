@@ -1,8 +1,8 @@
 //! The queues of a commit-at-start port: it keeps its packets until their transmission starts.
 //!
-//! A port has a control queue of strict priority (if the fabric separates control), which pause frames jump, data
-//! queues served in turn, and held queues that take no part until they are released. A released queue joins the end of
-//! its data queue at once: behind everything that waits there, before everything that comes later.
+//! A port has a control queue of strict priority (if the fabric separates control), which pause frames overtake, data
+//! queues served in turn, and held queues that are not served until they are released. A released queue joins the end
+//! of its data queue at once: behind everything that waits there, ahead of everything that comes later.
 
 use super::Pausing;
 use super::held::{Drained, Held, Released};
@@ -13,7 +13,7 @@ use crate::prefetch;
 use spinewise_policy::{Queue, Time};
 use std::collections::VecDeque;
 
-/// Which queue of a port, held ones apart.
+/// A queue of a port, not counting held ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lane {
     /// Pause frames: made by the port itself, they wait for no other packet.
@@ -24,13 +24,13 @@ pub enum Lane {
     Data(u8),
 }
 
-/// A data queue, and which released queues end where in it.
+/// A data queue, with the places in it where released queues end.
 #[derive(Debug, Default)]
 struct Data {
     store: Store,
     /// Packets that have left it.
     served: u64,
-    /// (value of `served` when it has drained, held queue), in order.
+    /// (value of `served` at which it has drained, held queue), in order.
     drains: VecDeque<(u64, u16)>,
     pausing: Pausing,
 }
@@ -42,27 +42,27 @@ pub struct Lanes {
     control: Option<Store>,
     data: Vec<Data>,
     pub(super) held: Held,
-    /// Whose turn it is among the data queues.
+    /// The data queue whose turn it is.
     turn: usize,
     /// When the planned transmit-done event is due, [`Time::NEVER`] if none is.
     pub armed: Time,
-    /// For how long data queues have been paused, all together, in ps; and how often.
+    /// How long data queues have been paused, all together, in ps; and how often.
     paused: (u64, u64),
-    /// If data without room is trimmed.
+    /// Present if data without room is trimmed.
     pub(super) trimming: Option<Trimming>,
 }
 
 /// Where control packets wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Control {
-    /// In a queue of their own, which goes first.
+    /// In a queue of its own, which goes first.
     Apart,
     /// Among data.
     WithData,
 }
 
 impl Lanes {
-    /// With `data` data queues, control where it belongs, and `held` held queues.
+    /// `data` data queues, control where it belongs, and `held` held queues.
     pub fn new(data: usize, control: Control, held: u16) -> Lanes {
         Lanes {
             pauses: VecDeque::new(),
@@ -76,13 +76,13 @@ impl Lanes {
         }
     }
 
-    /// Asks memory for its data queues.
+    /// Prefetches its data queues.
     #[inline]
     pub fn fetch_data(&self) {
         prefetch::all(&self.data);
     }
 
-    /// Asks memory for the first packet of each data queue, and for room for one more.
+    /// Prefetches the first packet of each data queue, and room for one more.
     #[inline]
     pub fn fetch_first(&self) {
         for Data { store, .. } in &self.data {
@@ -101,7 +101,7 @@ impl Lanes {
         }
     }
 
-    /// Bytes in a data queue; of control, nothing is asked.
+    /// Bytes in a data queue; not needed for control.
     #[inline]
     pub fn bytes(&self, lane: Lane) -> u64 {
         match lane {
@@ -115,7 +115,8 @@ impl Lanes {
         self.control.as_ref().map(|_| self.data.iter().map(|data| data.store.bytes).sum())
     }
 
-    /// Bytes of the first `packets` that wait in the first data queue: where control is not separate, all are there.
+    /// Bytes of the first `packets` that wait in the first data queue: where control is not separate, all packets are
+    /// there.
     pub fn bytes_of_first(&self, packets: usize) -> u64 {
         self.data[0].store.packets.iter().take(packets).map(|packet| u64::from(packet.wire)).sum()
     }
@@ -144,14 +145,14 @@ impl Lanes {
     pub fn take_last(&mut self) -> Option<(InHand, u16)> {
         let data = self.data.last_mut()?;
         let last = data.store.pop_last()?;
-        // A released queue that ended with it ends before it now.
+        // A released queue that ended with this packet now ends before it.
         let end = data.served + data.store.packets.len() as u64;
         data.drains.iter_mut().rev().take_while(|(at, _)| *at > end).for_each(|(at, _)| *at = end);
         Some(last)
     }
 
-    /// Queues a pause frame before everything else. One that still waits for the same priority is overtaken by events:
-    /// the new one takes its place. Is it one more?
+    /// Queues a pause frame ahead of everything else. It replaces a frame that still waits for the same priority, which
+    /// is now obsolete. Is it an additional frame?
     pub fn push_pause(&mut self, frame: &Packet) -> bool {
         if let Some(waiting) = self.pauses.iter_mut().find(|waiting| waiting.echo == frame.echo) {
             *waiting = *frame;
@@ -189,7 +190,7 @@ impl Lanes {
         None
     }
 
-    /// The data queue whose turn comes after that of `n`.
+    /// The data queue that follows `n` in turn.
     #[inline]
     fn after(&self, n: usize) -> usize {
         if n + 1 == self.data.len() { 0 } else { n + 1 }
@@ -213,12 +214,12 @@ impl Lanes {
         }
     }
 
-    /// Is there no turn to be kept among data queues?
+    /// Can data queues do without turns?
     pub fn has_one_data_queue(&self) -> bool {
         self.data.len() == 1
     }
 
-    /// When something that waits may start, nothing else happening: `now`, the end of a pause, or never.
+    /// When something that waits may start, if nothing else happens: `now`, the end of a pause, or never.
     #[inline]
     pub fn next_start(&self, now: Time) -> Time {
         let control = self.control.as_ref().is_some_and(|control| !control.packets.is_empty());
@@ -233,13 +234,13 @@ impl Lanes {
         }
     }
 
-    /// May held queues have drained? A glance, before [`Lanes::drained`] looks.
+    /// May held queues have drained? A quick check before [`Lanes::drained`].
     #[inline]
     pub fn drains(&self) -> bool {
         !self.held.is_empty()
     }
 
-    /// A held queue that has drained from this data queue, if there is one more.
+    /// A held queue that has drained from this data queue, if there is one left.
     #[inline]
     pub fn drained(&mut self, lane: Lane) -> Option<Drained> {
         let Lane::Data(n) = lane else { return None };
@@ -252,13 +253,13 @@ impl Lanes {
         Some(self.held.drained(Queue(q)))
     }
 
-    /// Pauses a data queue until `until`, or lets it go if that is not in the future.
+    /// Pauses a data queue until `until`, or resumes it if that is not in the future.
     pub fn pause(&mut self, priority: u8, now: Time, until: Time) {
         let Some(data) = self.data.get_mut(usize::from(priority)) else { return };
         data.pausing.set(now, until, &mut self.paused);
     }
 
-    /// For how long (ps) and how often data queues have been paused by `now`.
+    /// How long (ps) and how often data queues have been paused by `now`.
     pub fn paused_by(&self, now: Time) -> (u64, u64) {
         let running: u64 = self.data.iter().map(|data| data.pausing.running(now)).sum();
         (self.paused.0 + running, self.paused.1)
@@ -281,7 +282,7 @@ impl Lanes {
         self.data[usize::from(priority)].store.packets.iter().chain(joining)
     }
 
-    /// Lets held queue `q` go: its packets join their data queue. Returns what drained at once, as it was empty, or the
+    /// Releases held queue `q`: its packets join their data queue. Returns what drained at once, being empty, or the
     /// data queue with its bytes before and the bytes and packets that have joined it.
     pub fn release(&mut self, q: Queue) -> Released {
         let first = match self.held.first(q) {
@@ -296,7 +297,8 @@ impl Lanes {
         Released::Joined { before, joined, packets }
     }
 
-    /// Takes a packet that waits, whether held or paused, as it is lost. A held queue stays taken until it is released.
+    /// Takes a waiting packet, which may be held or paused, because it is lost. A held queue stays taken until it is
+    /// released.
     pub fn lose(&mut self) -> Option<Lost> {
         let mut packet = Packet::default();
         let control = self.control.as_ref().is_some_and(|control| !control.packets.is_empty());
@@ -342,11 +344,11 @@ impl Lanes {
 /// A packet that is lost where it waits.
 #[derive(Clone, Copy, Debug)]
 pub struct Lost {
-    /// It.
+    /// The packet.
     pub packet: Packet,
-    /// The queue it is of, or would have joined.
+    /// The queue it was in, or would have joined.
     pub lane: Lane,
-    /// Bytes that it leaves behind where it was.
+    /// Bytes left behind where it was.
     pub left: u64,
     /// It was in a held queue.
     pub was_held: bool,
@@ -355,13 +357,13 @@ pub struct Lost {
 /// A packet that starts.
 #[derive(Clone, Copy, Debug)]
 pub struct Next {
-    /// The queue it is the first of.
+    /// The queue it is at the head of.
     pub lane: Lane,
     /// The port it came by.
     pub in_port: u16,
     /// Its bytes.
     pub wire: u32,
-    /// Bytes that it leaves behind in a data queue; of control, nothing is asked.
+    /// Bytes left behind in a data queue; not needed for control.
     pub left: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Since when and until when something is paused, and for how long and how often it has been.
+//! Records of pauses: since when and until when something is paused, and the total length and number of pauses.
 
 use spinewise_policy::Time;
 
@@ -22,20 +22,20 @@ impl Pausing {
         self.until > now
     }
 
-    /// Pauses until `until`, or ends the pause if that is not in the future. Adds to `total`: for how long (ps) and how
-    /// often there has been a pause.
+    /// Pauses until `until`, or ends the pause if that is not in the future. Adds to `total`: how long (ps) and how
+    /// often there have been pauses.
     pub(crate) fn set(&mut self, now: Time, until: Time, total: &mut (u64, u64)) {
         if self.is_on(now) {
             total.0 += now.since(self.since).0;
         } else {
-            // A pause that ran out by itself ended when it did.
+            // A pause that expired ended when it did.
             total.0 += self.until.since(self.since).0;
             total.1 += u64::from(until > now);
         }
         *self = Pausing { since: now, until: until.max(now) };
     }
 
-    /// How long (ps) the last pause has lasted by `now`, which is not in the total yet.
+    /// How long (ps) the last pause has lasted by `now`; this is not in the total yet.
     pub(crate) fn running(&self, now: Time) -> u64 {
         self.until.min(now).since(self.since).0
     }

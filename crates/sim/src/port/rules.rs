@@ -14,9 +14,9 @@ pub struct Rules {
     pub(super) mark_bytes: u64,
     pub(super) mark_at_dequeue: bool,
     pub(super) counts_in_service: bool,
-    /// The first of those that wait, up to this many, are the device's, and seen by neither.
+    /// The first waiting packets, up to this many, are in the device, and neither rule counts them.
     pub(super) device_packets: u32,
-    /// Below both of these, as far as is known without looking, a packet is taken unmarked.
+    /// Below both of these, as far as is known without a look, a packet is taken unmarked.
     pub(super) lazy_packets: u32,
     pub(super) lazy_bytes: u64,
 }
@@ -27,18 +27,18 @@ pub struct Found {
     pub(super) mark: bool,
 }
 
-/// A FIFO port looks which of its packets have started when this many may be waiting.
+/// A FIFO port checks which of its packets have started when this many may be waiting.
 const LOOK_AT: u32 = 16;
 
 impl Rules {
-    /// From the spec, for a port of `rate` bits per second. A shared buffer has rules of its own.
+    /// From the spec, for a port of `rate` bits per second. A shared buffer has its own rules.
     pub fn new(spec: &SwitchSpec, rate: u64) -> Self {
         let SwitchSpec::OutputQueued(spec) = spec else { return Rules::boundless() };
         let (max_packets, max_bytes) = split(spec.buffer, rate);
         let (mark_packets, mark_bytes) = spec.ecn_threshold.map_or((u32::MAX, u64::MAX), |limit| split(limit, rate));
         let at_enqueue = spec.ecn_at != EcnAt::Dequeue;
         Rules {
-            // One less, for the packet in service may count. Marks at dequeue need every packet looked at in time.
+            // One less, since the packet in service may count. Marks at dequeue need every packet examined in time.
             lazy_packets: if at_enqueue { LOOK_AT.min(mark_packets.min(max_packets).saturating_sub(1)) } else { 0 },
             lazy_bytes: max_bytes.min(mark_bytes.saturating_sub(1)),
             max_packets,
@@ -71,7 +71,7 @@ impl Rules {
         self.mark_at_dequeue
     }
 
-    /// Bytes that there is room for, of packets of `mtu` bytes where they are counted.
+    /// Bytes that there is room for, assuming packets of `mtu` bytes where the limit is in packets.
     pub fn room(&self, mtu: u32) -> u64 {
         if self.max_packets == u32::MAX { self.max_bytes } else { u64::from(self.max_packets) * u64::from(mtu) }
     }
@@ -106,7 +106,7 @@ impl Rules {
     }
 }
 
-/// The rules of all ports: those of each rate that links have, where rules go by the rate.
+/// The rules of all ports: one set per link rate, where rules depend on the rate.
 #[derive(Clone, Debug)]
 pub struct AllRules {
     rates: Vec<u64>,
@@ -125,7 +125,7 @@ impl AllRules {
         AllRules { by_class: by_class.collect(), rates }
     }
 
-    /// Those of a class of ports.
+    /// The rules of a class of ports.
     #[inline(always)]
     pub fn of(&self, class: u16) -> &Rules {
         &self.by_class[usize::from(class)]

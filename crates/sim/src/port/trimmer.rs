@@ -1,9 +1,9 @@
 //! A port that trims and commits: what it queues goes on the link there and then, control before data that waits.
 //!
 //! It does what a [`Kept`](super::Kept) port that trims does, without an event of its own. Data that waits is the tail
-//! of the link's ring, as in a [`Fifo`](super::Fifo) port. Control that comes takes a track of its own, ahead of it: so
-//! when data arrives is known only as it starts. Starts of data and marks are determined on demand: when a packet
-//! arrives, and at the end of a window, before a receiver may read them.
+//! of the link's ring, as in a [`Fifo`](super::Fifo) port. Control gets a track of its own, ahead of data, so when data
+//! arrives is known only once it starts. Starts of data and marks are determined on demand: when a packet arrives, and
+//! at the end of a window, before a receiver may read them.
 
 use super::trimming::{Instant, Trims};
 use super::{Counters, Lane, Rare};
@@ -16,12 +16,12 @@ use crate::trimming::TrimRules;
 use spinewise_policy::{Span, Time};
 use std::sync::Arc;
 
-/// So many packets are asked of memory ahead.
+/// This many packets are prefetched.
 const MOST_FETCHED: usize = 2;
 
 /// A port that trims and commits a packet as it is queued.
 #[derive(Debug)]
-#[repr(C)] // The line lies in one line of the cache, at the same place in all kinds of ports.
+#[repr(C)] // The line occupies one cache line, at the same place in all kinds of ports.
 pub struct Trimmer {
     line: Line,
     data: Data,
@@ -29,12 +29,13 @@ pub struct Trimmer {
     rules: Arc<TrimRules>,
 }
 
-/// Data as last looked at, and what has joined since. What waits is the last packets of the link's ring, back to back.
+/// Data as of the last look, and what has joined since. What waits is the last packets of the link's ring, back to
+/// back.
 #[derive(Clone, Copy, Debug)]
 struct Data {
-    /// When the first of it starts, [`Time::NEVER`] if nothing waits.
+    /// When the first waiting packet starts, [`Time::NEVER`] if nothing waits.
     next_start: Time,
-    /// When what started last has been sent, [`Time::NEVER`] if that has been seen.
+    /// When the packet that started last has been sent, [`Time::NEVER`] once that has been seen.
     sent_at: Time,
     /// Bytes and packets that wait.
     bytes: u32,
@@ -48,9 +49,9 @@ struct Data {
 /// What has happened to data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
-    /// The first that waited has started, and leaves then.
+    /// The first waiting packet has started, and leaves at this time.
     Started(Time),
-    /// A packet has been sent, and its mark is to be decided by what waits.
+    /// A packet has been sent; what waits decides its mark.
     Sent,
 }
 
@@ -79,7 +80,7 @@ impl Data {
         self.leave(u32::from(wire));
         self.serving = u32::from(wire);
         self.sent_at = self.next_start + line.alone(wire);
-        // What is next in the ring starts as this has been sent.
+        // The next packet in the ring starts as this one has been sent.
         self.next_start = if self.packets > 0 { self.sent_at } else { Time::NEVER };
         Some(Step::Started(self.sent_at))
     }
@@ -91,7 +92,7 @@ impl Data {
         self
     }
 
-    /// A packet of `bytes` does not wait any more.
+    /// A packet of `bytes` no longer waits.
     #[inline]
     fn leave(&mut self, bytes: u32) {
         self.bytes -= bytes;
@@ -111,14 +112,14 @@ impl Data {
         self.longest = self.longest.max(bytes);
     }
 
-    /// When a line, which is free of all from `free` on, is free of all but data that waits.
+    /// When a line, which is free of everything from `free` on, is free of all but waiting data.
     #[inline]
     fn free_before(&self, free: Time) -> Time {
         if self.packets > 0 { self.next_start } else { free }
     }
 }
 
-/// Control as a moment finds it.
+/// Control as found at some instant.
 #[derive(Clone, Copy, Debug, Default)]
 struct Control {
     /// Packets and bytes that wait.
@@ -129,14 +130,14 @@ struct Control {
 }
 
 impl Trimmer {
-    /// On a line that it [can serve](Self::can_serve).
+    /// A port on a line that it [can serve](Self::can_serve).
     pub fn new(line: Line, rules: Arc<TrimRules>) -> Trimmer {
         debug_assert!(Trimmer::can_serve(&line, &rules));
         Trimmer { line, data: Data::NONE, rare: Box::default(), rules }
     }
 
-    /// Can such a port send on this line? A packet must always take the same time and not arrive as it is sent. Bytes are
-    /// counted up to 4 GB.
+    /// Can such a port send on this line? A packet must always take the same time and must not arrive as it is sent.
+    /// Bytes are counted up to 4 GB.
     pub fn can_serve(line: &Line, rules: &TrimRules) -> bool {
         let most = rules.room.max(rules.control_room).saturating_add(u64::from(u16::MAX));
         line.is_even() && line.delay() > Span::ZERO && most <= u64::from(u32::MAX)
@@ -148,13 +149,13 @@ impl Trimmer {
         &self.line
     }
 
-    /// Asks memory for data that waits, the first of it alone if it is much.
+    /// Prefetches data that waits, or only the first of it if there is much.
     #[inline]
     pub fn fetch_waiting(&self, wires: &Wires) {
         wires.ring(self.line.link).fetch_last(self.data.packets as usize, MOST_FETCHED);
     }
 
-    /// Looks at what has started and has been sent by `now`, and marks what is to be marked.
+    /// Processes what has started and what has been sent by `now`, and sets the marks due.
     #[inline(always)]
     pub fn settle(&mut self, now: Time, wires: &mut Wires, roll: impl FnMut() -> f64) {
         if self.data.is_due(now) {
@@ -197,8 +198,8 @@ impl Trimmer {
         }
     }
 
-    /// Queues a packet that finds room beyond doubt, where no packet has more than `largest` bytes. Has it been queued? What
-    /// has happened by `now` has been [settled](Self::settle).
+    /// Queues a packet that certainly has room, where no packet has more than `largest` bytes. Has it been queued? The
+    /// port must be [settled](Self::settle) up to `now`.
     #[inline(always)]
     pub fn takes(&mut self, now: Time, hand: &mut InHand, largest: u64, wires: &mut Wires) -> bool {
         if hand.packet.is_control() {
@@ -218,12 +219,12 @@ impl Trimmer {
         true
     }
 
-    /// Is there room for control, and is what waits no longer a queue than one found before? Both are so if the line is free
-    /// of all but data soon enough.
+    /// Is there room for control, and is the waiting queue no longer than one found before? Both hold if the line is
+    /// free of all but data soon enough.
     #[inline]
     fn has_ample_room(&self, now: Time, largest: u64) -> bool {
         let ahead = self.data.free_before(self.line.free_at()).since(now);
-        // The packet on the line and the one that comes.
+        // The packet on the line and the one that arrives.
         let room = self.rules.control_room.saturating_sub(2 * largest);
         ahead == Span::ZERO || ahead <= self.line.takes_at_least(room.min(u64::from(self.data.longest)))
     }
@@ -256,7 +257,7 @@ impl Trimmer {
         }
     }
 
-    /// Puts control on the link, before data that waits.
+    /// Puts control on the link, ahead of data that waits.
     #[inline(always)]
     fn commit_control(&mut self, now: Time, hand: &mut InHand, wires: &mut Wires) {
         let (free, wire) = (self.line.free_at(), u32::from(hand.packet.wire));
@@ -268,7 +269,7 @@ impl Trimmer {
         wires.push_ahead(self.line.link, hand, arrives);
     }
 
-    /// Control as found at `now`, where data is `data` then.
+    /// Control as found at `now`, when data is `data`.
     fn control(&self, now: Time, data: &Data, wires: &Wires) -> Control {
         let mut found = Control::default();
         if data.free_before(self.line.free_at()) <= now {
@@ -292,7 +293,7 @@ impl Trimmer {
         self.data.as_of(now, &self.line, wires)
     }
 
-    /// Notes what a packet for this lane finds queued.
+    /// Notes the queue that a packet for this lane finds.
     pub fn note_found(&mut self, now: Time, lane: Lane, wires: &Wires) {
         let data = self.data(now, wires);
         self.data.found(match lane {
@@ -301,7 +302,7 @@ impl Trimmer {
         });
     }
 
-    /// Bytes of data and of control, what is on the line included.
+    /// Bytes of data and of control, including what is on the line.
     pub fn occupancy(&self, now: Time, wires: &Wires) -> u64 {
         let data = self.data(now, wires);
         let control = self.control(now, &data, wires);
@@ -324,7 +325,7 @@ impl Trimmer {
     pub fn queueing_delay(&self, now: Time, wires: &Wires) -> Span {
         let data = self.data(now, wires);
         let rest = data.free_before(self.line.free_at()).since(now);
-        // As one packet, as ports do that keep theirs.
+        // As one packet, as ports that keep their packets do.
         rest + if data.packets == 0 { Span::ZERO } else { self.line.would_take(now, data.bytes.into()) }
     }
 
@@ -334,7 +335,7 @@ impl Trimmer {
         self.line.free_at() <= from
     }
 
-    /// See [`Port::finish`](super::Port::finish). What has happened before `stop` has been [settled](Self::settle).
+    /// See [`Port::finish`](super::Port::finish). The port must be [settled](Self::settle) up to `stop`, exclusive.
     pub fn finish(&self, stop: Time, wires: &Wires) -> Counters {
         let (bytes, packets) = self.queue(stop - Span(1), wires);
         let sent = self.line.sent();
@@ -342,7 +343,7 @@ impl Trimmer {
         Counters { longest_queue: self.data.longest.into(), ..account }
     }
 
-    /// See [`Port::counted`](super::Port::counted). What has happened by `now` has been [settled](Self::settle).
+    /// See [`Port::counted`](super::Port::counted). The port must be [settled](Self::settle) up to `now`.
     pub fn counted(&self, now: Time) -> Counted {
         self.rare.counted(&self.line, now)
     }
@@ -406,7 +407,8 @@ mod tests {
 
     const DATA: u16 = 4000;
 
-    /// A port of a byte a nanosecond, with room for five packets of data, whose marks begin above 3,000 bytes or never.
+    /// A port of one byte per nanosecond, with room for five packets of data, whose marks begin above 3,000 bytes or
+    /// never.
     fn port(marks: bool) -> (Trimmer, Wires) {
         let line = Line::new(Clock::Exact, (8_000_000_000, Span::from_ns(100_000)), LinkId::new(0), None);
         let ramp = marks.then_some(Ramp { min: 3000, max: 3000, probability: 1.0 });
@@ -418,7 +420,7 @@ mod tests {
         Time::ZERO + Span::from_ns(ns)
     }
 
-    /// A packet comes. Does it find room beyond doubt?
+    /// A packet arrives. Does it certainly find room?
     fn comes(port: &mut Trimmer, ns: u64, (kind, wire): (Kind, u16), wires: &mut Wires) -> bool {
         let mut hand = InHand::from(Packet { kind, wire, flags: ECT, ..Packet::default() });
         port.settle(at(ns), wires, || 0.5);
@@ -449,7 +451,7 @@ mod tests {
         );
         assert_eq!(port.queue(at(4000), &wires), (8000, 2), "the answer has started");
         assert_eq!(port.occupancy(at(4000), &wires), 8064);
-        // The second goes on while the third waits; with the third, nothing does.
+        // The second goes on while the third waits; when the third goes on, nothing waits.
         port.settle(at(20_000), &mut wires, || 0.5);
         let last = [(4000, Some(8064), true), (4000, Some(12_064), false)];
         assert_eq!(on_link(&wires), [[(4000, Some(4000), true), (64, Some(4064), false)], last].concat());

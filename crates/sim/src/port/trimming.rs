@@ -1,10 +1,10 @@
-//! Trimming: data that finds its queue full loses its payload, and its header goes ahead of all data. What ports that
-//! commit at start do for this, and what they share with a [`Trimmer`](super::Trimmer).
+//! Trimming: data that finds its queue full loses its payload, and its header goes ahead of all data. This module has
+//! the trimming of ports that commit at start, and what they share with a [`Trimmer`](super::Trimmer).
 //!
-//! The discipline is that of uet-htsim's composite queue (`compositequeue.cpp`), from a description of it. A port has a
-//! data queue, whose capacity includes the packet in transmission, and a control queue with its own capacity, which is
-//! served first. A fair coin decides whether the arriving packet or the last waiting one is trimmed. A packet is marked
-//! when it has been sent, by the data that waits then.
+//! The discipline is that of uet-htsim's composite queue (`compositequeue.cpp`), taken from a description of it. A port
+//! has a data queue, whose capacity includes the packet in transmission, and a control queue with its own capacity,
+//! which is served first. A fair coin decides whether the arriving packet or the last waiting one is trimmed. A packet
+//! is marked once it has been sent, according to the data that waits then.
 
 use super::{Found, Freed, Kept, Lane, Rare};
 use crate::ids::LinkId;
@@ -22,11 +22,11 @@ pub(super) struct Trimming {
     data_until: Time,
     /// Bytes of the control packet that started last, of those that wait in the lanes.
     control: u32,
-    /// The mark of that data packet is still to be decided.
+    /// The mark of that data packet is still undecided.
     unsettled: bool,
 }
 
-/// A moment at a port, and whether its line, if it becomes free then, has.
+/// An instant at a port, and whether its line, if it becomes free then, has done so.
 pub(crate) type Instant = (Time, Freed);
 
 /// Where a packet that arrives belongs.
@@ -49,27 +49,27 @@ pub(crate) enum Trimmed {
     Never,
 }
 
-/// What a port does for which a coin decides who is trimmed.
+/// What a port offers where a coin decides which packet is trimmed.
 pub(crate) trait Trims {
     /// The link that it feeds.
     fn link(&self) -> LinkId;
 
-    /// By what rules, if it trims.
+    /// Its trimming rules, if it trims.
     fn rules(&self) -> Option<&TrimRules>;
 
-    /// Bytes that a packet for this lane finds, what is on the line included.
+    /// Bytes that a packet for this lane finds, including what is on the line.
     fn held(&self, at: Instant, lane: Lane, wires: &Wires) -> u64;
 
-    /// Is the line free, and does nothing wait for it?
+    /// Is the line free, with nothing waiting for it?
     fn is_idle(&self, now: Time) -> bool;
 
-    /// What it counts of packets without room.
+    /// The counters of packets without room.
     fn rare(&mut self) -> &mut Rare;
 
-    /// Takes the data packet that was queued last, if one waits, and the port it came by.
+    /// Takes the last queued data packet, if one waits, and the port it came by.
     fn take_last(&mut self, wires: &mut Wires) -> Option<(InHand, u16)>;
 
-    /// Queues control for which there is room, which came by this port.
+    /// Queues control for which there is room; it came by this port.
     fn queue_control(&mut self, now: Time, hand: &mut InHand, came_by: u16, wires: &mut Wires);
 
     /// Is there room for a packet of `wire` bytes in this lane?
@@ -85,7 +85,7 @@ pub(crate) trait Trims {
         if fits { Room::Fits } else { Room::Full }
     }
 
-    /// Trims the packet in hand, which then is control and is still to be queued.
+    /// Trims the packet in hand, which thereby becomes control and is still to be queued.
     fn trim(&mut self, at: Instant, hand: &mut InHand, wires: &Wires) -> Trimmed {
         let room = |wire| self.room(at, Lane::Control, wire, wires);
         let trimmed = self.rules().map_or(Trimmed::Never, |rules| rules.trim(&mut hand.packet, room));
@@ -103,11 +103,11 @@ impl TrimRules {
     /// Trims a packet, whose header is lost if it finds no `room`.
     pub(super) fn trim(&self, packet: &mut Packet, room: impl FnOnce(u32) -> Room) -> Trimmed {
         let Cut::To(bytes) = self.cut else { return Trimmed::Never };
-        // UDP flows beside a transport do not say that they may be trimmed, and a probe has nothing to lose.
+        // UDP flows beside a transport do not declare that they may be trimmed, and a probe has nothing to lose.
         if packet.kind != Kind::Data || !packet.is(ECT) || packet.is_question() {
             return Trimmed::Never;
         }
-        // A scheme's header goes with the payload.
+        // A scheme's header is cut with the payload.
         let whole = packet.wire - u16::from(packet.fabric_header);
         let bytes = whole.min(bytes);
         if room(u32::from(bytes)) == Room::Full {
@@ -121,12 +121,12 @@ impl TrimRules {
 }
 
 impl Trimming {
-    /// By these rules.
+    /// Trimming by these rules.
     pub(super) fn new(rules: TrimRules) -> Trimming {
         Trimming { rules, data: 0, data_until: Time::ZERO, control: 0, unsettled: false }
     }
 
-    /// A packet of `wire` bytes starts, which has been sent at `until`.
+    /// A packet of `wire` bytes starts; it will have been sent at `until`.
     #[inline]
     fn starts(&mut self, lane: Lane, wire: u32, until: Time) {
         if let Lane::Data(_) = lane {
@@ -152,7 +152,7 @@ impl Kept {
         self.trims
     }
 
-    /// Bytes of data, what is held and what is on the line included.
+    /// Bytes of data, including what is held and what is on the line.
     fn data(&self, trimming: &Trimming, now: Time) -> u64 {
         let sending = if now < trimming.data_until { trimming.data } else { 0 };
         self.lanes.bytes(Lane::Data(0)) + self.lanes.held_in_all().0 + u64::from(sending)
@@ -175,13 +175,13 @@ impl Kept {
         (bytes, sending.map_or(0, |packet| u64::from(packet.wire)))
     }
 
-    /// Bytes of control that waits, what an arrival of control finds.
+    /// Bytes of waiting control, which an arrival of control finds.
     pub fn control_waiting(&self, at: Instant, wires: &Wires) -> u64 {
         self.lanes.trimming.as_ref().map_or(0, |trimming| self.control(trimming, at, wires).0)
     }
 
-    /// Is there room for control beyond doubt, where no packet has more than `largest` bytes? And is what waits no longer
-    /// a queue than one found before? Both are so if the line is free soon enough.
+    /// Is there certainly room for control, where no packet has more than `largest` bytes? And is the waiting queue no
+    /// longer than one found before? Both hold if the line is free soon enough.
     #[inline]
     pub fn has_ample_room(&self, now: Time, largest: u64) -> bool {
         let ahead = self.line.free_at().since(now);
@@ -189,25 +189,25 @@ impl Kept {
             return true;
         }
         let Some(trimming) = &self.lanes.trimming else { return true };
-        // The packet on the line and the one that comes.
+        // The packet on the line and the one that arrives.
         let room = trimming.rules.control_room.saturating_sub(2 * largest);
         ahead <= self.line.takes_at_least(room.min(self.counts.longest_queue))
     }
 
-    /// Bytes of data and of control, what is on the line included, where it trims.
+    /// Bytes of data and of control, including what is on the line, if the port trims.
     pub fn occupancy(&self, at: Instant, wires: &Wires) -> Option<u64> {
         let trimming = self.lanes.trimming.as_ref()?;
         let (waiting, sending) = self.control(trimming, at, wires);
         Some(self.data(trimming, at.0) + waiting + sending)
     }
 
-    /// The room for data, where it trims.
+    /// The room for data, if the port trims.
     pub fn room_for_data(&self) -> Option<u64> {
         self.lanes.trimming.as_ref().map(|trimming| trimming.rules.room)
     }
 
-    /// When something is to be done about what waits, nothing else happening: the line is free, or a mark is decided before.
-    /// Nobody need decide while too little waits to mark anything.
+    /// When something must be done about what waits, if nothing else happens: when the line is free, or when a mark
+    /// must be decided, if that is earlier. No mark need be decided while too little waits to set one.
     #[inline]
     pub fn due(&self, at: Instant) -> Time {
         match &self.lanes.trimming {
@@ -216,7 +216,7 @@ impl Kept {
         }
     }
 
-    /// The same if so much data waits.
+    /// The same if this much data waits.
     #[inline]
     fn due_with(&self, trimming: &Trimming, (now, freed): Instant, waiting: u64) -> Time {
         let ends = trimming.data_until;
@@ -225,8 +225,8 @@ impl Kept {
         if ahead && marks { ends } else { self.line.free_at() }
     }
 
-    /// Queues a data packet, which came by `in_port`, where that is all there is to do: the line is busy, there is room, and
-    /// what is due next is planned. Has it joined the queue?
+    /// Queues a data packet, which came by `in_port`, if nothing more need be done: the line is busy, there is room,
+    /// and what is due next is planned. Has it joined the queue?
     #[inline(never)]
     pub fn joins(&mut self, at: Instant, hand: &mut InHand, in_port: u16) -> bool {
         let Some(trimming) = &self.lanes.trimming else { return false };
@@ -242,7 +242,7 @@ impl Kept {
         joins
     }
 
-    /// Decides whether the data packet that has just been sent is marked, by the data that waits.
+    /// Decides whether the data packet that has just been sent is marked, according to the data that waits.
     #[inline]
     pub fn settle(&mut self, now: Time, wires: &mut Wires, roll: impl FnOnce() -> f64) {
         let Some(trimming) = &mut self.lanes.trimming else { return };
@@ -255,7 +255,8 @@ impl Kept {
         }
     }
 
-    /// Marks the data packet that was sent last: control may be behind it. On a link without delay it has arrived already.
+    /// Marks the data packet that was sent last: control may be behind it. On a link without delay it has already
+    /// arrived.
     #[cold]
     fn mark_last_data(&mut self, wires: &mut Wires) {
         let ring = wires.ring_mut(self.line.link);
@@ -265,7 +266,7 @@ impl Kept {
         }
     }
 
-    /// Notes what starts, of a port that trims.
+    /// Notes what starts at a port that trims.
     #[inline]
     pub fn note_start(&mut self, lane: Lane, wire: u32) {
         if let Some(trimming) = &mut self.lanes.trimming {
@@ -329,7 +330,7 @@ mod tests {
 
     const DATA: u16 = 4000;
 
-    /// A port of a byte a nanosecond, whose control goes ahead or waits in its lane.
+    /// A port of one byte per nanosecond, whose control goes ahead or waits in its lane.
     fn port(ahead: bool) -> (Kept, Wires) {
         port_with(ahead, 0)
     }
@@ -362,7 +363,7 @@ mod tests {
         }
     }
 
-    /// Starts what is next.
+    /// Starts the next packet.
     fn start(port: &mut Kept, ns: u64, wires: &mut Wires) {
         let next = port.next(at(ns).0).expect("something waits");
         port.send_next(at(ns).0, next, Mark::AsRulesSay, &Rules::boundless(), wires);
@@ -387,7 +388,7 @@ mod tests {
             assert_eq!((port.due(at(20)), port.line.free_at()), (decides.0, at(4064).0), "where enough waits to mark");
             port.settle(at(4000).0, &mut wires, || 0.5);
             assert_eq!(port.due(at(4000)), at(4064).0, "decided, or too late");
-            // What comes later marks no more.
+            // What comes later marks nothing more.
             queue_data(&mut port);
             port.settle(at(4064).0, &mut wires, || 0.5);
             let ring = wires.ring(LinkId::new(0));
@@ -481,7 +482,8 @@ mod tests {
         assert!(!port.has_ample_room(at(0).0, 64), "room for 200 bytes, two packets aside");
     }
 
-    /// A released queue has joined the data queue, and a coin takes its last packet out again: it ends with the one before.
+    /// A released queue has joined the data queue, and a coin takes its last packet out again: it then ends with the
+    /// packet before.
     #[test]
     fn a_released_queue_drains_though_its_last_packet_is_trimmed() {
         let (mut port, mut wires) = port_with(false, 1);
@@ -500,7 +502,7 @@ mod tests {
         assert_eq!(port.lanes.free_queues(), 1);
     }
 
-    /// It has no payload that could be cut off, and would find no queue where there is one.
+    /// It has no payload that could be cut off, so it is dropped where data would lose its payload.
     #[test]
     fn a_probe_is_not_trimmed() {
         let rules = TrimRules { room: 0, control_room: 1000, ramp: None, cut: Cut::To(64), last_hop: false };

@@ -121,7 +121,7 @@ impl SharedBuffer {
     }
 
     /// Do dynamic thresholds bound queues? Data whose senders are asked to pause must not be dropped for a queue's
-    /// length: it would be dropped before a pause could take effect.
+    /// length.
     #[inline]
     fn bounds_queues(&self) -> bool {
         !self.spec.pfc || self.spec.egress_threshold == EgressThreshold::Always
