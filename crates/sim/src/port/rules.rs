@@ -76,8 +76,9 @@ impl Rules {
         if self.max_packets == u32::MAX { self.max_bytes } else { u64::from(self.max_packets) * u64::from(mtu) }
     }
 
-    /// Drop-tail: may a packet of `bytes` join a queue of these bytes and packets, beside what is held? If it `stays` there
-    /// must be room. What waits `above` as many packets as the device has is asked for only if the queue calls for it.
+    /// Drop-tail: may a packet of `bytes` join a queue of these bytes and packets, in addition to what is held? If it
+    /// `stays` there must be room. What waits `above` the number of packets in the device is requested only if the
+    /// queue calls for it.
     #[inline(always)]
     pub(super) fn judge(
         &self,

@@ -1,8 +1,8 @@
-//! What a transport is: a sending end, a receiving end, and the facts that the engine asks it for.
+//! What a transport is: a sending end, a receiving end, and the facts that the engine requests.
 //!
-//! An end is given the instant and what arrived. It says in plain values what to send, what it learnt and when it wants
-//! to be woken. It keeps no clock and no timer, draws no random number, and knows neither hosts nor links. The host
-//! builds packets from what it says, plans its timers and keeps the record of the flow.
+//! An end is given the current time and what arrived. It says in plain values what to send, what it learnt and when it
+//! must be woken. It keeps no clock and no timer, draws no random number, and knows neither hosts nor links. The host
+//! builds packets from what the end says, plans its timers and keeps the record of the flow.
 //!
 //! A flow is sent on one *path* or on several (the subflows of MPTCP, the queue pairs of a split message), counted from 0.
 //! Transports with one path ignore the argument.
@@ -31,16 +31,16 @@ pub trait Transport {
     }
 }
 
-/// What a transport states of itself.
+/// What a transport declares about itself.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts {
     /// Who sends next at a NIC.
     pub order: Order,
     /// What its packets are on the wire.
     pub protocol: Protocol,
-    /// Its flows open by a handshake.
+    /// Its flows open with a handshake.
     pub opens: bool,
-    /// The bytes on the wire of the packet that closes a connection, if one does.
+    /// The bytes on the wire of the packet that closes a connection, if there is one.
     pub closing: Option<u16>,
     /// Receivers hold data back below it.
     pub resequences: bool,
@@ -48,24 +48,24 @@ pub struct Facts {
     pub credit: Option<CreditPacing>,
     /// An answer returns with the path tag of the packet that it answers.
     pub returns_tags: bool,
-    /// What the sender of a message has learnt stays for the next of its connection ([`Sender::follow`]).
+    /// What the sender of a message has learnt is kept for the next message of its connection ([`Sender::follow`]).
     pub keeps_connections: bool,
-    /// A NIC that looks at a sender changes it ([`Sender::looked_at`]).
+    /// A NIC changes a sender by looking at it ([`Sender::looked_at`]).
     pub looks_change: bool,
     /// Its windows begin small and double each round trip.
     pub starts_slowly: bool,
-    /// Packets in order that one acknowledgement answers.
+    /// The number of in-order packets that one acknowledgement answers.
     pub answers_every: u32,
-    /// It sends no packet again, of which it has heard nothing, within this time.
+    /// It does not resend a packet of which it has heard nothing within this time.
     pub patience: Span,
 }
 
-/// How the receivers of a host pace their senders: by packets that grant credit, one after the other.
+/// How the receivers of a host pace their senders: with packets that grant credit, one after another.
 #[derive(Clone, Copy, Debug)]
 pub struct CreditPacing {
     /// The share of the host's rate that is granted.
     pub share: f64,
-    /// The least part of that, where receivers heed the fabric; 1: they do not.
+    /// The least fraction of that, where receivers adapt to the fabric; 1: they do not.
     pub least: f64,
 }
 
@@ -78,21 +78,21 @@ pub enum Asks {
     No,
 }
 
-/// Where a receiver stands after it has granted.
+/// A receiver's place in its host's queues after it has granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum After {
     /// Behind the others whose senders ask.
     Asks,
     /// Behind those whose senders do not.
     Idles,
-    /// Nowhere.
+    /// In no queue.
     Leaves,
 }
 
 /// A packet that grants credit.
 #[derive(Clone, Debug)]
 pub struct Grant {
-    /// It, as an answer to nothing.
+    /// The grant, as an answer to nothing.
     pub answer: Answer,
     /// What it carries.
     pub told: Told,
@@ -100,18 +100,18 @@ pub struct Grant {
     pub value: Option<u16>,
     /// Quanta of 256 bytes that it grants.
     pub quanta: u64,
-    /// Where its receiver stands now.
+    /// Where its receiver is now.
     pub after: After,
 }
 
 /// In which order the flows of a host send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// In a round: who has sent goes to its end.
+    /// Round-robin: a flow that has sent goes to the end.
     Round,
-    /// In turns by number; one that its pacing holds back keeps its place.
+    /// In turns by number; a flow held back by its pacing keeps its place.
     Turns,
-    /// In a round, and answers wait for the line as data does: ten of them go for one packet of data.
+    /// Round-robin, with answers waiting for the line as data does: ten of them go for each packet of data.
     RoundWithControl,
 }
 
@@ -129,31 +129,31 @@ pub enum Protocol {
 /// A flow that starts.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Start {
-    /// When.
+    /// The current time.
     pub now: Time,
-    /// Which.
+    /// The number of the flow.
     pub flow: FlowId,
-    /// What its dice are mixed with: its number; of a subflow, its place in the connection.
+    /// What its random draws are mixed with: its number; for a subflow, its place in the connection.
     pub salt: u32,
     /// Its bytes.
     pub size: u64,
-    /// Its paths.
+    /// Its number of paths.
     pub paths: usize,
-    /// Of its NIC, bits per second.
+    /// The rate of its NIC, bits per second.
     pub rate: u64,
-    /// Switches that its packets pass, on a shortest path.
+    /// Switches that its packets pass on a shortest path.
     pub hops: u32,
     /// The round trip of a full packet and its answer on the longest path of the empty fabric.
     pub base_rtt: Span,
     /// The sizes of packets.
     pub frame: Frame,
-    /// The message of its connection that started before it, if what that has learnt is kept.
+    /// The message before it on its connection, if what that message has learnt is kept.
     pub after: Option<FlowId>,
 }
 
 #[cfg(test)]
 impl Start {
-    /// A flow of `size` bytes, of which no more is said.
+    /// A flow of `size` bytes, with defaults for everything else.
     pub(crate) fn sized(size: u64) -> Start {
         Start { size, ..Start::default() }
     }
@@ -164,24 +164,24 @@ pub trait Sender: Sized {
     /// See [`Transport::Config`].
     type Config;
 
-    /// One that has sent nothing.
+    /// A sender that has sent nothing.
     fn new(config: &Self::Config, start: &Start) -> Self;
 
-    /// From when on it may send; [`Time::NEVER`] if it has nothing that may go.
+    /// The time from which it may send; [`Time::NEVER`] if it has nothing that may go.
     fn may_send_from(&self, config: &Self::Config) -> Time;
 
-    /// From when on its pacing lets it send what it has left, whatever its window says; none if it has nothing left or
-    /// no pacing.
+    /// The time from which its pacing lets it send what it has left, whatever its window says; none if it has nothing
+    /// left or no pacing.
     fn paced_from(&self) -> Option<Time> {
         None
     }
 
-    /// Its NIC looks at it, after it has asked [`Self::may_send_from`]. Is there anything left to send?
+    /// Its NIC looks at it, having called [`Self::may_send_from`]. Is there anything left to send?
     fn looked_at(&mut self, _config: &Self::Config) -> bool {
         true
     }
 
-    /// Takes what is to be sent at `now`, which [`Self::may_send_from`] allows.
+    /// Takes what is to be sent at `now`, as [`Self::may_send_from`] allows.
     fn next(&mut self, config: &Self::Config, now: Time) -> Option<Outgoing>;
 
     /// An answer arrived. `option` gives the option it carries, empty if none.
@@ -194,29 +194,29 @@ pub trait Sender: Sized {
         option: impl FnOnce() -> &'a [u8],
     ) -> Answered;
 
-    /// So many flows of its host wait for the NIC, itself included. Asked of transports whose receivers pace.
+    /// This many flows of its host wait for the NIC, itself included. Called only for transports whose receivers pace.
     fn share(&mut self, _waiting: usize) {}
 
     /// When its timer of this path expires, if it runs.
     fn deadline(&self, path: usize) -> Option<Time>;
 
-    /// That timer has expired. Says the first byte that waited for it in vain, unless the timer was one that gives up
+    /// That timer has expired. Returns the first byte that waited for it in vain, unless this kind of timer gives up
     /// nothing.
     fn on_timeout(&mut self, config: &Self::Config, now: Time, path: usize) -> Option<u64>;
 
-    /// What goes at once, beside data: taken until there is nothing more, when its timer has expired.
+    /// What goes at once, beside data: called until there is nothing more, after its timer has expired.
     fn beside(&mut self, _config: &Self::Config, _now: Time) -> Option<Outgoing> {
         None
     }
 
-    /// All of its message is acknowledged, and the next of its connection is to begin with what it has learnt: the rest is
-    /// dropped.
+    /// All of its message is acknowledged, and the next message of its connection will begin with what it has learnt:
+    /// everything else is dropped.
     fn rest(&mut self) {}
 
-    /// Begins with what the message before it has learnt over the same connection, which may still be under way.
+    /// Begins with what the previous message on the same connection has learnt; that message may still be under way.
     fn follow(&mut self, _before: &Self) {}
 
-    /// Is there anything to close on this path?
+    /// Does anything on this path have to be closed?
     fn is_open(&self, _path: usize) -> bool {
         true
     }
@@ -230,7 +230,7 @@ pub trait Receiver: Sized {
     /// See [`Transport::Config`].
     type Config;
 
-    /// One of a flow of `size` bytes, of which none is here.
+    /// The receiver of a flow of `size` bytes, none of which has arrived.
     fn new(config: &Self::Config, size: u64) -> Self;
 
     /// Data arrived. `option` gives the option it carries, empty if none.
@@ -243,7 +243,7 @@ pub trait Receiver: Sized {
         option: impl FnOnce() -> &'a [u8],
     ) -> Received;
 
-    /// Data arrived of a flow of `size` bytes that is all here and has said so: its sender has missed that.
+    /// Data arrived of a flow of `size` bytes that is complete and fully acknowledged: its sender has missed that.
     fn late<'a>(config: &Self::Config, size: u64, data: &Arrival, option: impl FnOnce() -> &'a [u8]) -> Received;
 
     /// When its timer of this path expires, if it runs.
@@ -251,22 +251,22 @@ pub trait Receiver: Sized {
         None
     }
 
-    /// That timer has expired: what to answer.
+    /// That timer has expired. Returns what to answer.
     fn on_timeout(&mut self, _config: &Self::Config, _now: Time, _path: usize) -> Option<(Answer, Option<Told>)> {
         None
     }
 
-    /// It is its turn to grant its sender credit.
+    /// It is its turn to grant credit to its sender.
     fn grant(&mut self, _config: &Self::Config, _asks: Asks) -> Option<Grant> {
         None
     }
 
-    /// Is it through, now that all is here or that it has had a turn to grant?
+    /// Has it finished, now that all data is here or that it has had a turn to grant?
     fn is_over(&self, _config: &Self::Config) -> bool {
         true
     }
 
-    /// The bytes on the wire of the answer to a packet of a handshake; 0 for transports that have none.
+    /// The bytes on the wire of the answer to a handshake packet; 0 for transports that have none.
     fn welcome(_config: &Self::Config, _path: usize, _greeting: &Arrival) -> u16 {
         0
     }
@@ -279,32 +279,32 @@ pub enum Outgoing {
     Data(Data),
     /// Data on one path of several, with its option.
     OnPath(usize, Data, Rider),
-    /// A packet without payload that asks for an answer, of this many bytes on the wire, from this byte on.
+    /// A packet without payload that asks for an answer.
     Question {
-        /// See above.
+        /// The first byte asked about.
         seq: u64,
         /// Bytes on the wire.
         wire: u16,
-        /// `URGENT`: it goes before data; `ECT`: with it, and may be marked.
+        /// `URGENT`: it goes before data; `ECT`: it goes with data, and may be marked.
         flags: u8,
-        /// With its option, empty if none.
+        /// Its option, empty if none.
         option: Rider,
     },
-    /// A packet of a handshake.
+    /// A handshake packet.
     Greeting {
         /// On this path.
         path: usize,
         /// Bytes on the wire.
         wire: u16,
-        /// `SYN`, `RETRANSMIT`, as packets have them.
+        /// `SYN`, `RETRANSMIT`, as in packets.
         flags: u8,
-        /// With it the connection is open: data follows at once.
+        /// It opens the connection: data follows at once.
         follows: bool,
     },
 }
 
 impl Outgoing {
-    /// The path that it takes of several.
+    /// The path it takes, if there are several.
     #[inline(always)]
     pub fn path(&self) -> usize {
         match self {
@@ -315,7 +315,7 @@ impl Outgoing {
 }
 
 /// A packet of data.
-// In this order no two fields lie side by side that do so in a packet: read together, they would have to wait for each other.
+// Ordered so that no two fields are adjacent both here and in a packet: read together, they would stall on each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Data {
@@ -323,18 +323,18 @@ pub struct Data {
     pub seq: u64,
     /// Its bytes of payload.
     pub len: u16,
-    /// `ECT`, `RETRANSMIT`, `CWR`, `URGENT`, as packets have them.
+    /// `ECT`, `RETRANSMIT`, `CWR`, `URGENT`, as in packets.
     pub flags: u8,
     /// Its bytes on the wire.
     pub wire: u16,
 }
 
-/// Data, or a packet of a handshake, that arrives.
+/// Data, or a handshake packet, that arrives.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Arrival {
     /// Its first byte.
     pub seq: u64,
-    /// Its bytes of payload; 0 for a packet of a handshake.
+    /// Its bytes of payload; 0 for a handshake packet.
     pub len: u32,
     /// Its CE mark.
     pub ce: bool,
@@ -342,13 +342,13 @@ pub struct Arrival {
     pub cwr: bool,
     /// When it was sent.
     pub stamp: Time,
-    /// Its bytes had been sent before.
+    /// Whether its bytes had been sent before.
     pub retransmit: bool,
-    /// It opens a connection.
+    /// Whether it opens a connection.
     pub syn: bool,
-    /// Its receiver is to answer at once.
+    /// Whether its receiver is to answer at once.
     pub urgent: bool,
-    /// A switch has cut its payload off, and where.
+    /// Where a switch has cut its payload off, if one has.
     pub trimmed: Option<TrimmedAt>,
     /// Anything that the caller needs echoed.
     pub tag: u32,
@@ -371,29 +371,30 @@ impl Arrival {
     }
 }
 
-/// An answer to data, as it leaves the receiver and reaches the sender. What more an answer tells travels in an option.
+/// An answer to data, as it leaves the receiver and reaches the sender. Anything more that an answer reports travels in
+/// an option.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
     /// The next byte the receiver expects.
     pub cumulative: u64,
     /// When the packet it answers was sent.
     pub echo: Time,
-    /// That packet's tag. Of use to the caller alone.
+    /// That packet's tag, for the caller alone.
     pub echo_tag: u32,
     /// Whether that packet was a retransmission.
     pub echo_retransmit: bool,
     /// ECN-Echo: with DCTCP, whether the packets it answers were CE-marked; with RFC 3168, whether one was since the last
     /// CWR; with RDMA, whether the packet it answers was.
     pub ece: bool,
-    /// A bit that two protocols share: with RDMA something before the newest packet is missing, with TCP it answers a
-    /// SYN.
+    /// A bit shared by two protocols: with RDMA, something before the newest packet is missing; with TCP, the answer is
+    /// to a SYN.
     pub nack_or_syn: bool,
     /// Congestion notification (DCQCN).
     pub cnp: bool,
 }
 
 impl Answer {
-    /// What tells the sender of `data` that the receiver expects byte `cumulative` next.
+    /// The answer to `data` when the receiver expects byte `cumulative` next.
     #[inline]
     pub fn to(data: &Arrival, cumulative: u64) -> Answer {
         Answer {
@@ -410,20 +411,20 @@ impl Answer {
 /// The option of an answer.
 #[derive(Clone, Debug)]
 pub struct Told {
-    /// As it travels.
+    /// The option as it travels.
     pub option: Rider,
     /// The bytes it takes on the wire.
     pub wire: u16,
 }
 
-/// What data brought about at its receiver.
+/// The effect of data at its receiver.
 #[derive(Clone, Debug, Default)]
 pub struct Received {
     /// The answers to send, in order; a change of the CE state can need two.
     pub answers: [Option<Answer>; 2],
     /// The option that each of them carries.
     pub told: Option<Told>,
-    /// A byte beyond this packet was already here. True also of packets that bring nothing new.
+    /// A byte beyond this packet was already here. This also holds for packets that bring nothing new.
     pub out_of_order: bool,
     /// The last missing byte of the flow has just arrived.
     pub completed: bool,
@@ -433,12 +434,12 @@ pub struct Received {
     pub asks: bool,
 }
 
-/// What an answer brought about at its sender.
+/// The effect of an answer at its sender.
 #[derive(Clone, Copy, Debug)]
 pub enum Answered {
-    /// Nothing: it is not for what is there now.
+    /// Nothing: the answer is not for what is there now.
     Ignored,
-    /// The path it came on is open now, or credit has come: more may be sent.
+    /// The path it came on is now open, or credit has come: more may be sent.
     Opened,
     /// It says how far data has arrived.
     Acked(Acked),
@@ -453,7 +454,7 @@ pub struct Acked {
     pub newly_acked: u64,
     /// It was the third duplicate in a row.
     pub dupack3: bool,
-    /// All is acknowledged now.
+    /// Everything is now acknowledged.
     pub done: bool,
 }
 
@@ -470,7 +471,7 @@ pub struct Counts {
     pub fast_retransmits: u32,
     /// Times a third duplicate acknowledgement arrived.
     pub dupack3_events: u32,
-    /// Data packets sent again that had arrived, as far as DSACK told.
+    /// Data packets sent again that had arrived, as far as DSACK reported.
     pub spurious_retransmits: u32,
     /// NACKs.
     pub nacks: u32,

@@ -1,6 +1,6 @@
-//! The ends of all flows of one transport, beside its configuration.
+//! The ends of all flows of one transport, together with its configuration.
 //!
-//! Subflows of a flow with several paths have numbers above those of all flows, those of one flow in a row.
+//! Subflows of a flow with several paths have numbers above those of all flows; those of one flow are consecutive.
 
 use super::contract::{
     Acked, Answer, Answered, Arrival, Asks, Counts, Facts, Grant, Outgoing, Received, Receiver, Sender,
@@ -24,25 +24,25 @@ pub struct EndsOf<T: Transport> {
     config: T::Config,
     senders: Table<FlowId, Option<Box<Sending<T::Sender>>>>,
     receivers: Table<FlowId, Option<Box<Receiving<T::Receiver>>>>,
-    /// Senders that are done, whose connections go on.
+    /// Senders that have finished, whose connections continue.
     rested: BTreeMap<FlowId, T::Sender>,
     /// Subflows of each flow, 0 if it has one path.
     paths: usize,
 }
 
-/// A sending end in use: with the configuration, and the path that is meant.
+/// A sending end in use, with the configuration and the path concerned.
 type InUse<'a, T> = (&'a mut Sending<<T as Transport>::Sender>, &'a <T as Transport>::Config, usize);
 
-/// What became of an answer.
+/// The effect of an answer.
 #[derive(Clone, Copy, Debug)]
 pub enum Heard {
     /// Nothing waits for it.
     Nothing,
-    /// A further path is open.
+    /// Another path is open.
     Opened,
     /// It says how far data has arrived.
     Acked {
-        /// What it brought about.
+        /// What the acknowledgement did.
         acked: Acked,
         /// The flow may send something, now or later.
         may_send: bool,
@@ -58,15 +58,15 @@ pub enum Heard {
 pub enum Expired {
     /// Nothing: another one is planned, or none is wanted.
     Stale,
-    /// Nothing yet: a timer is to be planned for this instant, or [`Time::NEVER`].
+    /// Nothing yet: a timer must be planned for this instant, unless it is [`Time::NEVER`].
     Early(Time),
-    /// Something may be sent. This byte was waited for in vain, if it was a timer that gives up something; and a timer to
+    /// Something may be sent. The byte that was waited for in vain, if the timer gives up something; and a timer to
     /// plan, or [`Time::NEVER`].
     Sends(Option<u64>, Time),
 }
 
 impl<T: Transport> EndsOf<T> {
-    /// Of `flows` flows, of which none has started. Each has `paths` subflows, 0 if it has one path.
+    /// The ends of `flows` flows, none of which has started. Each has `paths` subflows, 0 if it has one path.
     pub fn new(config: T::Config, flows: usize, paths: usize) -> Self {
         let senders = (0..flows).map(|_| None).collect();
         let receivers = (0..flows).map(|_| None).collect();
@@ -78,12 +78,12 @@ impl<T: Transport> EndsOf<T> {
         self.paths
     }
 
-    /// What the transport states of itself.
+    /// What the transport declares about itself.
     pub fn facts(&self) -> Facts {
         T::facts(&self.config)
     }
 
-    /// Whose a subflow is, and by which path it goes.
+    /// The flow that a subflow belongs to, and the path it takes.
     #[inline(always)]
     fn place(&self, subflow: SubflowId) -> (FlowId, usize) {
         match subflow.index().checked_sub(self.senders.len()) {
@@ -116,7 +116,7 @@ impl<T: Transport> EndsOf<T> {
         self.senders[flow] = None;
     }
 
-    /// Everything of a message is acknowledged, and another will follow it over its connection.
+    /// Everything of a message is acknowledged, and another message will follow on its connection.
     #[cold]
     pub fn rest(&mut self, flow: FlowId) {
         if let Some(mut sending) = self.senders[flow].take() {
@@ -125,7 +125,7 @@ impl<T: Transport> EndsOf<T> {
         }
     }
 
-    /// Is there a sending end?
+    /// Does the flow have a sending end?
     pub fn sends(&self, flow: FlowId) -> bool {
         self.senders[flow].is_some()
     }
@@ -148,7 +148,8 @@ impl<T: Transport> EndsOf<T> {
         Some(self.senders[flow].as_deref()?.machine.may_send_from(&self.config))
     }
 
-    /// A NIC looks at a flow, which may change it ([`Sender::looked_at`]): from when on it may send, if it has anything left.
+    /// A NIC looks at a flow, which may change it ([`Sender::looked_at`]). Returns from when on it may send, if it has
+    /// anything left.
     pub fn look(&mut self, flow: FlowId) -> Option<Time> {
         let machine = &mut self.senders[flow].as_deref_mut()?.machine;
         let from = machine.may_send_from(&self.config);
@@ -160,8 +161,8 @@ impl<T: Transport> EndsOf<T> {
         self.senders[flow].as_deref()?.machine.paced_from()
     }
 
-    /// [`Sender::next`]; `timer` is set to when a timer is to be planned with it, if one is.
-    // Not a pair of both: what is next would be moved, as a whole, and wait until its fields are there.
+    /// [`Sender::next`]; `timer` is set to when a timer must be planned with it, if one must.
+    // Does not return a pair: the result would be moved as a whole, and stall until its fields are stored.
     #[inline(always)]
     pub fn next(&mut self, now: Time, flow: FlowId, timer: &mut Time) -> Option<Outgoing> {
         let sending = self.senders[flow].as_deref_mut()?;
@@ -231,8 +232,8 @@ impl<T: Transport> EndsOf<T> {
         Some(sending.lane(path))
     }
 
-    /// [`Receiver::on_data`] of a flow of `size` bytes; `timer` is set to when a timer is to be planned, if one is. The
-    /// receiving end goes with its last byte, or when it [is through](Receiver::is_over).
+    /// [`Receiver::on_data`] of a flow of `size` bytes; `timer` is set to when a timer must be planned, if one must.
+    /// The receiving end is dropped with its last byte, or when it [is over](Receiver::is_over).
     #[inline(always)]
     pub fn on_data<'a>(
         &mut self,
@@ -254,7 +255,7 @@ impl<T: Transport> EndsOf<T> {
         got
     }
 
-    /// [`Receiver::on_data`] of a flow that is done: it meets a receiving end that begins anew, and stays.
+    /// [`Receiver::on_data`] of a finished flow: it meets a receiving end that starts afresh, and stays.
     pub fn on_data_anew<'a>(
         &mut self,
         now: Time,
@@ -290,7 +291,7 @@ impl<T: Transport> EndsOf<T> {
         T::Receiver::late(&self.config, size, data, option)
     }
 
-    /// The planned timer of a receiver fires: what to answer, and a timer to plan, or [`Time::NEVER`].
+    /// The planned timer of a receiver fires. Returns what to answer, and a timer to plan, or [`Time::NEVER`].
     pub fn delayed(&mut self, now: Time, subflow: SubflowId) -> (Option<(Answer, Option<Told>)>, Time) {
         let (flow, path) = self.place(subflow);
         let Some(receiving) = self.receivers[flow].as_deref_mut() else { return (None, Time::NEVER) };
@@ -308,17 +309,17 @@ impl<T: Transport> EndsOf<T> {
         T::Receiver::welcome(&self.config, path, greeting)
     }
 
-    /// Do packets of a handshake wait as data does?
+    /// Do handshake packets wait as data does?
     pub fn holds_greetings(&self) -> bool {
         T::resequencing(&self.config).is_some_and(|rules| rules.periods.is_some())
     }
 
-    /// Is there a receiving end?
+    /// Does the flow have a receiving end?
     pub fn receives(&self, flow: FlowId) -> bool {
         self.receivers.get(flow).is_some_and(Option::is_some)
     }
 
-    /// A packet arrives of a flow of `size` bytes where data is held back. What may go on now is added to `ready`.
+    /// A packet of a flow of `size` bytes arrives where data is held back. What may go on now is added to `ready`.
     pub fn hold(
         &mut self,
         now: Time,
@@ -347,14 +348,14 @@ impl<T: Transport> EndsOf<T> {
         receiving.map_or(Time::NEVER, |receiving| receiving.release_at(&rules))
     }
 
-    /// Asks memory for the receiving end of this subflow.
+    /// Prefetches the receiving end of this subflow.
     #[inline(always)]
     pub fn fetch_receiver(&self, subflow: SubflowId) {
         let receiver = self.receivers.get(subflow.as_whole()).and_then(Option::as_deref);
         receiver.into_iter().for_each(prefetch::one);
     }
 
-    /// Asks memory for the sending end of this subflow.
+    /// Prefetches the sending end of this subflow.
     #[inline(always)]
     pub fn fetch_sender(&self, subflow: SubflowId) {
         let sender = self.senders.get(subflow.as_whole()).and_then(Option::as_deref);

@@ -1,17 +1,17 @@
-//! The sending end of a TCP connection: what may be sent, what was lost, when to give up waiting.
+//! The sending end of a TCP connection: what may be sent, what was lost, when to stop waiting.
 //!
-//! Slow start, congestion avoidance, fast retransmit and fast recovery of RFC 5681 with the NewReno
-//! modification of RFC 6582 and the timer of RFC 6298. How the window grows in congestion avoidance, and what a mark or a
-//! loss makes of it, its [congestion control](super::congestion::window) says.
-//! Sequence numbers are byte offsets into the flow, so that `recover`, `snd_una` and `snd_nxt` are
-//! all "one past the last byte". What the RFCs leave open is settled so:
+//! Slow start, congestion avoidance, fast retransmit and fast recovery of RFC 5681 with the NewReno modification of RFC
+//! 6582 and the timer of RFC 6298. The [congestion control](super::congestion::window) decides how the window grows in
+//! congestion avoidance, and how it reacts to a mark or a loss. Sequence numbers are byte offsets into the flow, so
+//! that `recover`, `snd_una` and `snd_nxt` are all "one past the last byte". Choices where the RFCs leave one:
 //! * Slow start grows by min(bytes acknowledged, SMSS) for an ACK (RFC 5681 eq. 2).
 //! * Reno (RFC 5681 without RFC 6582) ends a fast recovery with any ACK of new data, and begins another with the next
 //!   duplicates.
-//! * After a fast recovery of NewReno cwnd is min(ssthresh, max(FlightSize, SMSS) + SMSS), which cannot burst.
-//! * Limited transmit (RFC 3042), if on: each of two duplicates lets a new segment go beyond the window, and no other.
+//! * After a NewReno fast recovery cwnd is min(ssthresh, max(FlightSize, SMSS) + SMSS), which prevents a burst.
+//! * Limited transmit (RFC 3042), if on: each of the first two duplicates lets one new segment go beyond the window,
+//!   and no other does.
 //! * Only the first partial ACK restarts the timer ("Impatient", RFC 6582 §4).
-//! * ACKs carry time stamps: each ACK of new data gives a round-trip sample, retransmitted or not.
+//! * ACKs carry timestamps: each ACK of new data gives a round-trip sample, retransmitted or not.
 
 use super::config::TcpConfig;
 use super::congestion::window::Control;
@@ -42,12 +42,12 @@ pub struct Ack {
     pub echo: Time,
     /// ECN-Echo.
     pub ece: bool,
-    /// Whether that packet was a retransmission. Time stamps make its sample valid all the same
-    /// (RFC 6298 §3), so the sender does not look at this; those who judge paths may.
+    /// Whether that packet was a retransmission. Timestamps make its sample valid all the same (RFC 6298 §3), so the
+    /// sender ignores this; code that judges paths may use it.
     pub echo_retransmit: bool,
 }
 
-/// What an acknowledgement brought about.
+/// The effect of an acknowledgement.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AckOutcome {
     /// Bytes acknowledged for the first time.
@@ -62,10 +62,10 @@ pub struct AckOutcome {
     pub rtt: Span,
 }
 
-/// What the window was last cut for, until all that was sent or due by then has been acknowledged.
+/// The reason of the last window cut, until everything sent or due by then has been acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Cut {
-    /// Nothing, or that time is over.
+    /// None, or that period is over.
     Over,
     /// Marks.
     ByMark,
@@ -81,7 +81,7 @@ pub struct TcpSender {
     size: u64,
     /// The first byte not acknowledged.
     snd_una: u64,
-    /// The next byte to send; behind `snd_max` while going back after a timeout.
+    /// The next byte to send; less than `snd_max` while going back after a timeout.
     snd_nxt: u64,
     /// One past the last byte ever sent.
     snd_max: u64,
@@ -116,14 +116,14 @@ pub struct TcpSender {
     cut: Cut,
     /// The segment at `snd_una` is to be sent again, whatever the window.
     retransmit_due: bool,
-    /// The next new segment tells that the window was reduced.
+    /// The next new segment reports that the window was reduced.
     cwr_due: bool,
     /// Segments that went beyond the window since the last ACK of new data (RFC 3042).
     limited: u8,
 }
 
 impl TcpSender {
-    /// A sender of a flow of which nothing is sent.
+    /// A sender of a flow that has sent nothing.
     pub fn new(config: &TcpConfig, start: &Start) -> Self {
         let max_window = config.limit_bytes(config.max_window);
         Self {
@@ -159,7 +159,7 @@ impl TcpSender {
         }
     }
 
-    /// The same over a connection opened with `syn_timeouts` SYNs lost, of which the last was answered after `rtt`.
+    /// The same on a connection opened after `syn_timeouts` SYNs were lost; the last SYN was answered after `rtt`.
     pub fn opened(config: &TcpConfig, start: &Start, rtt: Span, syn_timeouts: u32) -> Self {
         let mut sender = Self::new(config, start);
         sender.rtt.sample(rtt);
@@ -171,8 +171,8 @@ impl TcpSender {
         sender
     }
 
-    /// Whether [`Self::next_segment`] may be called: a retransmission is due, or the next segment
-    /// fits, whole, into the window besides what is in flight.
+    /// Whether [`Self::next_segment`] may be called: a retransmission is due, or the whole next segment fits into the
+    /// window beside what is in flight.
     #[inline(always)]
     pub fn can_send(&self, config: &TcpConfig) -> bool {
         if self.retransmit_due {
@@ -209,14 +209,14 @@ impl TcpSender {
         Segment { seq, len: len as u32, retransmit, cwr }
     }
 
-    /// Whether a duplicate lets a new segment go beyond the window: each of the first two lets one (RFC 3042 §2).
+    /// Whether a duplicate lets a new segment go beyond the window: each of the first two lets one go (RFC 3042 §2).
     #[inline(always)]
     fn limited_due(&self, config: &TcpConfig) -> bool {
         let due = self.dupacks.min(2) > u32::from(self.limited) && config.limited_transmit;
         due && !self.in_recovery && self.snd_nxt == self.snd_max
     }
 
-    /// Notes what is in flight behind a segment just sent.
+    /// Records what is in flight after a segment has been sent.
     #[inline(always)]
     fn note_peak(&mut self) {
         if self.snd_una >= self.peak_until || self.flight() > self.peak_flight {
@@ -272,7 +272,7 @@ impl TcpSender {
     fn on_new_ack(&mut self, config: &TcpConfig, now: Time, cumulative: u64, ece: bool, out: &mut AckOutcome) {
         let acked = cumulative - self.snd_una;
         self.snd_una = cumulative;
-        self.snd_nxt = self.snd_nxt.max(cumulative); // what arrived before going back need not go again
+        self.snd_nxt = self.snd_nxt.max(cumulative); // what arrived before going back need not be sent again
         self.dupacks = 0;
         self.limited = 0;
         self.rtt.sample(out.rtt);
@@ -323,10 +323,10 @@ impl TcpSender {
         self.snd_una > self.reduced_until
     }
 
-    /// Lets the window grow by an ACK, up to the receiver's bound and only if it has been used
-    /// (RFC 7661 §4.3; the measure is Linux's: twice the peak flight in slow start, all of it afterwards). A window
-    /// that the NIC or the application cannot fill would make a later cut of it void. One that a bound on bursts keeps
-    /// from being filled grows all the same: acknowledgements will fill it.
+    /// Lets the window grow on an ACK, up to the receiver's bound and only if it has been used (RFC 7661 §4.3; the
+    /// measure is Linux's: twice the peak flight in slow start, all of it afterwards). Otherwise a window that the NIC
+    /// or the application cannot fill would make a later cut ineffective. A window that a bound on bursts keeps from
+    /// being filled still grows: acknowledgements will fill it.
     #[inline]
     fn grow(&mut self, config: &TcpConfig, ack: &Acked) {
         if self.window.cwnd < self.window.ssthresh {
@@ -343,12 +343,12 @@ impl TcpSender {
         self.window.cwnd = self.window.cwnd.min(config.limit_bytes(config.max_window));
     }
 
-    /// An event lets a burst go beyond what has gone, or could have if the NIC had not been busy.
+    /// An event lets a burst go beyond what has been sent, or could have been if the NIC had not been busy.
     fn release(&mut self, config: &TcpConfig) {
         self.released = self.released.max(self.snd_nxt) + config.limit_bytes(config.max_burst);
     }
 
-    /// The timer has expired: the congestion control is told, and the next one waits for longer.
+    /// The timer has expired: informs the congestion control, and makes the next timer longer.
     fn back_off(&mut self, config: &TcpConfig, now: Time) {
         self.backoff = self.backoff.saturating_add(1); // RFC 6298 (5.5)
         self.control.on_timeout(&config.control, u32::from(self.backoff), now);
@@ -363,7 +363,7 @@ impl TcpSender {
         }
     }
 
-    /// How late a timer is that is set now: somewhere in a tick.
+    /// How late a timer set now is: somewhere in a tick.
     fn tick(&self, config: &TcpConfig, now: Time) -> Span {
         let roll = hash::mix2(config.dice ^ u64::from(self.salt), now.0);
         Span(((u128::from(roll) * u128::from(config.rto_tick.0)) >> 64) as u64)

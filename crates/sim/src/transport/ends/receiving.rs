@@ -8,10 +8,10 @@ use spinewise_policy::Time;
 /// The receiving end of a flow.
 #[derive(Debug)]
 pub(super) struct Receiving<R> {
-    /// What receives.
+    /// The transport's receiver.
     pub(super) machine: R,
     timer: Timer,
-    /// Timers of further paths.
+    /// Timers of the other paths.
     further: Vec<Timer>,
     /// What waits below the transport, where receivers hold data back.
     waiting: Option<Box<Waiting>>,
@@ -25,7 +25,7 @@ struct Waiting {
 }
 
 impl<R: Receiver> Receiving<R> {
-    /// One with this many paths, for a flow of `size` bytes.
+    /// A receiving end with this many paths, for a flow of `size` bytes.
     pub(super) fn new(config: &R::Config, size: u64, paths: usize) -> Box<Self> {
         let further = (1..paths).map(|_| Timer::NONE).collect();
         Box::new(Receiving { machine: R::new(config, size), timer: Timer::NONE, further, waiting: None })

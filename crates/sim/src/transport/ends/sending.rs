@@ -8,12 +8,12 @@ use std::collections::VecDeque;
 /// The sending end of a flow.
 #[derive(Debug)]
 pub struct Sending<S> {
-    /// What sends.
+    /// The transport's sender.
     pub machine: S,
-    /// It stands in the NIC's round.
+    /// Whether it is in the NIC's round.
     queued: bool,
     lane: Lane,
-    /// Lanes of further paths.
+    /// Lanes of the other paths.
     further: Vec<Lane>,
 }
 
@@ -28,7 +28,7 @@ pub struct Lane {
 }
 
 impl<S> Sending<S> {
-    /// One with this many paths.
+    /// A sending end with this many paths.
     pub fn new(machine: S, paths: usize) -> Box<Self> {
         let further = (1..paths).map(|_| Lane::default()).collect();
         Box::new(Sending { machine, queued: false, lane: Lane::default(), further })
@@ -40,7 +40,7 @@ impl<S> Sending<S> {
         if path == 0 { &mut self.lane } else { &mut self.further[path - 1] }
     }
 
-    /// It joins the NIC's round. Was it outside?
+    /// Adds it to the NIC's round. Was it outside?
     #[inline(always)]
     pub fn enqueue(&mut self) -> bool {
         !std::mem::replace(&mut self.queued, true)
@@ -48,7 +48,7 @@ impl<S> Sending<S> {
 }
 
 impl<S: Sender> Sending<S> {
-    /// Has it something to send? If not it leaves the NIC's round.
+    /// Does it have something to send? If not, it leaves the NIC's round.
     #[inline(always)]
     pub fn stays(&mut self, config: &S::Config) -> bool {
         self.queued = self.machine.may_send_from(config) != Time::NEVER;
@@ -82,7 +82,7 @@ impl Lane {
         self.ways.binary_search_by_key(&seq, |&(first, _)| first).map_or(Way::ANY, |at| self.ways[at].1)
     }
 
-    /// A packet is sent on this way. Was the one before sent on another?
+    /// A packet is sent on this way. Was the previous one sent on another?
     pub fn goes(&mut self, way: Way) -> bool {
         let last = std::mem::replace(&mut self.last_way, way);
         last != way && last != Way::ANY

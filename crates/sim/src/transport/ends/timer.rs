@@ -1,4 +1,4 @@
-//! A timer of an end, as far as its host has planned it.
+//! A timer of an end, as planned by its host.
 
 use spinewise_policy::Time;
 
@@ -10,8 +10,8 @@ impl Timer {
     /// None is planned.
     pub(super) const NONE: Timer = Timer(Time::NEVER);
 
-    /// The end is to be woken at `deadline`: returns when to plan that, or [`Time::NEVER`]. Lazily: a timer that fires
-    /// early is planned again, so a later deadline costs nothing now.
+    /// The end must be woken at `deadline`: returns when to plan that, or [`Time::NEVER`]. Lazy: a timer that fires
+    /// early is planned again, so moving a deadline later costs nothing now.
     #[inline(always)]
     pub(super) fn want(&mut self, deadline: Option<Time>) -> Time {
         match deadline {
@@ -23,7 +23,7 @@ impl Timer {
         }
     }
 
-    /// A planned timer fires. Is it the one that is wanted? Then none is planned any more.
+    /// A planned timer fires. Is it the current one? If so, none is planned any more.
     pub(super) fn fires(&mut self, now: Time) -> bool {
         let is_wanted = self.0 == now;
         if is_wanted {

@@ -1,4 +1,4 @@
-//! What others ask of a TCP sender.
+//! The queries that others make of a TCP sender.
 
 use super::TcpSender;
 use crate::transport::config::TcpConfig;
@@ -27,7 +27,7 @@ impl TcpSender {
         self.window.ssthresh
     }
 
-    /// There are `size` bytes now, no fewer than have been sent: a subflow of MPTCP learns its share as it goes.
+    /// The flow now has `size` bytes, no fewer than have been sent: a subflow of MPTCP learns its share as it goes.
     pub fn resize(&mut self, size: u64) {
         debug_assert!(size >= self.snd_max, "more has been sent");
         self.size = size;
@@ -43,7 +43,7 @@ impl TcpSender {
         !self.in_recovery && self.window.cwnd >= self.window.ssthresh
     }
 
-    /// The least time between two packets that the congestion control asks for.
+    /// The least time between two packets that the congestion control requires.
     pub fn gap(&self, config: &TcpConfig) -> Span {
         self.control.gap(&config.control)
     }
@@ -53,7 +53,7 @@ impl TcpSender {
         self.snd_max
     }
 
-    /// Whether what [`Self::next_segment`] would give has been sent before.
+    /// Whether what [`Self::next_segment`] would return has been sent before.
     pub fn repeats(&self) -> bool {
         self.retransmit_due || self.snd_nxt < self.snd_max
     }
@@ -99,7 +99,7 @@ impl TcpSender {
         self.fast_retransmits
     }
 
-    /// Times the third duplicate ACK in a row arrived, whatever was done about it.
+    /// Times the third duplicate ACK in a row arrived, whatever the reaction.
     pub fn dupack3_events(&self) -> u32 {
         self.dupack3_events
     }

@@ -1,4 +1,4 @@
-//! A sender and a receiver together, over a wire that loses, reorders and doubles.
+//! A sender and a receiver together, over a wire that loses, reorders and duplicates.
 
 use super::sack::SackSender;
 use super::tests::{MSS, new_reno, us};
@@ -62,7 +62,8 @@ impl Sender {
     }
 }
 
-/// How bad a wire is: percent lost and doubled there, percent lost back, and the steps of 10 us that a packet may be late.
+/// How bad a wire is: percent lost and duplicated in the forward direction, percent lost in the reverse direction, and
+/// the steps of 10 us that a packet may be late.
 #[derive(Clone, Copy)]
 struct Wire {
     lost: u64,
@@ -74,8 +75,8 @@ struct Wire {
 const RECOVERIES: [Recovery; 4] = [Recovery::NewReno, Recovery::Reno, Recovery::Sack, Recovery::Rack];
 const KINDS: [Kind; 3] = [Kind::NewReno, Kind::Dctcp, Kind::Ecn];
 
-/// Both ends over wires that lose, delay and double at random: the flow always completes, each byte is new once, and a
-/// timer runs exactly while data is outstanding.
+/// Both ends over wires that lose, delay and duplicate at random: the flow always completes, each byte is new once, and
+/// a timer runs exactly while data is outstanding.
 #[test]
 fn both_ends_finish_over_a_bad_wire() {
     let wires = [
@@ -159,7 +160,7 @@ fn bad_wire(config: &TcpConfig, size: u64, seed: u64, wire: Wire) -> u64 {
                 return new_bytes;
             }
         }
-        // A sender that has said nothing yet needs no timer; one that waits for answers does.
+        // A sender that has sent nothing yet needs no timer; one that waits for answers does.
         assert_eq!(s.deadline().is_some(), s.tcp().snd_una < s.tcp().snd_max);
     }
     panic!("the flow did not finish: {config:?}");

@@ -1,4 +1,5 @@
-//! How a TCP sender answers marks and losses: fast retransmit and fast recovery of RFC 5681, as RFC 6582 changes them.
+//! How a TCP sender reacts to marks and losses: fast retransmit and fast recovery of RFC 5681, with the changes of RFC
+//! 6582.
 
 use super::{AckOutcome, Cut, TcpSender};
 use crate::transport::config::{Recovery, TcpConfig};
@@ -11,7 +12,7 @@ impl TcpSender {
         if !self.may_reduce() {
             return;
         }
-        // No lower than two segments, as RFC 5681 eq. (4) has it for losses.
+        // No lower than two segments, as in RFC 5681 eq. (4) for losses.
         let floor = 2 * u64::from(config.mss);
         let before = self.window.cwnd;
         self.control.on_mark(&config.control, &mut self.window, now);
@@ -76,7 +77,7 @@ impl TcpSender {
             self.leave_recovery();
             return true;
         }
-        // A partial one: the next hole is lost as well. Deflate by what left, and add back one.
+        // A partial one: the next hole is lost as well. Deflate by what was acknowledged, and add back one segment.
         self.retransmit_due = true;
         let back = if acked >= mss { mss } else { 0 };
         self.window.cwnd = (self.window.cwnd.saturating_sub(acked) + back).max(mss);
@@ -88,7 +89,7 @@ impl TcpSender {
         self.retransmit_due = false;
     }
 
-    /// Notes a loss: `recover` of RFC 6582, and that this window of data has had its reaction.
+    /// Records a loss: `recover` of RFC 6582, and that this window of data has had its reaction.
     pub(super) fn mark_loss(&mut self) {
         self.recover = self.snd_max;
         self.cut = Cut::ByLoss;
@@ -97,8 +98,8 @@ impl TcpSender {
         self.cwr_due = true; // RFC 3168 §6.1.2: for whatever reason
     }
 
-    /// A loss: what becomes of the slow-start threshold, no less than 2 SMSS. For Reno max(FlightSize / 2, 2 SMSS), RFC
-    /// 5681 eq. (4), without what limited transmit has added (step 2 of §3.2).
+    /// The slow-start threshold after a loss, at least 2 SMSS. For Reno max(FlightSize / 2, 2 SMSS), RFC 5681 eq. (4),
+    /// without what limited transmit has added (step 2 of §3.2).
     pub(super) fn threshold(&mut self, config: &TcpConfig, now: Time) -> u64 {
         let mss = u64::from(config.mss);
         let flight = self.flight().saturating_sub(u64::from(self.limited) * mss);

@@ -1,12 +1,14 @@
 //! The sending end of a TCP connection with selective acknowledgements: conservative recovery (RFC 6675), or RACK-TLP
 //! (RFC 8985) with proportional rate reduction (RFC 6937) as Linux runs it.
 //!
-//! Window, estimate and timeout are those of [`TcpSender`], which is inside; what is lost, and what goes when, is decided
-//! here by the scoreboard. `snd_nxt` never goes back: after a timeout what was lost goes first, as it is on the board.
-//! * Segments are as the flow is cut, so that RFC 6675's rules in bytes are rules in segments.
-//! * A sender may send what `cwnd` leaves beside the pipe, in every state: that is limited transmit (RFC 6675 §5 step 3).
-//! * After a timeout slow start fills in what is lost, lowest first (RFC 6675 §5.1 leaves the way open).
-//! * SACK information is kept over a timeout: no receiver here forgets what it has told of.
+//! Window, estimate and timeout are those of the inner [`TcpSender`]; this module decides from the scoreboard what is
+//! lost and what is sent when. `snd_nxt` never goes back: after a timeout what was lost goes first, as recorded on the
+//! board.
+//! * Segments keep the boundaries at which the flow is cut, so RFC 6675's rules in bytes are rules in segments.
+//! * A sender may send what `cwnd` leaves beyond the pipe, in every state: that is limited transmit (RFC 6675 §5 step
+//!   3).
+//! * After a timeout slow start fills in what is lost, lowest first (RFC 6675 §5.1 leaves this open).
+//! * SACK information is kept across a timeout: no receiver here discards what it has reported.
 
 use super::{Ack, AckOutcome, Segment, TcpSender};
 use crate::transport::config::{Recovery, TcpConfig};
@@ -25,7 +27,7 @@ enum Due {
     New,
     /// This one, sent before.
     Again(u64),
-    /// The rescue retransmission of RFC 6675, of this one.
+    /// The rescue retransmission of RFC 6675, of this segment.
     Rescue(u64),
 }
 
@@ -34,7 +36,7 @@ enum Due {
 pub enum Expired {
     /// The retransmission timeout.
     Timeout,
-    /// Another one, of RACK-TLP: nothing is known to be lost but by its rules.
+    /// A RACK-TLP timer: nothing is known to be lost except by its rules.
     Other,
 }
 
@@ -46,9 +48,9 @@ pub struct SackSender {
     /// None with RFC 6675.
     rack: Option<Box<Rack>>,
     due: Option<Due>,
-    /// It goes whatever the window.
+    /// What is due goes whatever the window.
     forced: bool,
-    /// Segments that the bound on bursts lets go yet.
+    /// Segments that the bound on bursts still allows.
     burst: u64,
     /// A recovery after a timeout is under way.
     after_timeout: bool,
@@ -58,7 +60,7 @@ pub struct SackSender {
 }
 
 impl SackSender {
-    /// Over a connection of which `tcp` has sent nothing yet.
+    /// A sender on a connection on which `tcp` has sent nothing yet.
     pub fn new(config: &TcpConfig, tcp: TcpSender) -> Self {
         let board = Board::new(config.mss, tcp.size);
         let rack = (config.recovery == Recovery::Rack).then(|| Box::new(Rack::new(tcp.srtt(), config.rack_least_rtt)));
@@ -80,7 +82,7 @@ impl SackSender {
         self.tcp.couple(window);
     }
 
-    /// See [`TcpSender::resize`]. What is outstanding must be full segments, unless it stays all.
+    /// See [`TcpSender::resize`]. What is outstanding must be full segments, unless it remains everything.
     pub fn resize(&mut self, config: &TcpConfig, size: u64) {
         if size != self.tcp.size {
             self.tcp.resize(size);
@@ -89,12 +91,12 @@ impl SackSender {
         }
     }
 
-    /// Whether what [`Self::next_segment`] would give has been sent before.
+    /// Whether what [`Self::next_segment`] would return has been sent before.
     pub fn repeats(&self) -> bool {
         matches!(self.due, Some(Due::Again(_) | Due::Rescue(_)))
     }
 
-    /// Segments sent again that had arrived, as far as DSACK told (RFC 2883).
+    /// Segments sent again that had arrived, as far as DSACK reported (RFC 2883).
     pub fn spurious_retransmits(&self) -> u32 {
         self.spurious
     }
@@ -180,8 +182,8 @@ impl SackSender {
         if self.rack.is_some() {
             self.rack_ack(config, now, ack, sack, una, delivered);
         } else {
-            // RFC 6675 §5 steps (1) and (2), which are one: as many segments above are told of by as many
-            // duplicates, or by fewer if some were lost.
+            // RFC 6675 §5 steps (1) and (2) in one: as many duplicates report as many segments above, or fewer do if
+            // some were lost.
             self.board.lose_overtaken(u64::from(config.dupack_threshold));
             if self.board.first_is_lost() && !self.tcp.in_recovery && !self.after_timeout {
                 self.enter_recovery(config, now);
@@ -233,7 +235,7 @@ impl SackSender {
         (at != Time::NEVER).then_some(at)
     }
 
-    /// An event lets another burst go; what the window has kept of the one before is forfeit.
+    /// An event lets another burst go; whatever the window prevented of the previous one is forfeit.
     fn release(&mut self, config: &TcpConfig) {
         if config.max_burst > 0 {
             let kept = if self.fits() { self.burst } else { 0 };
@@ -262,7 +264,7 @@ impl SackSender {
         delivered
     }
 
-    /// The cumulative acknowledgement has moved on.
+    /// The cumulative acknowledgement has advanced.
     fn on_new_data(&mut self, config: &TcpConfig, now: Time, ack: &Ack, ece: bool, out: &mut AckOutcome) {
         let tcp = &mut self.tcp;
         let acked = ack.cumulative - tcp.snd_una;
@@ -317,7 +319,7 @@ impl SackSender {
         self.board.rewind();
     }
 
-    /// Settles what may go next: RFC 6675 §4, NextSeg.
+    /// Decides what may go next: RFC 6675 §4, NextSeg.
     fn look_ahead(&mut self, config: &TcpConfig) {
         let tcp = &self.tcp;
         let limit = tcp.snd_una.saturating_add(config.limit_bytes(config.max_window));

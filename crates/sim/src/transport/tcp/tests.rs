@@ -26,7 +26,7 @@ pub(super) fn us(us: u64) -> Time {
     Time::ZERO + Span::from_us(us)
 }
 
-/// Sends all that may be sent: the segments' numbers, negative ones for retransmissions less one.
+/// Sends everything that may be sent. Returns the segments' numbers; retransmissions are negative, less one.
 fn send(s: &mut TcpSender, config: &TcpConfig, now: Time) -> Vec<i64> {
     let mut sent = Vec::new();
     while s.can_send(config) {
@@ -88,7 +88,7 @@ fn slow_start_doubles_and_the_last_segment_is_short() {
     let mut s = TcpSender::new(&config, &Start::sized(size));
     assert_eq!(send(&mut s, &config, us(0)), [0, 1]);
     assert_eq!(s.deadline(), Some(us(10_000)));
-    // Each ACK of a segment lets out two.
+    // Each ACK of a segment releases two.
     assert_eq!(ack(&mut s, &config, us(100), 1, false).newly_acked, MSS);
     assert_eq!(send(&mut s, &config, us(100)), [2, 3]);
     ack(&mut s, &config, us(110), 2, false);
@@ -106,7 +106,7 @@ fn slow_start_doubles_and_the_last_segment_is_short() {
     let out = s.on_ack(&config, us(300), &last);
     assert!(out.done && s.is_done());
     assert_eq!((out.rtt, s.cwnd(), s.deadline()), (Span::from_us(100), 9 * MSS, None));
-    // The same again says nothing.
+    // The same again changes nothing.
     let out = s.on_ack(&config, us(301), &last);
     assert_eq!((out.done, out.newly_acked, s.dupacks), (false, 0, 0));
 }
@@ -120,7 +120,7 @@ fn a_segment_goes_only_if_it_fits_whole() {
     let mut s = TcpSender::new(&config, &Start::sized(2 * MSS + 999));
     s.window.cwnd = 2 * MSS + 999;
     assert_eq!(send(&mut s, &config, us(0)), [0, 1, 2]);
-    // The receiver's bound holds for a window that is larger.
+    // The receiver's bound also holds for a larger window.
     let config = TcpConfig { max_window: 3, initial_window: 10, ..config };
     let mut s = TcpSender::new(&config, &Start::sized(10 * MSS));
     assert_eq!(send(&mut s, &config, us(0)), [0, 1, 2]);
@@ -237,7 +237,7 @@ fn reorder_tolerance_counts_and_does_nothing() {
     assert!(!s.can_send(&config) && !s.in_recovery());
     ack(&mut s, &config, us(101), 10, false);
     assert_eq!(s.cwnd(), 11 * MSS);
-    // An ACK that was overtaken is no duplicate.
+    // An ACK that was overtaken is not a duplicate.
     send(&mut s, &config, us(101));
     ack(&mut s, &config, us(102), 9, false);
     assert_eq!(s.dupacks, 0);
@@ -256,7 +256,7 @@ fn timeouts_back_off_go_back_and_keep_ssthresh() {
     assert_eq!((s.cwnd(), s.ssthresh()), (MSS, 4 * MSS), "ssthresh is held");
     assert_eq!(s.deadline(), Some(us(65_000)), "40 ms, bounded by 35");
     assert_eq!(send(&mut s, &config, us(30_000)), [again(0)]);
-    // The retransmission is acknowledged; its time stamp makes a sample (RTO max(0.3, 10) ms).
+    // The retransmission is acknowledged; its timestamp makes a sample (RTO max(0.3, 10) ms).
     ack(&mut s, &config, us(30_100), 1, false);
     assert_eq!(s.srtt(), Some(Span::from_us(100)));
     assert_eq!((s.cwnd(), s.deadline()), (2 * MSS, Some(us(40_100))));
@@ -397,7 +397,8 @@ fn new_reno_ignores_marks() {
 
 #[test]
 fn a_window_that_is_not_filled_does_not_grow_without_bound() {
-    // RFC 7661 §4.3: the NIC lets four segments out per round trip; the window ends at twice that, not in the sky.
+    // RFC 7661 §4.3: the NIC lets four segments out per round trip; the window stops at twice that instead of growing
+    // without bound.
     let config = TcpConfig { initial_window: 2, ..TcpConfig::datacenter() };
     let mut sender = TcpSender::new(&config, &Start::sized(10_000_000));
     let (mut now, mut acked) = (Time::ZERO, 0u64);
@@ -435,7 +436,7 @@ fn reno_halves_again_for_the_second_loss_of_a_window() {
         assert_eq!(sent, [again(0), 10, 11, 12]);
         ack(&mut s, config, us(200), 4, false);
         if config.recovery == Recovery::Reno {
-            // All over: half of ten, with nine in flight.
+            // All done: half of ten, with nine in flight.
             assert_eq!((s.in_recovery(), s.cwnd()), (false, 5 * MSS));
             assert!(send(&mut s, config, us(200)).is_empty());
             for _ in 0..3 {
@@ -467,7 +468,7 @@ fn a_mark_halves_the_window_once_a_round() {
         ack(&mut s, &config, us(100), k, true);
         assert!(!s.next_segment(&config, us(100)).cwr);
     }
-    // Still echoes of the first window; 11 is of the next.
+    // Still echoes of the first window; 11 belongs to the next.
     assert_eq!(s.cwnd(), 5 * MSS);
     ack(&mut s, &config, us(200), 11, true);
     assert_eq!(s.cwnd(), 5 * MSS / 2);
@@ -506,7 +507,7 @@ fn two_duplicates_let_new_segments_go_beyond_the_window() {
         send(&mut s, &config, us(100 + next));
     }
     let (before, sent) = (s.flight(), (s.sent() / MSS) as i64);
-    // The window has room for more, but a duplicate releases one segment only; RFC 3042: the third none.
+    // The window has room for more, but a duplicate releases only one segment, and the third none (RFC 3042).
     assert_eq!((ack(&mut s, &config, us(200), 4, false).newly_acked, s.dupacks), (0, 1));
     assert_eq!(send(&mut s, &config, us(200)), [sent]);
     ack(&mut s, &config, us(201), 4, false);

@@ -1,7 +1,7 @@
-//! The scoreboard: what became of each outstanding segment, and how much of them is thought to be on the way.
+//! The scoreboard: the state of each outstanding segment, and how much of them is thought to be in flight.
 //!
-//! Segments are numbered from the start of the flow; all but the last of a flow are full. Those that may still be on the
-//! way stand in a list in the order of their last transmission, which is what RACK looks at.
+//! Segments are numbered from the start of the flow; all but the last of a flow are full. Those that may still be in
+//! flight form a list in the order of their last transmission, which RACK reads.
 
 use spinewise_policy::time::Time;
 use std::collections::VecDeque;
@@ -12,7 +12,7 @@ const NONE: u64 = u64::MAX;
 const SACKED: u8 = 1;
 /// Its first transmission, or all of them, are thought lost.
 const LOST: u8 = 2;
-/// A retransmission is thought to be on the way.
+/// A retransmission is thought to be in flight.
 const AGAIN: u8 = 4;
 /// It has been sent more than once.
 const EVER_AGAIN: u8 = 8;
@@ -28,7 +28,7 @@ struct Seg {
     flags: u8,
 }
 
-/// What the delivery of a segment tells.
+/// What the delivery of a segment reveals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Delivery {
     /// Its number.
@@ -46,15 +46,15 @@ pub(super) struct Board {
     /// Number of the first of them.
     first: u64,
     mss: u64,
-    /// By how many bytes segments begin before a multiple of `mss`: one that was short is behind them.
+    /// By how many bytes segments begin before a multiple of `mss`: a short segment is behind them.
     shift: u64,
     size: u64,
-    /// RFC 6675's pipe: bytes thought to be on the way.
+    /// RFC 6675's pipe: bytes thought to be in flight.
     pipe: u64,
-    /// Segments told of beyond the cumulative acknowledgement, and one past the highest.
+    /// Segments reported beyond the cumulative acknowledgement, and one past the highest.
     sacked: u64,
     fack: u64,
-    /// Below it every segment is sacked or taken as lost; `above` are sacked from there on.
+    /// Below it every segment is sacked or presumed lost; `above` are sacked from there on.
     edge: u64,
     above: u64,
     /// Below these no segment is lost and not sent again; or neither sacked nor sent again.
@@ -68,7 +68,7 @@ pub(super) struct Board {
 }
 
 impl Board {
-    /// Of a flow of `size` bytes in segments of `mss`.
+    /// For a flow of `size` bytes in segments of `mss`.
     pub(super) fn new(mss: u32, size: u64) -> Self {
         Board {
             segs: VecDeque::new(),
@@ -89,7 +89,7 @@ impl Board {
         }
     }
 
-    /// The flow has `size` bytes now, of which `sent` have been sent. What is outstanding are full segments, or all there is.
+    /// The flow now has `size` bytes, of which `sent` have been sent. Outstanding segments are full, or all there are.
     pub(super) fn resize(&mut self, size: u64, sent: u64) {
         self.size = size;
         if self.segs.is_empty() {
@@ -102,12 +102,12 @@ impl Board {
         (seq + self.shift).div_ceil(self.mss)
     }
 
-    /// Bytes thought to be on the way.
+    /// Bytes thought to be in flight.
     pub(super) fn pipe(&self) -> u64 {
         self.pipe
     }
 
-    /// Segments told of beyond the cumulative acknowledgement.
+    /// Segments reported beyond the cumulative acknowledgement.
     pub(super) fn sacked(&self) -> u64 {
         self.sacked
     }
@@ -141,7 +141,7 @@ impl Board {
         self.segs[(number - self.first) as usize].flags
     }
 
-    /// Is the first outstanding segment taken as lost?
+    /// Is the first outstanding segment presumed lost?
     pub(super) fn first_is_lost(&self) -> bool {
         self.segs.front().is_some_and(|seg| seg.flags & LOST != 0)
     }
@@ -175,7 +175,7 @@ impl Board {
         self.join(number);
     }
 
-    /// The segments in `start..end` have arrived. Tells of those not known to; returns their bytes.
+    /// The segments in `start..end` have arrived. Reports those not known to have arrived; returns their bytes.
     pub(super) fn deliver(&mut self, start: u64, end: u64, mut tell: impl FnMut(Delivery)) -> u64 {
         let from = self.number(start).max(self.first);
         let to = if end >= self.size { self.end() } else { ((end + self.shift) / self.mss).min(self.end()) };
@@ -195,7 +195,7 @@ impl Board {
         bytes
     }
 
-    /// Everything below byte `una` is acknowledged. Tells of segments not known to have arrived; returns their bytes.
+    /// Everything below byte `una` is acknowledged. Reports segments not known to have arrived; returns their bytes.
     pub(super) fn advance(&mut self, una: u64, tell: impl FnMut(Delivery)) -> u64 {
         let bytes = self.deliver(0, una, tell);
         while self.first < self.end() && self.bytes(self.first).0 < una {
@@ -208,8 +208,9 @@ impl Board {
         bytes
     }
 
-    /// RFC 6675 §4, IsLost: takes as lost what `threshold` sacked segments lie above. (That so many bytes, more than
-    /// `threshold - 1` full segments, are sacked says the same, for only a flow's last segment is not full.)
+    /// RFC 6675 §4, IsLost: presumes lost every segment with `threshold` sacked segments above it. (The rule in bytes,
+    /// that more than `threshold - 1` full segments are sacked, is equivalent, because only a flow's last segment is
+    /// not full.)
     pub(super) fn lose_overtaken(&mut self, threshold: u64) {
         while threshold > 0 && self.above >= threshold {
             let flags = self.flags(self.edge);
@@ -296,13 +297,13 @@ impl Board {
         Some(self.first + at as u64)
     }
 
-    /// A recovery begins: what earlier ones have looked at is looked at again.
+    /// A recovery begins: what earlier ones have examined is examined again.
     pub(super) fn rewind(&mut self) {
         (self.lost_from, self.hole_from) = (self.first, self.first);
     }
 
-    /// Goes through what may be on the way, least recently sent first, as long as `goes_on` with (number, sent) says so.
-    /// That one may be taken out meanwhile.
+    /// Goes through what may be in flight, least recently sent first, while `goes_on` returns true for (number, sent).
+    /// That segment may be taken out meanwhile.
     pub(super) fn by_time(&mut self, mut goes_on: impl FnMut(&mut Board, u64, Time) -> bool) {
         let mut number = self.oldest;
         while number != NONE {
@@ -322,7 +323,7 @@ impl Board {
         } else if self.oldest == number {
             self.oldest = behind;
         } else {
-            return; // it is not in
+            return; // not in the list
         }
         if behind != NONE {
             self.seg(behind).before = before;

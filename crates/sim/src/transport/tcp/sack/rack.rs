@@ -7,8 +7,8 @@
 //! | `tcp_input.c`: proportional rate reduction (RFC 6937) | `reduce` |
 //! | `tcp_input.c`: undo by time stamps (RFC 3522, 4015) and by DSACK (RFC 3708) | `undo` |
 //!
-//! Not as there: the least round trip is that of the whole connection, timers have no ticks, and the acknowledgement
-//! delay a probe allows for is the one that is configured.
+//! Differences: the minimum round trip is that of the whole connection, timers have no ticks, and the acknowledgement
+//! delay that a probe allows for is the configured one.
 
 use super::SackSender;
 use super::board::Delivery;
@@ -22,17 +22,17 @@ use spinewise_policy::time::{Span, Time};
 /// RFC 8985 §6.2 step 4: a wider window is kept for this many recoveries without DSACK.
 const PERSIST: u32 = 16;
 
-/// `tcp_recovery.c`: the window is no more than this many quarters of the least round trip.
+/// `tcp_recovery.c`: the window is at most this many quarters of the minimum round trip.
 const MOST_STEPS: u32 = 255;
 
 /// What a reduction of the window has changed, until it is known to have been right.
 #[derive(Clone, Debug)]
 struct Undo {
-    /// `snd_una` as the recovery began.
+    /// `snd_una` when the recovery began.
     una: u64,
     window: Window,
     control: Control,
-    /// Segments sent again since, and how many of those DSACK has not told of.
+    /// Segments sent again since, and how many of those DSACK has not reported.
     sent: u32,
     open: u32,
     /// When the first of them was sent again, and where it ends.
@@ -40,11 +40,11 @@ struct Undo {
     first_end: u64,
 }
 
-/// The state of RACK-TLP, beside the scoreboard.
+/// The state of RACK-TLP, in addition to the scoreboard.
 #[derive(Clone, Debug)]
 pub(super) struct Rack {
     min_rtt: Span,
-    /// When the most recently sent of the segments that have arrived was sent, its number, its round-trip time.
+    /// For the most recently sent of the segments that have arrived: when it was sent, its number, its round-trip time.
     xmit: Time,
     newest: u64,
     rtt: Span,
@@ -60,14 +60,14 @@ pub(super) struct Rack {
     probe_at: Time,
     /// The probe is to be sent now.
     probing: bool,
-    /// TLP.end_seq and TLP.is_retrans of the probe on its way.
+    /// TLP.end_seq and TLP.is_retrans of the probe in flight.
     probe_end: Option<u64>,
     probe_again: bool,
     /// There has been a round-trip sample since the last probe.
     sampled: bool,
     /// A recovery has just ended.
     left: bool,
-    /// RFC 6937: bytes delivered and sent in this recovery, and in flight as it began.
+    /// RFC 6937: bytes delivered and sent in this recovery, and in flight when it began.
     prr_delivered: u64,
     prr_out: u64,
     recover_fs: u64,
@@ -75,8 +75,8 @@ pub(super) struct Rack {
 }
 
 impl Rack {
-    /// On a connection whose handshake took `srtt`, if there was one; `known` is a round trip that was known before, zero if
-    /// none was.
+    /// For a connection whose handshake took `srtt`, if there was one; `known` is a round trip known in advance, zero
+    /// if none was.
     pub(super) fn new(srtt: Option<Span>, known: Span) -> Self {
         let known = if known == Span::ZERO { Span::FOREVER } else { known };
         Rack {
@@ -113,14 +113,14 @@ impl Rack {
         self.probing
     }
 
-    /// An acknowledgement arrived. Was a probe about to be sent? It is not, then.
+    /// An acknowledgement arrived. Was a probe about to be sent? It is now cancelled.
     pub(super) fn begin_ack(&mut self, rtt: Span) -> bool {
         // RFC 8985 §6.2 step 1
         self.min_rtt = self.min_rtt.min(rtt);
         std::mem::take(&mut self.probing)
     }
 
-    /// RFC 8985 §6.2 steps 2 and 3, for a segment that is newly acknowledged; `echo` is the time stamp that came back.
+    /// RFC 8985 §6.2 steps 2 and 3, for a segment that is newly acknowledged; `echo` is the timestamp that came back.
     pub(super) fn on_delivery(&mut self, now: Time, echo: Time, segment: Delivery) {
         if segment.number >= self.fack {
             self.fack = segment.number + 1;
@@ -159,7 +159,7 @@ impl Rack {
         self.left = true;
     }
 
-    /// RFC 8985 §6.2 step 4: what DSACK and the end of a recovery say of the window. `tcp` has taken the ACK.
+    /// RFC 8985 §6.2 step 4: what DSACK and the end of a recovery imply for the window. `tcp` has taken the ACK.
     fn adapt(&mut self, tcp: &TcpSender, dsack: bool) {
         let left = std::mem::take(&mut self.left);
         self.dsack_round = self.dsack_round.filter(|&round| tcp.snd_una < round);
@@ -175,7 +175,7 @@ impl Rack {
         }
     }
 
-    /// RFC 8985 §6.2 step 4: how much later than one that has arrived a segment may.
+    /// RFC 8985 §6.2 step 4: how much later than one that has arrived a segment may arrive.
     fn window(&self, recovers: bool, sacked: u64, threshold: u32, srtt: Span) -> Span {
         let enough = threshold > 0 && sacked >= u64::from(threshold);
         if !self.reordering_seen && (recovers || enough) {
@@ -186,8 +186,8 @@ impl Rack {
 }
 
 impl SackSender {
-    /// What RACK-TLP makes of an acknowledgement: `una` was the first outstanding byte before it, `duplicate` the block
-    /// it tells of as a duplicate, `delivered` the bytes it tells of as new.
+    /// RACK-TLP's reaction to an acknowledgement: `una` was the first outstanding byte before it, `duplicate` is the
+    /// block it reports as a duplicate, `delivered` the bytes it reports as new.
     pub(super) fn rack_ack(&mut self, config: &TcpConfig, now: Time, ack: &Ack, sack: &Sack, una: u64, delivered: u64) {
         let Some(rack) = self.rack.as_deref_mut() else { return };
         let duplicate = sack.duplicate(ack.cumulative);
@@ -233,7 +233,7 @@ impl SackSender {
         }
     }
 
-    /// Remembers what the window was, as a reduction begins.
+    /// Remembers the window as a reduction begins.
     fn save(&mut self, window: Window, control: Control) {
         let Some(rack) = self.rack.as_deref_mut() else { return };
         (rack.prr_delivered, rack.prr_out, rack.recover_fs) = (0, 0, self.tcp.flight().max(1));
@@ -280,7 +280,7 @@ impl SackSender {
         if reorder {
             rack.reorder_at = Time::NEVER;
             self.detect(config, now);
-            // As Linux does: something goes, though nothing has arrived.
+            // As in Linux: something goes, though nothing has arrived.
             self.reduce(config, u64::from(config.mss));
         } else if probe {
             rack.probe_at = Time::NEVER;
@@ -290,8 +290,8 @@ impl SackSender {
         (reorder || probe) && self.tcp.deadline > now
     }
 
-    /// RFC 8985 §6.3: what the retransmission timeout says is lost. `before` is what was before it, unless
-    /// a recovery was under way.
+    /// RFC 8985 §6.3: what the retransmission timeout declares lost. `before` is the state before it, unless a recovery
+    /// was under way.
     pub(super) fn rack_timeout(&mut self, config: &TcpConfig, now: Time, before: Option<(Window, Control)>) {
         if let Some((window, control)) = before {
             self.save(window, control);
@@ -309,7 +309,7 @@ impl SackSender {
         });
     }
 
-    /// RFC 8985 §7.2: arms the probe timer if nothing speaks against it.
+    /// RFC 8985 §7.2: arms the probe timer unless a condition forbids it.
     pub(super) fn schedule_probe(&mut self, config: &TcpConfig, now: Time) {
         let Some(rack) = self.rack.as_deref_mut() else { return };
         let quiet = !self.tcp.in_recovery && !self.after_timeout && self.board.sacked() == 0;
@@ -322,7 +322,7 @@ impl SackSender {
         });
     }
 
-    /// RFC 8985 §7.4.2: what became of the probe on its way.
+    /// RFC 8985 §7.4.2: the result of the probe in flight.
     fn probe_answered(&mut self, config: &TcpConfig, now: Time, ack: &Ack, sack: &Sack, una: u64) {
         let Some(rack) = self.rack.as_deref_mut() else { return };
         let Some(end) = rack.probe_end.filter(|&end| ack.cumulative >= end) else { return };

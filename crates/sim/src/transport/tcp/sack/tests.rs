@@ -13,7 +13,7 @@ pub(super) fn sender(config: &TcpConfig, size: u64) -> SackSender {
     SackSender::new(config, TcpSender::opened(config, &Start::sized(size), Span::from_us(100), 0))
 }
 
-/// Sends all that may be sent: the segments' numbers, those sent again as in [`again`].
+/// Sends everything that may be sent. Returns the segments' numbers, those sent again as in [`again`].
 pub(super) fn send(s: &mut SackSender, config: &TcpConfig, now: Time) -> Vec<i64> {
     let mut sent = Vec::new();
     while s.can_send() {
@@ -29,7 +29,7 @@ pub(super) fn again(number: i64) -> i64 {
     -1 - number
 }
 
-/// An ACK of everything below segment `next`, with blocks in segments, to a packet that left 100 us ago.
+/// An ACK of everything below segment `next`, with blocks in segments, for a packet that left 100 us ago.
 pub(super) fn ack(s: &mut SackSender, config: &TcpConfig, now: Time, next: u64, blocks: &[(u64, u64)]) -> AckOutcome {
     let blocks: Vec<_> = blocks.iter().map(|&(from, to)| (from * MSS, to * MSS)).collect();
     let cumulative = (next * MSS).min(s.tcp.size);
@@ -79,7 +79,7 @@ fn two_losses_are_repaired_in_one_recovery() {
     assert_eq!((s.tcp.cwnd(), s.tcp.retransmits, s.tcp.fast_retransmits, s.tcp.timeouts), (6 * MSS, 2, 1, 0));
 }
 
-/// Eight segments and no more; 0, 6 and 7 are lost.
+/// Eight segments in all; 0, 6 and 7 are lost.
 #[test]
 fn the_end_of_a_flow_is_rescued() {
     let config = config(Recovery::Sack);
@@ -93,7 +93,7 @@ fn the_end_of_a_flow_is_rescued() {
     assert_eq!((send(&mut s, &config, us(100)), s.tcp.cwnd()), (vec![again(0)], 4 * MSS));
     ack(&mut s, &config, us(101), 0, &[(1, 5)]);
     assert!(send(&mut s, &config, us(101)).is_empty());
-    // Pipe 3: nothing is lost, nothing new, no hole below the highest that is told of: the rescue (rule 4).
+    // Pipe 3: nothing is lost, nothing new, no hole below the highest reported: the rescue (rule 4).
     ack(&mut s, &config, us(101), 0, &[(1, 6)]);
     assert_eq!(send(&mut s, &config, us(101)), [again(7)]);
     // It arrives: 6 is such a hole now (rule 3). There is no second rescue.
@@ -126,7 +126,7 @@ fn after_a_timeout_what_has_arrived_is_left_out() {
     let lost = |numbers: &[i64]| numbers.iter().map(|&n| again(n)).collect::<Vec<_>>();
     let filled = [lost(&[0]), lost(&[1, 2]), lost(&[3, 4]), lost(&[7, 8]), lost(&[9, 10])];
     assert_eq!(sent[..5], filled);
-    // Then the rest, and what is new.
+    // After that the rest, and new data.
     assert_eq!(sent[5], [again(11), 12]);
     assert_eq!((s.tcp.timeouts, s.tcp.fast_retransmits), (1, 0));
 }
@@ -150,13 +150,13 @@ fn the_bound_on_the_window_is_in_sequence_numbers() {
     send(&mut s, &config, us(0));
     // 0 is missing: however much of the rest has arrived, nothing beyond segment 11 may go.
     ack(&mut s, &config, us(100), 0, &[(1, 10)]);
-    // (That there is no new data for it makes the last one a rescue, by the letter of rule 4.)
+    // (Having no new data for it makes the last one a rescue, by the letter of rule 4.)
     assert_eq!(send(&mut s, &config, us(100)), [again(0), 10, 11, again(11)]);
     ack(&mut s, &config, us(100), 0, &[(1, 12)]);
     assert!(send(&mut s, &config, us(100)).is_empty());
 }
 
-/// Two segments an event, and no saving up.
+/// Two segments per event, and no saving up.
 #[test]
 fn bursts_are_bounded() {
     let config = TcpConfig { max_burst: 2, initial_ssthresh: 0, ..config(Recovery::Sack) };
@@ -168,7 +168,7 @@ fn bursts_are_bounded() {
     ack(&mut s, &config, us(101), 2, &[]);
     ack(&mut s, &config, us(200), 3, &[]);
     assert_eq!(send(&mut s, &config, us(200)), [4, 5, 6, 7]);
-    // A full window forfeits what an event would have let go.
+    // A full window forfeits what an event would have released.
     s.tcp.window.cwnd = 5 * MSS;
     ack(&mut s, &config, us(201), 3, &[]);
     ack(&mut s, &config, us(201), 3, &[]);

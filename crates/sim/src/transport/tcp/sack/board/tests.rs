@@ -1,4 +1,4 @@
-//! RFC 6675's scoreboard by hand, and against counting afresh.
+//! RFC 6675's scoreboard by hand, and against a recount.
 
 use super::*;
 use proptest::prelude::*;
@@ -17,8 +17,8 @@ fn lost(board: &Board) -> Vec<u64> {
     (board.first..board.end()).filter(|&n| board.flags(n) & (LOST | SACKED) == LOST).collect()
 }
 
-/// RFC 6675 §4, IsLost, in its own words: so many discontiguous sequences, or more than so many bytes less one segment,
-/// sacked above.
+/// RFC 6675 §4, IsLost, in its own words: this many discontiguous sequences, or more than this many bytes less one
+/// segment, sacked above.
 fn is_lost_by_the_text(board: &Board, number: u64, threshold: u64) -> bool {
     let above: Vec<u64> = (number + 1..board.end()).filter(|&n| board.flags(n) & SACKED != 0).collect();
     let bytes: u64 = above.iter().map(|&n| board.bytes(n).1).sum();
@@ -50,11 +50,11 @@ fn three_segments_above_make_one_lost() {
     // It is neither lost nor sacked, so it counts twice.
     assert_eq!((board.next_hole(), board.pipe()), (None, 8_000));
     assert_eq!(board.last_hole(), Some(9));
-    // 6 arrives: 3 is lost now as well, but for what was sent again.
+    // 6 arrives: 3 is now lost as well, except for what was sent again.
     sack(&mut board, 6, 7);
     board.lose_overtaken(3);
     assert_eq!((lost(&board), board.pipe()), (vec![0, 1, 3], 6_000));
-    // All up to 6 is acknowledged: 7 to 9 are left.
+    // All up to 6 is acknowledged: 7 to 9 remain.
     assert_eq!(board.advance(7_000, |_| {}), 3_000);
     assert_eq!((board.first(), board.len(), board.pipe(), board.sacked()), (7, 3, 3_000, 0));
     assert_eq!((board.next_lost(), board.next_hole()), (None, None));
@@ -108,7 +108,7 @@ fn the_list_is_by_time_of_sending() {
 }
 
 proptest! {
-    /// Whatever happens, pipe, losses and the list by time are what counting afresh says.
+    /// Whatever happens, pipe, losses and the list by time match a recount.
     #[test]
     fn counting_afresh(ops in proptest::collection::vec((0u8..6, 0u64..24, 1u64..5), 1..80), threshold in 1u64..5) {
         let mut board = Board::new(1000, 24_300);

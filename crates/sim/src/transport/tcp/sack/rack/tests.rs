@@ -67,7 +67,7 @@ fn three_overtaking_are_enough_before_reordering_is_seen() {
     assert_eq!(s.tcp.fast_retransmits, 0);
     let out = ack(&mut s, &config, us(103), 0, &[(1, 4)]);
     assert!(out.entered_recovery);
-    // 0 is resent. That answers its first transmission, so the loss was none: RFC 4015.
+    // 0 is resent. That answers its first transmission, so it was not lost: RFC 4015.
     assert_eq!(send(&mut s, &config, us(103))[0], again(0));
     let before = s.tcp.cwnd();
     ack(&mut s, &config, us(110), 4, &[]);
@@ -79,7 +79,7 @@ fn three_overtaking_are_enough_before_reordering_is_seen() {
 /// that ends with its first window has no round to learn in.
 #[test]
 fn a_first_window_sprayed_over_unequal_paths_is_sent_again_in_part() {
-    // The third that is told of, 5, comes at 105; the timer is that of the last in doubt, 8: 8 + 100 + 25.
+    // The third one reported, 5, comes at 105; the timer is that of the last in doubt, 8: 8 + 100 + 25.
     for (threshold, from) in [(3, 105), (0, 133)] {
         let config = TcpConfig { dupack_threshold: threshold, ..config(Recovery::Rack) };
         let mut s = sender(&config, 10 * MSS);
@@ -135,7 +135,7 @@ fn dsack_widens_the_window_once_a_round_and_sixteen_recoveries_narrow_it() {
         r.adapt(&tcp, false);
         assert_eq!(window(&r), Span::from_us(if n < 16 { 100 } else { 25 }));
     }
-    // Without reordering: none in a recovery, none behind three that are told of.
+    // Without reordering: none in a recovery, none once three are reported.
     r.reordering_seen = false;
     assert_eq!(r.window(true, 0, 3, Span::from_us(100)), Span::ZERO);
     assert_eq!(r.window(false, 3, 3, Span::from_us(100)), Span::ZERO);
@@ -169,7 +169,7 @@ fn a_spurious_retransmission_is_undone_by_dsack() {
     let config = config(Recovery::Rack);
     let mut s = overtaken(&config, 6, 3);
     assert_eq!(send(&mut s, &config, us(103))[0], again(0));
-    // The answer to the first transmission is lost; that to the second tells of a duplicate.
+    // The answer to the first transmission is lost; that to the second reports a duplicate.
     let echo = us(103);
     let told = Sack::of(&[(0, MSS)]);
     s.on_ack(&config, us(203), &Ack { cumulative: 6 * MSS, echo, ece: false, echo_retransmit: true }, &told);
@@ -185,7 +185,7 @@ fn the_tail_is_probed() {
     for k in 0..4 {
         ack(&mut s, &config, us(100 + k), k + 1, &[]);
     }
-    // 4 is lost. Two round trips behind the last ACK the highest segment goes again, and no window is cut.
+    // 4 is lost. Two round trips after the last ACK the highest segment goes again, and no window is cut.
     assert_eq!(s.deadline(), Some(us(303)));
     let cwnd = s.tcp.cwnd();
     assert_eq!(s.on_timeout(&config, us(303)), Expired::Other);
@@ -237,7 +237,7 @@ fn a_lost_retransmission_is_found_without_a_timeout() {
             send(&mut s, &config, us(99 + to));
         }
     }
-    // Something sent behind the retransmission arrives, and it does not.
+    // Something sent after the retransmission arrives, and the retransmission does not.
     let (una, end) = (0, s.board.end());
     assert!(end > 10);
     let out = ack(&mut s, &config, us(240), una, &[(1, 9), (end - 1, end)]);
@@ -248,7 +248,7 @@ fn a_lost_retransmission_is_found_without_a_timeout() {
 
 #[test]
 fn the_reduction_is_proportional() {
-    // RFC 6937: of twenty in flight half are let go, one for each two that arrive.
+    // RFC 6937: of twenty in flight half are released, one for each two that arrive.
     let config = TcpConfig { initial_window: 20, initial_ssthresh: 20, ..config(Recovery::Rack) };
     let mut s = sender(&config, 1000 * MSS);
     spaced(&mut s, &config, 0, 20);
@@ -257,8 +257,8 @@ fn the_reduction_is_proportional() {
         ack(&mut s, &config, us(99 + to), 0, &[(1, to)]);
         sent.extend(send(&mut s, &config, us(99 + to)));
     }
-    // Two by limited transmit; then, of 22 in flight, 17 arrivals (of the third on) let go 17 * 11 / 22, rounded. In the
-    // end the pipe is below half, as one was lost: one more fills it up.
+    // Two by limited transmit; then, of 22 in flight, 17 arrivals (from the third on) release 17 * 11 / 22, rounded. In
+    // the end the pipe is below half, because one was lost: one more fills it up.
     assert_eq!(sent[..3], [20, 21, again(0)]);
     assert_eq!((s.tcp.ssthresh(), s.board.pipe(), sent.len()), (11 * MSS, 11 * MSS, 2 + 8 + 1));
 }
@@ -270,7 +270,7 @@ fn a_timeout_takes_back_only_what_is_late() {
     spaced(&mut s, &config, 0, 10);
     let at = s.deadline().unwrap();
     assert_eq!((at, s.on_timeout(&config, at)), (us(209), Expired::Other));
-    // The probe waits; the window is full, it goes all the same.
+    // The probe waits; the window is full, but the probe goes all the same.
     assert_eq!(send(&mut s, &config, at), [10]);
     let at = s.deadline().unwrap();
     assert_eq!(s.on_timeout(&config, at), Expired::Timeout);
