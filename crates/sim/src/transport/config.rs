@@ -1,4 +1,4 @@
-//! The parameters of TCP, shared by all flows of a run: the keys of a spec, and the presets the papers need.
+//! The parameters of TCP, shared by all flows of a run: the keys of a spec, and the presets that the papers need.
 
 use super::congestion::Marks;
 use super::congestion::window::{self, Settings};
@@ -24,7 +24,7 @@ words! {
 }
 
 impl Recovery {
-    /// Do acknowledgements say what has arrived beyond a gap?
+    /// Do acknowledgements report what has arrived beyond a gap?
     #[inline]
     pub const fn has_sack(self) -> bool {
         matches!(self, Recovery::Sack | Recovery::Rack)
@@ -179,10 +179,10 @@ keys! {
 }
 
 impl TcpConfig {
-    /// DCTCP on hosts of today: losses are found as Linux finds them, by RACK-TLP (RFC 8985) on selective
-    /// acknowledgements; a SYN waits for 1 s (`TCP_TIMEOUT_INIT`); timers go by jiffies (HZ = 1000): how late one is
-    /// depends on where in a jiffy it was set, which nothing here knows, so that is drawn. The timeouts themselves follow
-    /// from the fabric.
+    /// DCTCP on present-day hosts: losses are found as in Linux, by RACK-TLP (RFC 8985) on selective acknowledgements;
+    /// a SYN waits for 1 s (`TCP_TIMEOUT_INIT`); timers run on jiffies (HZ = 1000). How late a timer is depends on
+    /// where in a jiffy it was set, which is not modelled, so that is drawn. The timeouts themselves follow from the
+    /// fabric.
     pub fn linux() -> Self {
         Self {
             recovery: Recovery::Rack,
@@ -192,9 +192,9 @@ impl TcpConfig {
         }
     }
 
-    /// DCTCP as a tuned datacenter runs it: 1500-byte packets, ten segments at the start, timeouts
-    /// from 10 ms, every packet acknowledged, no bound on the window, no handshake. A SYN would carry its
-    /// MSS option, and wait as long as data without a sample.
+    /// DCTCP as in a tuned datacenter: 1500-byte packets, an initial window of ten segments, timeouts from 10 ms, every
+    /// packet acknowledged, no bound on the window, no handshake. A SYN would carry its MSS option, and wait as long as
+    /// data without a sample.
     pub fn datacenter() -> Self {
         Self {
             kind: window::Kind::Dctcp,
@@ -236,7 +236,7 @@ impl TcpConfig {
         }
     }
 
-    /// What the congestion control does about marks.
+    /// How the congestion control handles marks.
     #[inline(always)]
     pub fn marks(&self) -> Marks {
         self.control.marks(self.kind)
@@ -248,13 +248,13 @@ impl TcpConfig {
         self.marks() != Marks::Unheard
     }
 
-    /// Whether packets keep apart. Those of MPTCP never do.
+    /// Whether packets are spaced. Those of MPTCP never are.
     #[inline]
     pub fn paces(&self) -> bool {
         (self.pacing || self.kind.paces()) && !self.mptcp()
     }
 
-    /// What it says of itself.
+    /// Its sheet.
     pub(crate) fn sheet(&self) -> Sheet {
         let options = self.options();
         Sheet {
@@ -313,7 +313,7 @@ impl TcpConfig {
         self.marks() == Marks::Counted
     }
 
-    /// `segments` full segments in bytes, where 0 means without bound.
+    /// `segments` full segments in bytes; 0 means no bound.
     #[inline]
     pub(crate) const fn limit_bytes(&self, segments: u32) -> u64 {
         if segments == 0 { u64::MAX } else { segments as u64 * self.mss as u64 }

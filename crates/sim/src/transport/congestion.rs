@@ -18,11 +18,11 @@
 //! | an answer echoes what ports on the way have told (INT) | [`Controller::on_telemetry`] |
 //! | a packet was trimmed | [`Controller::on_trim`] |
 //!
-//! A family is what one transport can be driven by: windows drive TCP, rates drive queue pairs, and windows in bytes on the
-//! wire drive the connections of Ultra Ethernet. Each controller is one
-//! file with its keys and one line below. Of a family the registry makes `Kind` (which one, by name), `Settings` (the
-//! parameters of each) and `Control` (the state of the one that runs: an enum in place, so a flow's row holds it and an
-//! acknowledgement costs no pointer).
+//! A family is the set of controllers that one transport can use: windows drive TCP, rates drive queue pairs, and
+//! windows in bytes on the wire drive the connections of Ultra Ethernet. Each controller is one file with its keys and
+//! one line below. For a family the registry generates `Kind` (which one, by name), `Settings` (the parameters of each)
+//! and `Control` (the state of the one that runs: an enum in place, so a flow's row holds it and an acknowledgement
+//! follows no pointer).
 
 pub(crate) use super::contract::Start;
 use crate::keys::{Key, Reader, SpecError};
@@ -42,7 +42,7 @@ mod steady;
 pub(crate) mod swift;
 pub(crate) mod timely;
 
-/// What people read of a controller.
+/// The user documentation of a controller.
 #[derive(Clone, Copy, Debug)]
 pub struct About {
     /// What it does.
@@ -51,7 +51,7 @@ pub struct About {
     pub source: &'static str,
 }
 
-/// What a flow may have under way, bytes. Loss recovery writes it, too, while it lasts.
+/// What a flow may have in flight, bytes. Loss recovery also writes it while it lasts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     /// The congestion window.
@@ -84,13 +84,13 @@ pub struct Acked {
 }
 
 impl Acked {
-    /// Bytes under way.
+    /// Bytes in flight.
     #[inline]
     pub fn flight(&self) -> u64 {
         self.next.saturating_sub(self.cumulative)
     }
 
-    /// The same, less than none while a sender of Ultra Ethernet puts it right.
+    /// The same, negative while a sender of Ultra Ethernet corrects its count.
     #[inline]
     pub fn signed_flight(&self) -> i64 {
         self.next.wrapping_sub(self.cumulative) as i64
@@ -104,48 +104,49 @@ pub struct Trimmed {
     pub now: Time,
     /// Its bytes on the wire when it was sent.
     pub bytes: u64,
-    /// Bytes under way, its own included. Less than none while they are put right.
+    /// Bytes in flight, its own included. Negative while the count is being corrected.
     pub flight: i64,
-    /// From its sending to the NACK.
+    /// The time from its sending to the NACK.
     pub rtt: Span,
-    /// Its receiver paces its senders and lost it at its own port: their windows need not shrink for that.
+    /// Its receiver paces its senders and the packet lost its payload at the receiver's own port: the senders' windows
+    /// need not shrink for that.
     pub excused: bool,
 }
 
-/// What is done about marks of the network (ECN).
+/// How marks of the network (ECN) are handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Marks {
     /// Packets are not ECN-capable, so there are none.
     Unheard,
-    /// RFC 3168: receivers repeat a mark until the sender says that it has reduced its window (CWR). What is sent again is
-    /// not ECN-capable (§6.1.5).
+    /// RFC 3168: receivers repeat a mark until the sender reports that it has reduced its window (CWR). What is sent
+    /// again is not ECN-capable (§6.1.5).
     Repeated,
-    /// RFC 8257 §3.2: receivers say of each packet whether it was marked.
+    /// RFC 8257 §3.2: receivers report for each packet whether it was marked.
     Counted,
 }
 
-/// A congestion control. Hooks that do nothing need not be written.
+/// A congestion control. Hooks have empty defaults.
 pub trait Controller: Clone + std::fmt::Debug {
     /// Its parameters.
     type Config;
 
-    /// Do its packets keep a gap ([`Self::gap`])?
+    /// Are its packets spaced ([`Self::gap`])?
     const PACES: bool = false;
-    /// Do ports write into the headers of its packets what they find? Queue pairs can have that.
+    /// Do ports write telemetry into the headers of its packets? Only queue pairs support this.
     const COLLECTS_TELEMETRY: bool = false;
 
     /// At the start of a flow.
     fn new(config: &Self::Config, start: &Start) -> Self;
 
-    /// At the start of a queue pair whose window is bounded for other reasons, with the payload of a full packet.
+    /// At the start of a queue pair whose window is bounded for other reasons, given the payload of a full packet.
     fn open(&mut self, _: &Self::Config, _: &mut Window, _mss: u64) {}
 
-    /// Keys that do not go together: one of them, and what is allowed.
+    /// Keys that are incompatible: one of them, and what is allowed.
     fn conflict(_: &Self::Config) -> Option<(&'static str, &'static str)> {
         None
     }
 
-    /// What is done about marks.
+    /// How marks are handled.
     fn marks(_: &Self::Config) -> Marks {
         Marks::Unheard
     }
@@ -153,42 +154,42 @@ pub trait Controller: Clone + std::fmt::Debug {
     /// New data is acknowledged, in recovery or not.
     fn on_ack(&mut self, _: &Self::Config, _: &mut Window, _: &Acked) {}
 
-    /// The same in congestion avoidance, of a window that was used: it may grow.
+    /// The same in congestion avoidance, for a window that was used: it may grow.
     fn grow(&mut self, _: &Self::Config, _: &mut Window, _: &Acked) {}
 
-    /// An answer echoes what ports have told, of those that collect telemetry. It need not acknowledge anything new.
+    /// An answer echoes telemetry, for controllers that collect it. It need not acknowledge anything new.
     fn on_telemetry(&mut self, _: &Self::Config, _: &mut Window, _: &Acked, _: Hops<'_>) {}
 
     /// A mark calls for a smaller window, or a lower rate.
     fn on_mark(&mut self, _: &Self::Config, _: &mut Window, _: Time) {}
 
-    /// A switch has cut the payload off a packet, as the receiver says.
+    /// A switch has cut the payload off a packet, as the receiver reports.
     fn on_trim(&mut self, _: &Self::Config, _: &mut Window, _: &Trimmed) {}
 
-    /// A loss, with `flight` bytes under way: the new slow-start threshold (RFC 5681 eq. 4).
+    /// A loss, with `flight` bytes in flight: the new slow-start threshold (RFC 5681 eq. 4).
     fn on_loss(&mut self, _: &Self::Config, _: &Window, flight: u64, _: Time) -> u64 {
         flight / 2
     }
 
-    /// The retransmission timer has expired, the `in_a_row`-th time since data was last acknowledged. The first of them is
-    /// a loss, too, which has been told before.
+    /// The retransmission timer has expired for the `in_a_row`-th time since data was last acknowledged. The first of
+    /// these is also a loss, which has already been reported.
     fn on_timeout(&mut self, _: &Self::Config, _in_a_row: u32, _: Time) {}
 
     /// The window has been cut, for a mark or a loss: what was counted towards its growth is void.
     fn restart(&mut self) {}
 
-    /// The last loss was none: the window is as it was `before` (RFC 4015).
+    /// The last loss turned out not to be one: restores the state `before` (RFC 4015).
     fn undo(&mut self, _before: &Self) {}
 
     /// The window grows as one of `window` bytes would, if that is larger (RFC 6356).
     fn couple(&mut self, _window: u64) {}
 
-    /// The average queueing delay, of those that keep one.
+    /// The average queueing delay, for controllers that keep one.
     fn delay(&self) -> Option<Span> {
         None
     }
 
-    /// The least time between two packets of a window, asked of those that pace.
+    /// The least time between two packets of a window; used only for controllers that pace.
     fn gap(&self, _: &Self::Config) -> Span {
         Span::ZERO
     }
@@ -199,7 +200,7 @@ pub trait Controller: Clone + std::fmt::Debug {
     }
 }
 
-/// Makes the types of a family of its controllers: `name in specs: Variant(type) = what people read;`.
+/// Generates the types of a family from its controllers: `name in specs: Variant(type) = user documentation;`.
 macro_rules! controllers {
     ($(#[$meta:meta])* $family:ident { $( $name:ident: $variant:ident($type:ty) = $about:expr; )+ }) => {
         $(#[$meta])*
@@ -208,11 +209,11 @@ macro_rules! controllers {
 
             /// Which controller of this family.
             #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-            #[allow(missing_docs)] // `Kind::about` says it.
+            #[allow(missing_docs)] // `Kind::about` documents it.
             pub enum Kind { $($variant),+ }
 
             impl Kind {
-                /// Every one, in the order of the registry.
+                /// All of them, in the order of the registry.
                 pub const ALL: &'static [Kind] = &[$(Kind::$variant),+];
                 /// Their names.
                 pub const NAMES: &'static [&'static str] = &[$(stringify!($name)),+];
@@ -222,7 +223,7 @@ macro_rules! controllers {
                     Self::NAMES[self as usize]
                 }
 
-                /// What people read of it.
+                /// Its user documentation.
                 pub const fn about(self) -> &'static About {
                     match self { $( Kind::$variant => $about, )+ }
                 }
@@ -266,7 +267,7 @@ macro_rules! controllers {
             }
 
             impl Settings {
-                /// What `kind` does about marks.
+                /// How `kind` handles marks.
                 #[inline(always)]
                 pub fn marks(&self, kind: Kind) -> Marks {
                     match kind { $( Kind::$variant => <$type as Controller>::marks(&self.$name), )+ }
@@ -292,7 +293,7 @@ macro_rules! controllers {
 
             #[allow(dead_code)] // A family need not use every hook.
             impl Control {
-                /// One of `kind`.
+                /// A controller of `kind`.
                 pub(crate) fn new(kind: Kind, settings: &Settings, start: &Start) -> Self {
                     match kind { $( Kind::$variant => Control::$variant(<$type>::new(&settings.$name, start)), )+ }
                 }

@@ -5,7 +5,7 @@
 pub enum Greeting {
     /// A SYN.
     Syn {
-        /// One has been sent before.
+        /// A SYN has been sent before.
         again: bool,
     },
     /// The acknowledgement of the SYN-ACK; data may follow at once.

@@ -1,9 +1,9 @@
 //! The transports: state machines that are given the time and say what to do.
 //!
-//! Nothing here reads a clock, draws a random number, owns a queue or knows of hosts, links or
-//! schemes. The caller hands in `now` and what arrived, asks for the next segment or
-//! acknowledgement, and keeps the timers whose deadlines the machines report. Configuration is
-//! passed in on every call and never stored, so that a row of a million flows is state alone.
+//! Nothing here reads a clock, draws a random number, owns a queue or knows of hosts, links or schemes. The caller
+//! passes in `now` and what arrived, requests the next segment or acknowledgement, and keeps the timers whose deadlines
+//! the machines report. Configuration is passed in on every call and never stored, so the row of each of a million
+//! flows holds state alone.
 //!
 //! `contract.rs` says what a transport is, `registry.rs` lists the transports, and `ends.rs` keeps the ends of all flows
 //! of the one a run has.
@@ -32,7 +32,7 @@
 //! | `rdma.rs` | [`rdma::RdmaSender`] and [`rdma::RdmaReceiver`]: the queue pairs of an RNIC |
 //! | `uet.rs` | [`uet`]: connections of Ultra Ethernet, which take any order |
 //!
-//! Left out on purpose: flow control beyond a greatest window. A flow is a known number of bytes in one direction.
+//! Deliberately omitted: flow control beyond a maximum window. A flow is a known number of bytes in one direction.
 
 pub(crate) mod config;
 pub(crate) mod congestion;
@@ -71,7 +71,7 @@ pub(crate) use tcp::{Segment, TcpSender};
 pub(crate) use udp::{MOST_PACKET_BYTES, Paced, UdpConfig};
 pub(crate) use uet::UetConfig;
 
-/// The transport of all flows of a run but UDP, as a spec says it.
+/// The transport of all flows of a run other than UDP, as given in a spec.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TransportSpec {
     /// TCP.

@@ -1,13 +1,13 @@
-//! Pacing of TCP: a layer around a sender that keeps packets apart which the window would let go at once.
+//! Pacing of TCP: a layer around a sender that spaces packets which the window would release at once.
 //!
 //! A packet leaves no earlier than a gap after the packet before it. The gap is the longer of two:
 //! * The packet's share of a round trip, with `transport.pacing`: its bytes at the rate `cwnd` / SRTT, doubled while the
 //!   window is far below `ssthresh` and times 1.2 otherwise. These are the factors of Linux (`tcp_update_pacing_rate`,
 //!   net.ipv4.tcp_pacing_ss_ratio and tcp_pacing_ca_ratio; from memory). There is none before the first sample.
-//! * What the congestion control asks for ([`Controller::gap`](super::congestion::Controller::gap)).
+//! * What the congestion control requires ([`Controller::gap`](super::congestion::Controller::gap)).
 //!
-//! The gap is that of the present window, so an acknowledgement moves a packet that already waits. What is sent again and
-//! probes are paced as new data is. Flows that are paced take turns at the NIC, which looks past one that must wait.
+//! The gap follows the current window, so an acknowledgement moves a packet that already waits. Retransmissions and
+//! probes are paced as new data is. Paced flows take turns at the NIC, which skips one that must wait.
 
 use super::config::TcpConfig;
 use super::sack::Sack;
@@ -15,7 +15,7 @@ use super::stream::Stream;
 use super::tcp::{Ack, AckOutcome, Segment, TcpSender};
 use spinewise_policy::time::{Span, Time};
 
-/// A sender whose packets keep apart.
+/// A sender whose packets are spaced.
 #[derive(Clone, Debug)]
 pub struct PacedStream<S> {
     stream: S,
@@ -33,7 +33,7 @@ impl<S: Stream> PacedStream<S> {
     }
 }
 
-/// The share of a round trip that `bytes` have of the window.
+/// The share of a round trip that `bytes` take of the window.
 fn share(tcp: &TcpSender, bytes: u32) -> Span {
     let percent = if tcp.cwnd() < tcp.ssthresh() / 2 { 200 } else { 120 };
     let srtt = u128::from(tcp.srtt().unwrap_or_default().0);
@@ -97,7 +97,7 @@ impl<S: Stream> Stream for PacedStream<S> {
     }
 }
 
-/// Before [`Time::NEVER`].
+/// Just before [`Time::NEVER`].
 const LATEST: u64 = Time::NEVER.0 - 1;
 
 #[cfg(test)]

@@ -11,9 +11,9 @@
 //! | `rdma/ends.rs` | [`QueuePair`]: both ends as the contract of transports has them |
 //! | `rdma/split.rs` | [`SplitQueuePairs`]: messages over several queue pairs at once |
 //!
-//! Where papers leave something open, the public ns-3 code of the ConWeave paper (rdma-hw.cc, rdma-queue-pair.h) decides.
-//! Every packet is answered by itself. Left out: the set-up of queue pairs, message boundaries, and CNPs as packets of
-//! their own: a CNP is a flag on the answer to the packet that caused it.
+//! Where papers leave something open, this follows the public ns-3 code of the ConWeave paper (rdma-hw.cc,
+//! rdma-queue-pair.h). Every packet is answered separately. Omitted: the set-up of queue pairs, message boundaries, and
+//! CNPs as separate packets: a CNP is a flag on the answer to the packet that caused it.
 
 mod blocks;
 pub(crate) mod config;
@@ -33,14 +33,14 @@ pub(crate) use split::SplitQueuePairs;
 
 use super::contract::Answer;
 
-/// An answer, as the sender reads it.
+/// An answer in the form the sender reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RdmaAck {
     /// The next byte the receiver expects.
     pub cumulative: u64,
     /// Something before the newest packet is missing.
     pub nack: bool,
-    /// IRN, on a NACK: first byte and length of the packet that made it, which has arrived.
+    /// IRN, on a NACK: first byte and length of the packet that caused it, which has arrived.
     pub sack: Option<(u64, u32)>,
     /// Congestion notification.
     pub cnp: bool,

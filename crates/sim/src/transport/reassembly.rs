@@ -3,7 +3,7 @@
 /// The bytes of a stream that are here.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reassembly {
-    /// Everything before is here.
+    /// Everything before this has arrived.
     expected: u64,
     /// What lies beyond a gap: ascending, disjoint, not touching, all beyond `expected`.
     beyond: Vec<(u64, u64)>,
@@ -27,7 +27,7 @@ impl Reassembly {
         self.beyond.last().map_or(self.expected, |last| last.1)
     }
 
-    /// Is `seq` the first missing byte, and nothing beyond it here?
+    /// Is `seq` the first missing byte, with nothing beyond it here?
     #[inline]
     pub(crate) fn is_next(&self, seq: u64) -> bool {
         seq == self.expected && self.beyond.is_empty()
@@ -43,7 +43,7 @@ impl Reassembly {
         self.store(seq, end)
     }
 
-    /// The same when they or others are out of order.
+    /// The same when these bytes or others are out of order.
     fn store(&mut self, seq: u64, end: u64) -> u64 {
         let start = seq.max(self.expected);
         if start >= end {

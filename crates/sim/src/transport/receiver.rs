@@ -1,8 +1,8 @@
 //! The receiving end of a TCP connection: reassembly, when to acknowledge, and the echo of marks.
 //!
-//! An ACK carries the time stamp and the tag of the packet that arrived last, be it sent at once or
-//! by the delayed-ACK timer. (RFC 7323 §4.3 would echo the oldest packet a delayed ACK covers; here
-//! the round-trip time and the path tag an ACK brings back belong to one and the same packet.)
+//! An ACK carries the timestamp and the tag of the packet that arrived last, whether it is sent at once or by the
+//! delayed-ACK timer. (RFC 7323 §4.3 would echo the oldest packet a delayed ACK covers; here the round-trip time and
+//! the path tag an ACK brings back belong to one and the same packet.)
 
 use super::config::TcpConfig;
 use super::congestion::Marks;
@@ -19,29 +19,29 @@ pub struct TcpReceiver {
     here: Reassembly,
     /// When the delayed ACK is due, [`Time::NEVER`] if none is.
     deadline: Time,
-    /// Time stamp, tag and kind of the packet that arrived last.
+    /// Timestamp, tag and kind of the packet that arrived last.
     stamp: Time,
     tag: u32,
     retransmit: bool,
     /// DCTCP.CE of RFC 8257 §3.2; with RFC 3168, what is echoed until CWR.
     ce: bool,
-    /// Packets in order that await their acknowledgement.
+    /// In-order packets that await their acknowledgement.
     pending: u32,
-    /// With selective acknowledgements, from the first packet out of order on.
+    /// With selective acknowledgements, from the first out-of-order packet on.
     told: Option<Box<Told>>,
 }
 
-/// What selective acknowledgements tell next.
+/// What selective acknowledgements report next.
 #[derive(Clone, Debug, Default)]
 struct Told {
-    /// A byte of each block beyond the gap that packets arrived in of late, the newest first.
+    /// A byte of each block beyond the gap that packets have arrived in recently, the newest first.
     recent: Vec<u64>,
     /// The packet that has just arrived for the second time.
     duplicate: Option<(u64, u64)>,
 }
 
 impl TcpReceiver {
-    /// A receiver of a flow of `size` bytes, of which none is here.
+    /// The receiver of a flow of `size` bytes, none of which has arrived.
     pub fn new(size: u64) -> Self {
         Self {
             size,
@@ -56,7 +56,7 @@ impl TcpReceiver {
         }
     }
 
-    /// The packet that ends in byte `end` is the last one there is: a subflow of MPTCP learns its share as it goes.
+    /// The packet that ends in byte `end` is the last one: a subflow of MPTCP learns its share as it goes.
     pub fn finish_with(&mut self, end: u64) {
         self.size = end.max(self.here.highest());
     }
@@ -85,8 +85,8 @@ impl TcpReceiver {
             // RFC 3168 §6.1.3: from a mark until CWR, and on if that packet is marked again
             self.ce = ce || self.ce && !packet.cwr;
         } else if marks == Marks::Counted && ce != self.ce {
-            // RFC 8257 §3.2: a change of the CE state is told at once, and what is still to be
-            // acknowledged in the old state gets an ACK of its own.
+            // RFC 8257 §3.2: a change of the CE state is reported at once, and what is still to be acknowledged in the
+            // old state gets an ACK of its own.
             if self.pending > 0 {
                 out.answers[0] = Some(self.acknowledge(acknowledgeable));
             }
@@ -110,12 +110,12 @@ impl TcpReceiver {
     }
 
     /// The SACK option of the acknowledgement that answers the packet just taken; [`Sack::NONE`] without such options.
-    /// What is told of a duplicate is told once.
+    /// A duplicate is reported once.
     pub fn sack(&mut self) -> Sack {
         let Some(told) = &mut self.told else { return Sack::NONE };
         let mut blocks: Vec<(u64, u64)> = told.duplicate.take().into_iter().collect();
         let own = blocks.len();
-        // RFC 2018 §4: the block the packet is in, then those told of most recently, none twice
+        // RFC 2018 §4: the block the packet is in, then those reported most recently, none twice
         told.recent.retain(|&byte| {
             let beyond = self.here.beyond();
             let at = beyond.partition_point(|block| block.1 <= byte);
@@ -150,7 +150,7 @@ impl TcpReceiver {
         self.here.expected()
     }
 
-    /// Notes a packet out of order for the acknowledgements to come.
+    /// Records an out-of-order packet for the acknowledgements to come.
     #[cold]
     fn note(&mut self, seq: u64, end: u64, duplicate: bool) {
         let told = self.told.get_or_insert_default();

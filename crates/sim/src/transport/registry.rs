@@ -1,4 +1,4 @@
-//! What transports there are. One line here is all that a transport needs to be known; `ends.rs` does the rest.
+//! The list of transports. One line here is all it takes to add a transport; `ends.rs` does the rest.
 
 use super::contract::{Answer, Arrival, Asks, Counts, Facts, Grant, Outgoing, Received, Start, Told};
 use super::ends::{EndsOf, Expired, Heard, Lane};
@@ -55,7 +55,7 @@ impl Ends {
 
 macro_rules! ends {
     ($($variant:ident: $transport:ty,)*) => {
-        /// The ends of all flows of a run but UDP, by their transport. See [`EndsOf`] for what each method does.
+        /// The ends of all flows of a run other than UDP, by transport. See [`EndsOf`] for what each method does.
         #[derive(Debug)]
         pub enum Ends {
             $(

@@ -1,10 +1,10 @@
-//! Holds data that overtook other data, below TCP, until the rest has come or a time is over: Presto's change to GRO, or
-//! the receive buffer of the public ns-3 code of Hermes.
+//! Holds data that overtook other data, below TCP, until the rest has come or its time is up: Presto's change to GRO,
+//! or the receive buffer of the public ns-3 code of Hermes.
 //!
-//! It passes data on in the order of the flow's bytes, each packet as it came. What is next is passed on at once, or
-//! waits [`Rules::in_order`] as well; what lies beyond a gap waits for the gap to close, [`Rules::timeout`] at most. A
-//! packet whose time is over goes, with all before it; the gaps before it are given up. What comes later for such a gap
-//! is passed on as it comes, and so is what was here before.
+//! It passes data on in the order of the flow's bytes, each packet as it came. In-order data is passed on at once, or
+//! after waiting [`Rules::in_order`]. Data beyond a gap waits for the gap to close, but [`Rules::timeout`] at most. A
+//! packet whose time is up goes, with all before it; the gaps before it are given up. What arrives later for such a gap
+//! is passed on at once, and so are duplicates.
 
 use periodic::{Periodic, Periods};
 use spinewise_policy::time::{Span, Time};
@@ -15,13 +15,14 @@ pub(crate) mod periodic;
 /// How long data waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// Data that is next waits so long, to be passed on in bursts; zero: not at all.
+    /// In-order data waits this long, to be passed on in bursts; zero: not at all.
     pub in_order: Span,
-    /// Data beyond a gap waits so long at most. No shorter than `in_order`.
+    /// Data beyond a gap waits at most this long. No shorter than `in_order`.
     pub timeout: Span,
-    /// Payload bytes held of one flow; one more, and all of it is passed on. 0: no limit.
+    /// Payload bytes held per flow; beyond that, all of it is passed on. 0: no limit.
     pub limit: u64,
-    /// It looks at its clocks once a period only, and expects what it has given up, as the ns-3 code of Hermes does.
+    /// It checks its clocks only once a period, and keeps expecting what it has given up, as in the ns-3 code of
+    /// Hermes.
     pub periods: Option<Periods>,
 }
 
@@ -36,12 +37,12 @@ pub struct Tally {
     pub overflows: u64,
 }
 
-/// The packets of one flow that wait, by either set of rules.
+/// The waiting packets of one flow, under either set of rules.
 #[derive(Clone, Debug)]
 pub(crate) enum Buffer<T> {
-    /// By exact instants.
+    /// Timed exactly.
     Exact(Resequencer<T>),
-    /// Looked at once a period.
+    /// Checked once a period.
     Periodic(Periods, Periodic<T>),
 }
 
@@ -54,7 +55,7 @@ impl<T> Buffer<T> {
         }
     }
 
-    /// Bytes `seq..seq + len` arrive as `item`. What may go on now is added to `ready`, in its order.
+    /// Bytes `seq..seq + len` arrive as `item`. What may go on now is added to `ready`, in order.
     pub(crate) fn arrive(
         &mut self,
         rules: &Rules,
@@ -70,7 +71,7 @@ impl<T> Buffer<T> {
         }
     }
 
-    /// A SYN arrives, where it waits as well.
+    /// A SYN arrives, where a SYN also waits.
     pub(crate) fn greet(&mut self, now: Time, item: T) {
         if let Buffer::Periodic(periods, one) = self {
             one.greet(periods, now, item);
@@ -103,12 +104,12 @@ struct Held<T> {
     item: T,
 }
 
-/// The packets of one flow that wait.
+/// The waiting packets of one flow.
 #[derive(Clone, Debug)]
 pub(crate) struct Resequencer<T> {
-    /// Everything before has been passed on, or given up.
+    /// Everything before this has been passed on, or given up.
     next: u64,
-    /// By first byte, equal ones as they came.
+    /// By first byte, equal ones in order of arrival.
     held: VecDeque<Held<T>>,
     /// Their payload bytes.
     bytes: u64,
@@ -121,7 +122,7 @@ impl<T> Default for Resequencer<T> {
 }
 
 impl<T> Resequencer<T> {
-    /// Bytes `seq..seq + len` arrive as `item`. What may go on now is added to `ready`, in its order.
+    /// Bytes `seq..seq + len` arrive as `item`. What may go on now is added to `ready`, in order.
     pub(crate) fn arrive(
         &mut self,
         rules: &Rules,
@@ -173,7 +174,7 @@ impl<T> Resequencer<T> {
         self.held.iter().enumerate().map(|(at, held)| held.since + wait(at)).min()
     }
 
-    /// How many packets at the front follow on what has been passed on, without a gap.
+    /// How many packets at the front continue what has been passed on, without a gap.
     fn run_len(&self) -> usize {
         let mut next = self.next;
         self.held
@@ -191,7 +192,7 @@ impl<T> Resequencer<T> {
         self.held.iter().take(self.run_len()).map(|held| held.end).fold(self.next, u64::max)
     }
 
-    /// Passes the first `count` on.
+    /// Passes on the first `count`.
     fn pass(&mut self, count: usize, ready: &mut Vec<T>) {
         for held in self.held.drain(..count) {
             self.next = self.next.max(held.end);

@@ -3,7 +3,7 @@
 use super::config::TcpConfig;
 use spinewise_policy::time::Span;
 
-/// SRTT and RTTVAR of RFC 6298 §2. Sixteen bytes; the backoff count lives with the timer's owner.
+/// SRTT and RTTVAR of RFC 6298 §2. Sixteen bytes; the backoff count is kept by the timer's owner.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RttEstimator {
     /// Zero until the first sample.
@@ -12,7 +12,7 @@ pub(super) struct RttEstimator {
 }
 
 impl RttEstimator {
-    /// Takes a sample. Divisions truncate, one picosecond at most.
+    /// Takes a sample. Divisions truncate, by one picosecond at most.
     #[inline]
     pub(super) fn sample(&mut self, rtt: Span) {
         let r = rtt.0.max(1);
@@ -27,7 +27,7 @@ impl RttEstimator {
         }
     }
 
-    /// The timeout after `backoff` expiries in a row.
+    /// The timeout after `backoff` consecutive expiries.
     #[inline]
     pub(super) fn rto(&self, config: &TcpConfig, backoff: u8) -> Span {
         let base = if self.srtt == 0 {

@@ -1,9 +1,9 @@
-//! Selective acknowledgement on the wire: what of the data beyond the cumulative acknowledgement has arrived (RFC 2018),
-//! and what has arrived twice (RFC 2883).
+//! Selective acknowledgement on the wire: which data beyond the cumulative acknowledgement has arrived (RFC 2018), and
+//! what has arrived twice (RFC 2883).
 
 use crate::rider::Rider;
 
-/// Blocks in one acknowledgement, at most: what fits beside time stamps (RFC 2018 §3).
+/// Maximum number of blocks in one acknowledgement: what fits beside timestamps (RFC 2018 §3).
 const MOST: usize = 3;
 /// A block as it travels: two ends of 64 bits, little endian.
 const ENCODED: usize = 16;
@@ -34,18 +34,18 @@ impl Sack {
         &self.blocks[..usize::from(self.n)]
     }
 
-    /// Is there none?
+    /// Does it have no blocks?
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.n == 0
     }
 
-    /// Bytes of the option on the wire, padding included: kind, length and two words a block.
+    /// Bytes of the option on the wire, padding included: kind, length and two words per block.
     pub fn wire_bytes(&self) -> u32 {
         if self.n == 0 { 0 } else { 4 + 8 * u32::from(self.n) }
     }
 
-    /// The duplicate it reports, where `cumulative` is its acknowledgement.
+    /// The duplicate it reports, if `cumulative` is its acknowledgement.
     pub fn duplicate(&self, cumulative: u64) -> Option<(u64, u64)> {
         // RFC 2883 §4: the first block lies below the cumulative acknowledgement, or within the second
         match *self.blocks() {
@@ -89,7 +89,7 @@ mod tests {
             assert_eq!(sack.blocks(), blocks);
             assert_eq!(Sack::decode(&sack.encode()), sack);
         }
-        // NOP, NOP, kind, length, then 8 bytes a block.
+        // NOP, NOP, kind, length, then 8 bytes per block.
         assert_eq!([0, 1, 3].map(|n| Sack::of(&[(1, 2); 3][..n]).wire_bytes()), [0, 12, 28]);
         assert_eq!(Sack::of(&[(1, 2), (3, 4), (5, 6), (7, 8)]).blocks(), [(1, 2), (3, 4), (5, 6)]);
     }

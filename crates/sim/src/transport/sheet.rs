@@ -1,6 +1,6 @@
-//! What a transport says of itself before a run, by its configuration: what the rest of a spec and the set-up ask of it.
+//! What a transport's configuration declares before a run: what the rest of a spec and the set-up need to know.
 //!
-//! What it says of itself during a run are [`Facts`](super::contract::Facts).
+//! What the transport declares during a run is in [`Facts`](super::contract::Facts).
 
 use super::TransportSpec;
 use spinewise_policy::time::Span;
@@ -10,7 +10,7 @@ use spinewise_policy::time::Span;
 pub struct Frame {
     /// Payload of a full data packet.
     pub mss: u32,
-    /// What a data packet has on the wire besides its payload.
+    /// Bytes of a data packet on the wire in addition to its payload.
     pub header: u32,
     /// An acknowledgement on the wire.
     pub ack_bytes: u32,
@@ -24,7 +24,7 @@ impl Frame {
     }
 }
 
-/// What a configuration says of its transport.
+/// What a configuration declares about its transport.
 #[derive(Clone, Copy, Debug)]
 pub struct Sheet {
     /// Its word in `transport.kind`.
@@ -33,30 +33,31 @@ pub struct Sheet {
     pub frame: Frame,
     /// Its NIC asks its flows for packets, whatever `switch.nics` says.
     pub pulls: bool,
-    /// Ports write into its packets what they find.
+    /// Ports write telemetry into its packets.
     pub collects_telemetry: bool,
-    /// Senders hear of marks.
+    /// Senders learn of marks.
     pub hears_marks: bool,
     /// Receivers know what a packet without its payload means.
     pub knows_trims: bool,
-    /// Receivers send packets that have entropy values of their own, whatever scheme there is.
+    /// Receivers send packets that have entropy values of their own, whatever the scheme.
     pub grants_by_value: bool,
-    /// Connections or queue pairs from a host to another that messages share, if they do.
+    /// Connections or queue pairs from one host to another that messages share, if they do.
     pub connections: Option<u32>,
-    /// Over how many paths of its own each flow is sent, by which key; 0: it goes by its own number.
+    /// The number of paths of its own over which each flow is sent, and the key that sets it; 0: a flow uses its own
+    /// number.
     pub paths: (&'static str, u32),
-    /// The most that `subflows` of a traffic entry may be.
+    /// The maximum of `subflows` in a traffic entry.
     pub most_subflows: u32,
     /// Bytes of the longest flow whose packets it can number.
     pub most_bytes: u64,
-    /// A timeout that does not follow the round trips that senders measure, and its key.
+    /// A timeout that does not depend on the round trips that senders measure, and its key.
     pub fixed_timeout: Option<(&'static str, Span)>,
-    /// What the first retransmission by timer waits for at least; none where no two are alike.
+    /// The least wait before the first retransmission by timer; none where no two are alike.
     pub least_timeout: Option<Span>,
 }
 
 impl TransportSpec {
-    /// What it says of itself.
+    /// Its sheet.
     pub fn sheet(&self) -> Sheet {
         match self {
             TransportSpec::Tcp(config) => config.sheet(),

@@ -1,4 +1,4 @@
-//! What the layers around a TCP sender need of it, with selective acknowledgements or without: the handshake
+//! What the layers around a TCP sender need of it, with or without selective acknowledgements: the handshake
 //! (`opening.rs`) and the subflows of MPTCP (`mptcp/`).
 
 use super::config::TcpConfig;
@@ -8,9 +8,9 @@ use super::tcp::sack::{Expired, SackSender};
 use super::tcp::{Ack, AckOutcome, Segment, TcpSender};
 use spinewise_policy::time::Time;
 
-/// A sender over a connection that is open.
+/// A sender on a connection that is open.
 pub trait Stream: Sized {
-    /// Over a connection of which `tcp` has sent nothing yet.
+    /// A sender on a connection on which `tcp` has sent nothing yet.
     fn over(config: &TcpConfig, tcp: TcpSender) -> Self;
 
     /// Window, estimate and counters.
@@ -19,13 +19,13 @@ pub trait Stream: Sized {
     /// Whether [`Self::next_segment`] may be called.
     fn can_send(&self, config: &TcpConfig) -> bool;
 
-    /// From when on it may; [`Time::NEVER`] if it has nothing that may go.
+    /// The time from which it may; [`Time::NEVER`] if it has nothing that may go.
     #[inline(always)]
     fn may_send_from(&self, config: &TcpConfig) -> Time {
         if self.can_send(config) { Time::ZERO } else { Time::NEVER }
     }
 
-    /// Whether what it would give has been sent before.
+    /// Whether what it would return has been sent before.
     fn repeats(&self) -> bool;
 
     /// Takes the next segment.
@@ -37,7 +37,7 @@ pub trait Stream: Sized {
     /// When the next timer expires, if one runs.
     fn deadline(&self) -> Option<Time>;
 
-    /// It has. See [`super::contract::Sender::on_timeout`].
+    /// A timer has expired. See [`super::contract::Sender::on_timeout`].
     fn on_timeout(&mut self, config: &TcpConfig, now: Time) -> Option<u64>;
 
     /// See [`TcpSender::resize`].
@@ -46,7 +46,7 @@ pub trait Stream: Sized {
     /// See [`TcpSender::couple`].
     fn couple(&mut self, window: u64);
 
-    /// Segments retransmitted although they had arrived, as far as the sender was told.
+    /// Segments retransmitted although they had arrived, as far as the sender knows.
     fn spurious_retransmits(&self) -> u32 {
         0
     }

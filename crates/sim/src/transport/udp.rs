@@ -1,10 +1,10 @@
 //! Constant-bit-rate UDP by a schedule of rates, paced exactly.
 //!
-//! The source is a fluid: work flows in at the scheduled rate and a packet leaves when a packet's
-//! worth has come together; the first leaves when the first rate above zero starts. A bit rate in
-//! bits/s is a number of pico-bits per picosecond, so all of this is exact in integers: within a
-//! stretch of constant rate, packet k leaves at the floor of its exact rational instant, and a change
-//! of rate keeps the work already done. A rate of zero keeps it too until the source goes on.
+//! The source is a fluid: work flows in at the scheduled rate and a packet leaves when a packet's worth has
+//! accumulated; the first leaves when the first rate above zero starts. A bit rate in bits/s is a number of pico-bits
+//! per picosecond, so all of this is exact in integers: within a stretch of constant rate, packet k leaves at the floor
+//! of its exact rational instant, and a change of rate keeps the work already done. A rate of zero also keeps it until
+//! the source resumes.
 
 use super::contract::{Answer, Answered, Counts, Data, Outgoing, Sender, Start};
 use spinewise_policy::time::{BYTE_PS, Time};
@@ -20,7 +20,7 @@ pub struct UdpConfig {
     pub packet_bytes: u32,
     /// From each instant on, the rate in bits per second of wire bytes; 0 stops. Instants ascend strictly.
     pub schedule: Vec<(Time, u64)>,
-    /// Wire bytes to send in all, the last packet being short if they do not divide; none = no bound.
+    /// Wire bytes to send in all; the last packet is short if they do not divide. None = no bound.
     pub size_bytes: Option<u64>,
     /// No packet leaves at or after this instant ([`Time::NEVER`] = no end).
     pub end: Time,
@@ -33,12 +33,12 @@ pub(crate) struct UdpSender {
     next: Time,
     /// The fraction of that instant, in units of 1 / rate picoseconds.
     fraction: u64,
-    /// The time between packets at the present rate: whole picoseconds, and the fraction.
+    /// The time between packets at the current rate: whole picoseconds, and the fraction.
     interval: u64,
     interval_fraction: u64,
-    /// The present rate, bits per second.
+    /// The current rate, bits per second.
     rate: u64,
-    /// The index of the schedule's entry that comes next.
+    /// The index of the next entry of the schedule.
     step: u32,
     packets: u32,
     sent: u64,
@@ -70,7 +70,7 @@ impl UdpSender {
         (self.next != Time::NEVER).then_some(self.next)
     }
 
-    /// Takes the packet due at [`Self::next_time`], which must exist: its bytes on the wire.
+    /// Takes the packet due at [`Self::next_time`], which must exist. Returns its bytes on the wire.
     #[inline]
     pub(crate) fn next_packet(&mut self, config: &UdpConfig) -> u32 {
         debug_assert!(!self.is_done(), "no packet is due");
@@ -88,7 +88,7 @@ impl UdpSender {
         if let Some(&(change, _)) = config.schedule.get(self.step as usize)
             && self.next >= change
         {
-            // What is missing to the next packet when the rate changes, exact.
+            // What the next packet lacks when the rate changes, exact.
             let missing = u128::from(self.next.since(change).0) * u128::from(self.rate) + u128::from(self.fraction);
             self.enter(config, missing as u64);
         }
@@ -146,11 +146,12 @@ impl UdpSender {
     }
 }
 
-/// The sending end of a UDP flow: a source, and the packets that are due and not yet sent, as others may be at the NIC.
+/// The sending end of a UDP flow: a source, and the packets that are due and not yet sent, because others may be at the
+/// NIC.
 #[derive(Clone, Debug)]
 pub struct Paced {
     source: UdpSender,
-    /// Their sizes.
+    /// The sizes of those packets.
     due: VecDeque<u32>,
 }
 
@@ -160,7 +161,7 @@ impl Paced {
         self.source.next_time()
     }
 
-    /// The next packet is due.
+    /// The next packet falls due.
     pub fn fall_due(&mut self, config: &UdpConfig) {
         self.due.push_back(self.source.next_packet(config));
     }
@@ -193,7 +194,7 @@ impl Sender for Paced {
         Some(Outgoing::Data(Data { seq, len: bytes, wire: bytes, flags: 0 }))
     }
 
-    /// Nobody answers.
+    /// Nothing answers UDP.
     fn on_answer<'a>(
         &mut self,
         _: &UdpConfig,
@@ -284,9 +285,9 @@ mod tests {
             &[(0, 3 * gbps), (10_000_001, 7 * gbps), (33_333_333, gbps / 3)],
             &[(5, 0), (100, 3 * gbps), (5_000_000, 0), (90_000_000, 7 * gbps)],
             &[(0, 999_999_937), (12_345_678, 1), (12_345_999, 0), (12_346_000, 40 * gbps)],
-            // Work that is complete on the very instant of a stop waits for the restart.
+            // Work that is complete at the very instant of a stop waits for the restart.
             &[(0, 12 * gbps), (500_000, 6 * gbps), (1_500_000, 0), (2_000_000, 12 * gbps)],
-            // A change on the very instant of a packet, and several between two packets.
+            // A change at the very instant of a packet, and several between two packets.
             &[(0, 12 * gbps), (1_000_000, 3 * gbps), (5_000_000, 12 * gbps)],
             &[(0, gbps), (10, 2 * gbps), (20, 5 * gbps), (30, 0), (40, gbps), (12_000_040, 11)],
         ];

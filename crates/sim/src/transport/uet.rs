@@ -1,4 +1,5 @@
-//! Connections of Ultra Ethernet: packets of a flow arrive in any order and on any path, and answers tell which are here.
+//! Connections of Ultra Ethernet: packets of a flow arrive in any order and on any path, and answers report which have
+//! arrived.
 //!
 //! | file | what it holds |
 //! |---|---|
@@ -13,10 +14,11 @@
 //!
 //! The rules are those of the reference simulator of Ultra Ethernet (ultraethernet/uet-htsim, `htsim/sim/uec.cpp` at
 //! 40ccb05), from a description of that code and from reading a later version of it. The text of the specification (UET
-//! 1.0) was not at hand. Packets count from 0 (PSN): packet `n` begins at byte `n` times the payload of a full packet.
+//! 1.0) was not available. Packets are numbered from 0 (PSN): packet `n` begins at byte `n` times the payload of a full
+//! packet.
 //!
-//! Left out: messages within a connection, the receiver's penalty on windows (always none in that code), and the set-up of
-//! connections, which costs nothing there either.
+//! Omitted: messages within a connection, the receiver's penalty on windows (always none in that code), and the set-up
+//! of connections, which costs nothing there either.
 
 pub(crate) mod config;
 mod credit;
@@ -33,17 +35,17 @@ pub(crate) use receiver::UetReceiver;
 pub(crate) use sender::UetSender;
 pub(crate) use told::blocks;
 
-/// Which packet of a flow.
+/// The number of a packet in a flow.
 pub(crate) type Psn = u32;
 
-/// A flow as its ends cut it: packets of `mss` bytes of payload each but the last.
+/// A flow cut into packets by its ends: all but the last have `mss` bytes of payload.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cut {
     /// Bytes of the flow.
     pub size: u64,
     /// Payload of a full packet.
     pub mss: u32,
-    /// What each has on the wire besides.
+    /// What each packet has on the wire in addition.
     pub header: u32,
 }
 

@@ -4,7 +4,7 @@ use super::reno::Reno;
 use super::{About, Acked, Controller, NoKeys, Start, Window};
 use spinewise_policy::time::Span;
 
-/// What people read of it.
+/// Its user documentation.
 pub(super) const ABOUT: About = About {
     about: "MPTCP: TCP NewReno subflows with coupled increase (LIA), lowest round-trip time first",
     source: "RFC 8684, RFC 6356, Raiciu et al. (SIGCOMM 2011)",
@@ -38,9 +38,9 @@ impl Controller for Lia {
     }
 }
 
-/// The window, in bytes, as which that of each subflow grows in congestion avoidance, unless its own is larger: `cwnd_total`
-/// / `alpha` of RFC 6356. `subflows` are windows in bytes with smoothed round-trip times; those that have no sample are
-/// to be left out. 0 without any.
+/// The window, in bytes, at whose pace each subflow's window grows in congestion avoidance, unless its own is larger:
+/// `cwnd_total` / `alpha` of RFC 6356. `subflows` are windows in bytes with smoothed round-trip times; those without a
+/// sample must be left out. 0 without any.
 ///
 /// Eq. (1) gives a window `bytes_acked` times MSS times min(`alpha` / `cwnd_total`, 1 / `cwnd_i`); so it grows by one
 /// MSS for each max(`cwnd_total` / `alpha`, `cwnd_i`) bytes. With eq. (2) for `alpha`, and m the subflow with the
@@ -55,7 +55,7 @@ impl Controller for Lia {
 pub(crate) fn coupled_window(subflows: impl Iterator<Item = (u64, Span)> + Clone) -> u64 {
     let paths =
         subflows.map(|(cwnd, rtt)| (u128::from(cwnd.clamp(1, MOST)), u128::from((rtt.0 / 1000).clamp(1, MOST))));
-    // By cross-multiplication: cwnd / rtt² of one is greater than that of the other. The first of equal ones.
+    // By cross-multiplication: cwnd / rtt² of one is greater than that of the other. If equal, the first.
     let greater = |(c, r): (u128, u128), (d, s): (u128, u128)| c * s * s > d * r * r;
     let best = paths.clone().reduce(|best, path| if greater(path, best) { path } else { best });
     let Some((cwnd, rtt)) = best else { return 0 };

@@ -11,16 +11,16 @@
 //! | yes | target or more | multiplicative decrease by the average delay, once a round trip: [`Nscc::falls`] |
 //! | yes | less | nothing: another path is what helps, and that is the load balancer's |
 //!
-//! Much loss or delay sets the window to what has been delivered in a round trip (*quick adapt*, [`Nscc::adapts`]).
+//! Heavy loss or delay sets the window to what has been delivered in a round trip (*quick adapt*, [`Nscc::adapts`]).
 //! Increases are summed and take effect every 8 packets or network round trip ([`Nscc::settles`]).
 //!
-//! Windows are whole bytes: each step cuts its fraction off, as that code does.
+//! Windows are whole bytes: each step cuts off the fraction, as that code does.
 
 use super::{About, Acked, Controller, Start, Trimmed, Window};
 use crate::keys::{Default, Kind, keys};
 use spinewise_policy::time::{Span, Time};
 
-/// What people read of it.
+/// Its user documentation.
 pub(super) const ABOUT: About = About {
     about: "Ultra Ethernet's sender: a window moved by both marks and queueing delay",
     source: "uet-htsim (uec.cpp), second-hand for the specification",
@@ -52,7 +52,7 @@ keys! {
 /// The reference network: 100 Gbps and 12 us make 150,000 bytes.
 const REFERENCE_BDP: f64 = 150_000.0;
 const REFERENCE_RTT: f64 = 12e6;
-/// A queueing delay below this is none, ps.
+/// A queueing delay below this counts as none, ps.
 const NO_QUEUE: u64 = 1_000_000;
 
 /// The window of one connection.
@@ -60,7 +60,7 @@ const NO_QUEUE: u64 = 1_000_000;
 pub struct Nscc {
     /// Bits per second.
     rate: u64,
-    /// Round trip of the empty network, and the least that this connection has seen.
+    /// Round trip of the empty network, and the minimum that this connection has seen.
     network_rtt: Span,
     base_rtt: Span,
     /// Target queueing delay, ps.
@@ -73,19 +73,20 @@ pub struct Nscc {
     most: i64,
     /// How the network compares with the reference.
     scale: f64,
-    /// Increases that have not taken effect, in bytes times bytes of window; and bytes delivered since the last did.
+    /// Increases that have not taken effect, in bytes times bytes of window; and bytes delivered since the last took
+    /// effect.
     increase: i64,
     delivered: i64,
     adjusted_at: Time,
     fell_at: Time,
-    /// Bytes delivered without a queue; the window grows fast.
+    /// Bytes delivered without a queue, while the window grows fast.
     idle: i64,
     fast: bool,
     /// Quick adapt: bytes delivered in this period, its end, and whether a packet was trimmed since the last.
     achieved: i64,
     period_end: Time,
     trimmed: bool,
-    /// Bytes that have come in since the last quick adapt, of those whose marks are old news.
+    /// Bytes that have come in since the last quick adapt, of those whose marks are out of date.
     ignored: i64,
     to_ignore: i64,
 }
@@ -175,7 +176,7 @@ impl Controller for Nscc {
 }
 
 impl Nscc {
-    /// A round trip of `rtt`: the least so far is that of an empty path.
+    /// A round trip of `rtt`: the minimum so far is taken as that of an empty path.
     fn learn(&mut self, rtt: Span) {
         if rtt < self.base_rtt {
             self.base_rtt = rtt;
@@ -214,7 +215,7 @@ impl Nscc {
         done
     }
 
-    /// Bytes of window and byte delivered, for each ps that the delay is below the target.
+    /// Bytes per byte of window and byte delivered, for each ps that the delay is below the target.
     fn alpha(&self) -> f64 {
         4.0 * self.mss * self.scale * (self.target as f64 / REFERENCE_RTT) / self.target as f64
     }
@@ -223,7 +224,7 @@ impl Nscc {
         self.increase = (self.increase as f64 + by) as i64;
     }
 
-    /// Without a queue for a window: does the window grow at once?
+    /// Without a queue for a window's worth of data: does the window grow at once?
     fn is_fast(&mut self, window: &mut Window, bytes: i64, delay: u64) -> bool {
         self.fast = if delay < NO_QUEUE {
             self.idle += bytes;
@@ -249,7 +250,7 @@ impl Nscc {
         }
     }
 
-    /// What has been summed takes effect, if it is time.
+    /// Applies the summed increases if it is time.
     fn settles(&mut self, window: &mut Window, now: Time) {
         let passed = now.since(self.adjusted_at);
         if self.delivered <= 8 * self.mtu && passed <= self.network_rtt {
@@ -268,8 +269,8 @@ impl Nscc {
     }
 }
 
-/// The average queueing delay (ps) with one more sample of this weight, which echoes a mark or does not: much delay without a
-/// mark counts as a quarter of the least round trip.
+/// The average queueing delay (ps) with one more sample of this weight, which may echo a mark: much delay without a
+/// mark counts as a quarter of the minimum round trip.
 pub(crate) fn averaged(
     average: u64,
     (delay, marked): (u64, bool),
@@ -295,7 +296,7 @@ mod tests {
     use super::*;
     use crate::transport::Frame;
 
-    /// The window after a quick adapt with `flight` bytes under way, and one packet trimmed after that.
+    /// The window after a quick adapt with `flight` bytes in flight, and one packet trimmed after that.
     fn adapted(config: &Config, flight: i64) -> u64 {
         let frame = Frame { mss: 4_086, header: 64, ack_bytes: 64 };
         let base_rtt = Span(9_348_480);
@@ -333,9 +334,9 @@ mod tests {
     #[test]
     fn less_than_nothing_under_way_wraps() {
         let [wraps, plain] = [true, false].map(|flight_wraps| Config { flight_wraps, ..Config::defaults() });
-        // What was under way is old news: one packet of it is.
+        // What was in flight is out of date, including one packet of it.
         assert_eq!([&wraps, &plain].map(|config| adapted(config, 50_000)), [12_450; 2]);
-        // Of nothing under way none is, so that the window falls; what wraps is never through.
+        // With nothing in flight nothing is out of date, so the window falls; a count that wraps never ends.
         assert_eq!([&wraps, &plain].map(|config| adapted(config, 0)), [8_300; 2]);
         assert_eq!([&wraps, &plain].map(|config| adapted(config, -4_150)), [12_450, 8_300]);
     }

@@ -1,18 +1,18 @@
-//! The small congestion controls that studies of packet spraying use: a packet more in a round trip without marks, a
-//! share of each marked packet less.
+//! The small congestion controls used in studies of packet spraying: one packet more per round trip without marks, a
+//! fraction of each marked packet less.
 //!
 //! From a summary of uet-htsim's "dctcp" and of the REPS artifact's "mprdma" (`uec.cpp`); neither is DCTCP or MP-RDMA
 //! as in their papers.
 
 use super::{About, Acked, Controller, NoKeys, Start, Trimmed, Window, nscc};
 
-/// What people read of the one that takes a third of a marked packet.
+/// User documentation of the one that takes a third of a marked packet.
 pub(super) const THIRD: About = About {
     about: "the window grows by a packet per round trip and shrinks by a third of each marked packet",
     source: "uet-htsim (uec.cpp, its dctcp), second-hand",
 };
 
-/// What people read of the one that takes a quarter.
+/// User documentation of the one that takes a quarter.
 pub(super) const QUARTER: About = About {
     about: "the window grows by a packet per round trip and shrinks by a quarter of each marked packet",
     source: "the REPS artifact (uec.cpp, its mprdma), second-hand",
@@ -43,7 +43,7 @@ impl<const PART: u64> Controller for PerMark<PART> {
 
     fn on_ack(&mut self, _: &NoKeys, window: &mut Window, ack: &Acked) {
         window.cwnd = match ack.marked {
-            // uet-htsim has no bound here, the artifact has that of the first window.
+            // uet-htsim has no bound here; the artifact has that of the first window.
             false if PART == 3 => window.cwnd + ack.bytes * self.mtu / window.cwnd,
             false => (window.cwnd + ack.bytes * self.mtu / window.cwnd).min(self.most),
             true => window.cwnd.saturating_sub(ack.bytes / PART).max(self.mtu),

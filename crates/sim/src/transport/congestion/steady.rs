@@ -2,15 +2,15 @@
 
 use super::{About, Controller, NoKeys, Start, Window, nscc};
 
-/// What people read of the constant window.
+/// User documentation of the constant window.
 pub(super) const CONSTANT: About =
     About { about: "a constant window of one and a half bandwidth-delay products", source: "uet-htsim (uec.cpp)" };
 
-/// What people read of no window.
+/// User documentation of no window.
 pub(super) const NONE: About =
     About { about: "no window: only the receiver's credit limits what may be sent", source: "uet-htsim (uec.cpp)" };
 
-/// A window that stays.
+/// A window that does not change.
 #[derive(Clone, Copy, Debug)]
 pub struct Constant(u64);
 

@@ -1,10 +1,10 @@
 //! Swift: a window that holds the round trip at a target, down to a thousandth of a packet.
 //!
 //! Kumar et al., "Swift: Delay is simple and effective for congestion control in the datacenter", SIGCOMM 2020. The
-//! paper's own text was not at hand beyond its abstract. Algorithm 1 and the equation of the target are second-hand: as
-//! the public htsim (`swift.cpp`) and a public model for INET write them, and a summary quotes them, which agree in all
-//! but constants. The least window of 0.001 packets is quoted from the paper. The other constants are those of htsim, whose
-//! authors call several of them guesses: fit the targets to the fabric.
+//! paper's own text was not available beyond its abstract. Algorithm 1 and the equation of the target are second-hand:
+//! as in the public htsim (`swift.cpp`), in a public model for INET and quoted in a summary, which agree in all but
+//! constants. The minimum window of 0.001 packets is quoted from the paper. The other constants are those of htsim,
+//! whose authors call several of them guesses: fit the targets to the fabric.
 //!
 //! | the paper | here |
 //! |---|---|
@@ -15,14 +15,16 @@
 //! | §3.5: the target, scaled by hops and by flows, of which 1 / √`cwnd` tells | [`Swift::target`] |
 //!
 //! Departures:
-//! * There is one window, that of the fabric. Hosts here take no time that grows with load, so the second window, of the
-//!   delay at end hosts, would never be the smaller one. What they do take is part of the round trip, and of the target.
-//!   An acknowledgement that is held would be, too, so delayed acknowledgements are refused with it.
+//! * There is one window, that of the fabric. Hosts here take no time that grows with load, so the second window, for
+//!   the delay at end hosts, would never be the smaller one. The time they do take is part of the round trip, and of
+//!   the target. So would be the delay of a held acknowledgement; delayed acknowledgements are therefore refused with
+//!   Swift.
 //! * Hops are the switches of a shortest path, known from the start; the paper reads them off each packet's TTL.
 //! * The window grows only while it is used, and not in loss recovery, as with every control here. So it needs no bound.
 //! * It begins with `initial_window_segments`, without slow start.
-//! * What waits for its pacing moves with the window; a NIC that paces in hardware would keep to the instant it was given.
-//! * Delays of single packets are taken as they are. (The paper smooths those of end hosts.)
+//! * A packet that waits for its pacing moves with the window; a NIC that paces in hardware would keep to the instant
+//!   it was given.
+//! * Delays of single packets are used unsmoothed. (The paper smooths those of end hosts.)
 //!
 //! Only `+ - * /` and the square root of `f64` are used, which round the same on every machine.
 
@@ -30,7 +32,7 @@ use super::{About, Acked, Controller, Start, Window};
 use crate::keys::{Default, Kind, Unit, Zero, keys};
 use spinewise_policy::time::{Span, Time};
 
-/// What people read of it.
+/// Its user documentation.
 pub(super) const ABOUT: About = About {
     about: "Swift: a window, down to 0.001 packets, that keeps the round trip at a target",
     source: "Swift (SIGCOMM 2020) by way of htsim, RFC 6298",
@@ -74,7 +76,7 @@ pub struct Swift {
     /// The last round trip.
     rtt: Span,
     hops: u32,
-    /// It was below the target.
+    /// Whether it was below the target.
     below: bool,
 }
 
@@ -126,7 +128,7 @@ impl Controller for Swift {
             self.cwnd = config.min;
             self.decreased = now;
         } else {
-            // The first of a row has been a loss at this very instant, and takes off no more.
+            // The first in a row has been a loss at this very instant, and cuts no further.
             self.decrease(config, now, 1.0 - config.max_mdf);
         }
     }
@@ -151,7 +153,7 @@ impl Swift {
         config.base.0 as f64 + f64::from(self.hops) * config.per_hop.0 as f64 + of_flows.clamp(0.0, range)
     }
 
-    /// Leaves this share of the window, if the last decrease is a round trip ago. Returns the share that is left.
+    /// Reduces the window to this share, if the last decrease was a round trip ago. Returns the share that remains.
     fn decrease(&mut self, config: &Config, now: Time, left: f64) -> f64 {
         if now.since(self.decreased) < self.rtt {
             return 1.0;
@@ -161,8 +163,7 @@ impl Swift {
         left
     }
 
-    /// Makes this the window of the sender, which is one packet at least: what is less, pacing does. Nothing is left to
-    /// slow start.
+    /// Makes this the window of the sender, at least one packet: pacing does anything less. Slow start ends.
     fn set(&self, window: &mut Window, mss: u64) {
         window.cwnd = (self.cwnd.max(1.0) * mss as f64) as u64;
         window.ssthresh = window.cwnd;
@@ -179,7 +180,7 @@ mod tests {
         Time::ZERO + Span::from_us(us)
     }
 
-    /// A flow over three switches, 29 us of target without what its window adds.
+    /// A flow over three switches, with a target of 29 us before what its window adds.
     struct Flow {
         config: Config,
         swift: Swift,
@@ -194,7 +195,7 @@ mod tests {
             Flow { config, swift, window: Window { cwnd: 10 * MSS, ssthresh: u64::MAX } }
         }
 
-        /// So many packets are acknowledged at `now`, after this round trip.
+        /// This many packets are acknowledged at `now`, after this round trip.
         fn acked(&mut self, now: u64, packets: f64, rtt_us: u64) -> f64 {
             let rtt = Span::from_us(rtt_us);
             let (bytes, mss) = ((packets * MSS as f64) as u64, MSS);
@@ -271,7 +272,7 @@ mod tests {
             flow.swift.on_timeout(&flow.config, n, us(200 + 1000 * u64::from(n)));
             assert_eq!(flow.swift.cwnd, cwnd, "timeout {n}");
         }
-        // One that has had no answer yet has only the least window to take from.
+        // A flow that has had no answer yet has only the minimum window to reduce.
         let mut fresh = Flow::of(0.0);
         assert_eq!(fresh.swift.on_loss(&fresh.config, &fresh.window, 0, us(9)), 5 * MSS);
         fresh.swift.on_timeout(&fresh.config, 1, us(9));

@@ -1,8 +1,8 @@
 //! TIMELY: a rate that follows the gradient of the round-trip time.
 //!
-//! Mittal et al., "TIMELY: RTT-based congestion control for the datacenter", SIGCOMM 2015. The rules are checked line by
-//! line against the code that its authors published with algorithm 1 (`timely-code-snippet.cc`). The paper's text was not
-//! at hand. The defaults of alpha, beta, T_low, T_high and D_minRTT are those of the public ns-3 code of HPCC
+//! Mittal et al., "TIMELY: RTT-based congestion control for the datacenter", SIGCOMM 2015. The rules were checked line
+//! by line against the code that its authors published with algorithm 1 (`timely-code-snippet.cc`). The paper's text
+//! was not available. The defaults of alpha, beta, T_low, T_high and D_minRTT are those of the public ns-3 code of HPCC
 //! (rdma-hw.cc), from a summary of it.
 //!
 //! | the authors' code | here |
@@ -13,17 +13,17 @@
 //! | a decrease takes half at most | [`Timely::fall`] |
 //!
 //! Departures:
-//! * A decision is made once per round trip of data, as in the code of HPCC, on the last round trip in it. The authors' code
-//!   decides on every completion, of a packet or of 16 to 64 kB, and takes a step in proportion to the time since the last
-//!   one, up to a whole step after D_minRTT. So alpha is 0.875, where they recommend 0.02 for each completion.
+//! * A decision is made once per round trip of data, as in the code of HPCC, on the last round trip in it. The authors'
+//!   code decides on every completion, of a packet or of 16 to 64 kB, and takes a step in proportion to the time since
+//!   the last one, up to a whole step after D_minRTT. So alpha is 0.875, while they recommend 0.02 for each completion.
 //! * A flow starts at the rate of its link, as queue pairs do here.
-//! * Marks are not heard: packets are not ECN-capable. Losses leave the rate as it is.
+//! * Marks are ignored: packets are not ECN-capable. Losses leave the rate unchanged.
 
 use super::{About, Acked, Controller, Start, Window};
 use crate::keys::{Default, Kind, Unit, Zero, keys};
 use spinewise_policy::time::{Span, Time};
 
-/// What people read of it.
+/// Its user documentation.
 pub(super) const ABOUT: About = About {
     about: "rates that follow the gradient of the round-trip time",
     source: "TIMELY (SIGCOMM 2015), its authors' code; defaults of the public ns-3 code of HPCC (SIGCOMM 2019)",
@@ -56,16 +56,16 @@ keys! {
 /// The rate of one queue pair.
 #[derive(Clone, Copy, Debug)]
 pub struct Timely {
-    /// Bits per second, and those of the link.
+    /// The rate of the queue pair and of the link, bits per second.
     rate: u64,
     line: u64,
-    /// The next decision is made by an acknowledgement beyond this byte.
+    /// An acknowledgement beyond this byte makes the next decision.
     until: u64,
     /// The last round trip; zero before the first.
     last: Span,
     /// The smoothed difference of round trips, picoseconds.
     diff: f64,
-    /// How often in a row the round trip has fallen.
+    /// How many times in a row the round trip has fallen.
     falls: u32,
 }
 
@@ -138,7 +138,7 @@ mod tests {
 
     const LINE: u64 = 10_000_000_000;
 
-    /// A queue pair that is told of one round trip of data after the other, in microseconds: its rates in Mbps.
+    /// A queue pair that sees one round trip of data after another, in microseconds: its rates in Mbps.
     fn rates(rtts: &[u64]) -> Vec<u64> {
         let config = Config::defaults();
         let mut timely = Timely::new(&config, &Start { rate: LINE, ..Start::default() });
@@ -204,7 +204,7 @@ mod tests {
             };
             timely.on_ack(&config, &mut window, &ack);
         }
-        // 199 acknowledgements of 10 bytes, 1,000 under way: the 1st stores, the 102nd decides.
+        // 199 acknowledgements of 10 bytes, 1,000 in flight: the 1st stores, the 102nd decides.
         assert_eq!(timely.until, 1020 + 1000);
         assert!(timely.rate >= config.min_rate && timely.rate < LINE);
     }

@@ -41,7 +41,7 @@ impl Receiver for Assembly {
             // DATA_FIN (RFC 8684 §3.3.3): it is acknowledged at once, as a FIN would be.
             tcp.finish_with(data.end());
         }
-        // Out of order is what the subflow finds so: that data overtakes data on another one is how it should be.
+        // Out of order means out of order in the subflow: data overtaking data on another subflow is normal.
         let got = tcp.on_data(config, now, data);
         let sack = if config.recovery.has_sack() { tcp.sack() } else { Sack::NONE };
         Received { told: Some(option_of(config, self.data.expected(), &sack)), new_bytes, completed, ..got }
@@ -72,7 +72,8 @@ impl Receiver for Assembly {
     }
 }
 
-/// The options of an acknowledgement: DSS, whose bytes all acknowledgements have, and SACK in what room it leaves.
+/// The options of an acknowledgement: DSS, whose bytes are part of every acknowledgement, and SACK in the room that DSS
+/// leaves.
 fn option_of(config: &TcpConfig, data: u64, sack: &Sack) -> Told {
     let blocks = sack.blocks();
     let sack = Sack::of(&blocks[..blocks.len().min(config.options().sack_blocks)]);

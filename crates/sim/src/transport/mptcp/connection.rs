@@ -1,12 +1,13 @@
 //! The sending end of an MPTCP connection: the subflows of one flow, and which of them sends next.
 //!
-//! Each subflow has a number of its own, above those of all flows, which its packets, its timers and its rows at schemes
-//! go by: to switches and schemes it is a flow. The flow's own number stands for the connection: in the NIC's round, at
-//! gates and in the records. So the NIC pulls a segment from the connection, which asks its subflows, in this order:
-//! * one that has a packet of a handshake to send;
-//! * one that is to send again what it has sent;
-//! * of those whose windows have room, for data that another one has given up for lost, else for new data: that of the
-//!   least smoothed round-trip time, as Linux's default scheduler does. One without a sample counts as 0, and the
+//! Each subflow has a number of its own, above those of all flows, which its packets, its timers and its rows at
+//! schemes use: to switches and schemes it is a flow. The flow's own number stands for the connection: in the NIC's
+//! round, at gates and in the records. So the NIC pulls a segment from the connection, which asks its subflows, in this
+//! order:
+//! * one that has a handshake packet to send;
+//! * one that has to send again what it has sent;
+//! * of those whose windows have room, for data that another one has given up as lost, else for new data: that of the
+//!   minimum smoothed round-trip time, as in Linux's default scheduler. One without a sample counts as 0, and the
 //!   lowest number wins a tie.
 
 use super::{DataSender, Mappings, coupled_window};
@@ -28,16 +29,16 @@ pub struct Connection<S> {
 /// The sending end of a subflow.
 #[derive(Debug)]
 struct Subflow<S> {
-    /// As that of a flow of TCP.
+    /// Like that of a flow of TCP.
     end: Opened<S>,
     sent: Mappings,
-    /// It has been given a segment that is not full, and takes no more until that is acknowledged: what it sends again is cut
-    /// as full segments are.
+    /// It has been given a segment that is not full, and takes no more until that is acknowledged: its retransmissions
+    /// are cut as full segments are.
     is_closed: bool,
 }
 
 impl<S: Stream> Subflow<S> {
-    /// Subflow `n` of a flow. Without a handshake all subflows are open, else the first one's SYN is due.
+    /// Subflow `n` of a flow. Without a handshake all subflows are open; with one the first subflow's SYN is due.
     fn new(config: &TcpConfig, flow: &Start, n: usize) -> Self {
         let start = Start { size: 0, salt: n as u32, ..*flow };
         let end = match (config.handshake, n) {
@@ -57,7 +58,7 @@ impl<S: Stream> Subflow<S> {
         self.end.open().is_some_and(|stream| stream.can_send(config))
     }
 
-    /// Has it something to send that it has sent before?
+    /// Does it have something to send that it has sent before?
     fn repeats(&self, config: &TcpConfig) -> bool {
         self.end.open().is_some_and(|stream| stream.repeats() && stream.can_send(config))
     }
@@ -69,7 +70,7 @@ impl<S: Stream> Subflow<S> {
     }
 
     /// Its window and round-trip time as RFC 6356 counts them. In a recovery the window is inflated, or on its way
-    /// down: what it will be then counts.
+    /// down: what it will be afterwards counts.
     fn share(&self) -> Option<(u64, Span)> {
         let tcp = self.tcp()?;
         let cwnd = if tcp.in_recovery() { tcp.ssthresh() } else { tcp.cwnd() };
@@ -78,7 +79,7 @@ impl<S: Stream> Subflow<S> {
 }
 
 impl<S: Stream> Connection<S> {
-    /// Which subflow sends next, if any may.
+    /// The subflow that sends next, if any may.
     fn next_path(&self, config: &TcpConfig) -> Option<usize> {
         let first = self.subflows.iter().position(|subflow| subflow.end.greets());
         let first = first.or_else(|| self.subflows.iter().position(|subflow| subflow.repeats(config)));
@@ -92,8 +93,8 @@ impl<S: Stream> Connection<S> {
         })
     }
 
-    /// Takes the next segment of subflow `n`, which [`Self::next_path`] has named and which is open, and its first data
-    /// byte.
+    /// Takes the next segment of subflow `n`, which [`Self::next_path`] has named and which is open. Also returns its
+    /// first data byte.
     fn next_segment(&mut self, config: &TcpConfig, now: Time, n: usize) -> Option<(Segment, u64)> {
         let Connection { data, subflows } = self;
         let subflow = &mut subflows[n];
@@ -103,7 +104,7 @@ impl<S: Stream> Connection<S> {
             data.take(&chunk);
             subflow.sent.push(end, chunk.data);
             subflow.is_closed = chunk.len < u64::from(config.mss);
-            // With what it may take behind it: a sender looks beyond the segment it sends.
+            // Including what it may take after it: a sender looks beyond the segment it sends.
             let behind = if subflow.is_closed { 0 } else { data.chunk_for(n).map_or(0, |chunk| chunk.len) };
             subflow.resize(config, end + chunk.len + behind);
         }
@@ -113,9 +114,9 @@ impl<S: Stream> Connection<S> {
         Some((segment, first))
     }
 
-    /// Subflow `n`, which is open, gets an acknowledgement with what its DSS option tells.
+    /// Subflow `n`, which is open, gets an acknowledgement with the contents of its DSS option.
     fn on_ack(&mut self, config: &TcpConfig, now: Time, n: usize, answer: &Answer, told: &Signal) -> Option<Acked> {
-        // Of no use elsewhere.
+        // Not needed elsewhere.
         let grows = self.subflows[n].tcp().is_some_and(TcpSender::avoids_congestion);
         let coupled = if grows { coupled_window(self.subflows.iter().filter_map(Subflow::share)) } else { 0 };
         let subflow = &mut self.subflows[n];
@@ -135,7 +136,7 @@ impl<S: Stream> Connection<S> {
         self.subflows.iter_mut().for_each(|subflow| subflow.end.begin());
     }
 
-    /// Lets each subflow know what it would take next: to itself, a subflow has that much left to send.
+    /// Tells each subflow what it would take next: to itself, a subflow has that much left to send.
     fn share_out(&mut self, config: &TcpConfig) {
         for (n, subflow) in self.subflows.iter_mut().enumerate() {
             if let Some(sent) = subflow.tcp().map(TcpSender::sent) {
@@ -205,7 +206,7 @@ impl<S: Stream> Sender for Connection<S> {
         let subflow = &mut self.subflows[path];
         let gave_up = subflow.end.on_timeout(config, now, 0);
         if gave_up.is_some() {
-            // One whose handshake is not through has sent no data.
+            // A subflow still in its handshake has sent no data.
             self.data.distrust(path, subflow.sent.data());
         }
         self.share_out(config);

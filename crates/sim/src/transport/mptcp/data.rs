@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-/// A segment of data, as a subflow is to take it.
+/// A segment of data for a subflow to take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Chunk {
     /// Its first data byte.
@@ -27,7 +27,7 @@ pub(super) struct Mapping {
 pub(crate) struct Mappings(VecDeque<Mapping>);
 
 impl Mappings {
-    /// The next new segment.
+    /// Adds the next new segment.
     pub(crate) fn push(&mut self, seq: u64, data: u64) {
         debug_assert!(self.0.back().is_none_or(|last| last.seq < seq), "not in order");
         self.0.push_back(Mapping { seq, data });
@@ -51,7 +51,7 @@ impl Mappings {
         self.0.is_empty()
     }
 
-    /// The data bytes at which what is outstanding begins.
+    /// The data bytes at which outstanding segments begin.
     pub(crate) fn data(&self) -> impl Iterator<Item = u64> {
         self.0.iter().map(|mapping| mapping.data)
     }
@@ -62,21 +62,21 @@ impl Mappings {
 pub(crate) struct DataSender {
     size: u64,
     mss: u64,
-    /// The receiver has room for so much beyond what it has acknowledged.
+    /// The receiver has room for this much beyond what it has acknowledged.
     window: u64,
     /// The next byte that has gone on no subflow.
     next: u64,
-    /// Data ACK: everything before has arrived.
+    /// Data ACK: everything before this has arrived.
     acked: u64,
-    /// Segments, by their first byte, that each subflow has given up for lost and no other one has taken since.
+    /// Segments, by their first byte, that each subflow has given up as lost and no other one has taken since.
     distrusted: Vec<BTreeSet<u64>>,
-    /// How many there are.
+    /// The number of those segments.
     waiting: usize,
     reinjections: u32,
 }
 
 impl DataSender {
-    /// Of `size` bytes for `subflows`, cut into segments of `mss`; a receiver with room for `window` bytes.
+    /// For `size` bytes on `subflows`, cut into segments of `mss`, and a receiver with room for `window` bytes.
     pub(crate) fn new(size: u64, mss: u32, window: u64, subflows: usize) -> Self {
         let distrusted = vec![BTreeSet::new(); subflows];
         DataSender { size, mss: mss.into(), window, next: 0, acked: 0, distrusted, waiting: 0, reinjections: 0 }
@@ -94,9 +94,9 @@ impl DataSender {
         others.filter_map(|(_, of)| of.first().copied()).min()
     }
 
-    /// Does the receiver have room for a segment? Of what has been sent before, it has.
+    /// Does the receiver have room for a segment? For what has been sent before, it has.
     pub(crate) fn fits(&self, chunk: &Chunk) -> bool {
-        // RFC 8684 §3.3.4: the window stands on the Data ACK
+        // RFC 8684 §3.3.4: the window counts from the Data ACK
         chunk.again || chunk.data + chunk.len <= self.acked.saturating_add(self.window)
     }
 
@@ -111,7 +111,7 @@ impl DataSender {
         }
     }
 
-    /// Everything before `data` has arrived. An older acknowledgement says nothing.
+    /// Everything before `data` has arrived. An older acknowledgement has no effect.
     pub(crate) fn on_ack(&mut self, data: u64) {
         // RFC 8684 §3.3.2
         if data > self.acked {
@@ -142,7 +142,7 @@ impl DataSender {
         self.acked == self.size
     }
 
-    /// Segments that have gone on a further subflow.
+    /// Segments that have gone on another subflow.
     pub(crate) fn reinjections(&self) -> u32 {
         self.reinjections
     }
@@ -178,7 +178,7 @@ mod tests {
         data.on_ack(1000);
         data.distrust(1, [0, 2000, 4000].into_iter());
         data.distrust(2, [3000].into_iter());
-        // 0 has arrived. Subflow 1 is not given its own ones, nor 2 its own.
+        // 0 has arrived. Subflow 1 is not given its own segments, nor 2 its own.
         assert_eq!(data.chunk_for(0), chunk(2000, 1000, true));
         assert_eq!(data.chunk_for(1), chunk(3000, 1000, true));
         assert_eq!(data.chunk_for(2), chunk(2000, 1000, true));

@@ -5,7 +5,7 @@
 pub(super) struct Blocks(Vec<(u64, u64)>);
 
 impl Blocks {
-    /// Is there none?
+    /// Is it empty?
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -52,7 +52,7 @@ impl Blocks {
         end - start - there
     }
 
-    /// Forgets all bytes below `at`.
+    /// Drops all bytes below `at`.
     pub(super) fn remove_below(&mut self, at: u64) {
         let gone = self.0.partition_point(|block| block.1 <= at);
         self.0.drain(..gone);

@@ -122,7 +122,7 @@ keys! {
 }
 
 impl RdmaConfig {
-    /// What it says of itself.
+    /// Its sheet.
     pub(crate) fn sheet(&self) -> Sheet {
         Sheet {
             kind: RDMA,
@@ -144,7 +144,7 @@ impl RdmaConfig {
         }
     }
 
-    /// Over how many queue pairs each message is split; 0: it is not.
+    /// The number of queue pairs over which each message is split; 0: it is not split.
     pub fn split_over(&self) -> u32 {
         match (self.queue_pairs, self.queue_pair_use) {
             (Some(many), Some(QueuePairUse::Split)) if many > 1 => many,
@@ -152,8 +152,9 @@ impl RdmaConfig {
         }
     }
 
-    /// The public ns-3 code of the ConWeave paper with its evaluation's settings, at 100 Gbps (run.py, rdma-hw.cc). Time
-    /// is in whole nanoseconds. A window of 104,000 bytes is one BDP of its leaf-spine; a spec has that of its own fabric.
+    /// The public ns-3 code of the ConWeave paper with its evaluation's settings, at 100 Gbps (run.py, rdma-hw.cc).
+    /// Time is in whole nanoseconds. A window of 104,000 bytes is one BDP of its leaf-spine; a spec uses that of its
+    /// own fabric.
     pub fn conweave_ns3(recovery: Recovery) -> Self {
         Self { clock: Clock::Floor1Ns, ..Self::selb(recovery) }
     }
@@ -186,7 +187,7 @@ impl RdmaConfig {
         }
     }
 
-    /// DCQCN as its paper has it: at most one CNP in 50 us, and none for packets out of order; the rest as [`Self::selb`].
+    /// DCQCN as in its paper: at most one CNP in 50 us, and none for out-of-order packets; the rest as [`Self::selb`].
     pub fn dcqcn_paper(recovery: Recovery) -> Self {
         Self {
             ooo_cnp: false,

@@ -1,4 +1,4 @@
-//! Both ends of a queue pair as the contract of transports has them.
+//! Both ends of a queue pair, by the contract of transports.
 
 use super::config::Recovery;
 use super::{RdmaAck, RdmaConfig, RdmaReceiver, RdmaSender};
@@ -152,8 +152,8 @@ impl RdmaSender {
     }
 }
 
-/// The same with the header of [telemetry] that the data carries, before what else is told. Its bytes are those of
-/// [every answer](RdmaConfig::ack_bytes).
+/// The same with the header of [telemetry] that the data carries, ahead of anything else reported. Its bytes are part
+/// of [every answer](RdmaConfig::ack_bytes).
 #[cold]
 fn echoing(got: Received, header: &[u8]) -> Received {
     let rest = got.told.iter().flat_map(|told| told.option.iter());

@@ -1,4 +1,4 @@
-//! When a queue pair may send next: a packet's time at the present rate after the packet before.
+//! When a queue pair may send next: a packet's time at the current rate after the previous packet.
 
 use crate::packet::ns3_nanoseconds;
 use spinewise_policy::time::{BYTE_PS, Span, Time};
@@ -25,8 +25,8 @@ impl Pacing {
         self.next
     }
 
-    /// A packet of `bytes` on the wire leaves at `now`, at `rate` bits per second. The fraction is carried if it leaves on
-    /// time; one that was late starts anew.
+    /// A packet of `bytes` on the wire leaves at `now`, at `rate` bits per second. The fraction is carried if it leaves
+    /// on time; a late packet starts afresh.
     #[inline]
     pub(super) fn sent(&mut self, now: Time, bytes: u32, rate: u64) {
         let carried = match now == self.next {
@@ -47,7 +47,7 @@ impl Pacing {
         self.next = now + Span::from_ns(ns);
     }
 
-    /// The same, the nanoseconds as ns-3 works them out.
+    /// The same, with nanoseconds as ns-3 computes them.
     pub(super) fn sent_ns3(&mut self, now: Time, bytes: u32, rate: u64) {
         self.next = now + Span::from_ns(ns3_nanoseconds(u64::from(bytes), rate));
     }

@@ -1,4 +1,4 @@
-//! The receiving end of a queue pair: what is taken, and how each packet is answered.
+//! The receiving end of a queue pair: which data is taken, and how each packet is answered.
 
 use super::blocks::Blocks;
 use super::config::{RdmaConfig, Recovery};
@@ -24,7 +24,7 @@ pub struct RdmaReceiver {
 }
 
 impl RdmaReceiver {
-    /// A receiver of a flow of `size` bytes, of which none is here.
+    /// The receiver of a flow of `size` bytes, none of which has arrived.
     pub fn new(size: u64) -> Self {
         Self {
             size,
@@ -37,8 +37,8 @@ impl RdmaReceiver {
         }
     }
 
-    /// Takes a data packet. Bytes are new that were not here before and are kept; it is out of order if a byte beyond it
-    /// had arrived before, kept or not.
+    /// Takes a data packet. New bytes are those that were not here before and are kept; the packet is out of order if a
+    /// byte beyond it had arrived before, kept or not.
     #[inline(always)]
     pub fn on_data(&mut self, config: &RdmaConfig, now: Time, data: &Arrival) -> Received {
         let Arrival { seq, len, ce, .. } = *data;
@@ -86,7 +86,7 @@ impl RdmaReceiver {
         self.expected
     }
 
-    /// Bytes up to `end` at or before the one expected: takes what is new, and what it joins up with.
+    /// In-order bytes up to `end`: takes what is new, and what it joins up with.
     #[inline]
     fn take_in_order(&mut self, end: u64) -> u64 {
         if end <= self.expected {
@@ -98,7 +98,7 @@ impl RdmaReceiver {
         self.join_up(end)
     }
 
-    /// The same where something is here beyond a hole.
+    /// The same when something is here beyond a hole.
     fn join_up(&mut self, end: u64) -> u64 {
         // Counted as a set, in case packets should ever overlap.
         let new = self.beyond.insert(self.expected, end);
@@ -107,7 +107,7 @@ impl RdmaReceiver {
         new
     }
 
-    /// Go-back-N: a NACK is due if the expected byte is another than last time, or some time has passed.
+    /// Go-back-N: a NACK is due if the expected byte has changed since the last one, or some time has passed.
     fn may_nack(&mut self, config: &RdmaConfig, now: Time) -> bool {
         let due = now >= self.nack_at || self.nacked != self.expected;
         if due {

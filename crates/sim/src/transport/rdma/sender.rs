@@ -1,10 +1,10 @@
-//! The sending end of a queue pair: what may leave, what must leave again, and when to give up waiting.
+//! The sending end of a queue pair: what may leave, what must leave again, and when to stop waiting.
 //!
-//! Go-back-N: a NACK or a timeout puts the next byte to send back to the oldest unacknowledged one. IRN: the first NACK
-//! does so too and begins a recovery, in which packets told of by a NACK are skipped; it ends with an ACK that is no
-//! NACK, or when everything sent before it began is acknowledged. (The paper of IRN sends only what has a hole proven
-//! before it; the public code all that is not skipped.) As there, only the lowest block told of is looked at, and it is
-//! forgotten once skipped: a packet can be sent again though it has arrived.
+//! Go-back-N: a NACK or a timeout takes the next byte to send back to the oldest unacknowledged one. IRN: the first
+//! NACK does so too and begins a recovery, in which packets reported by a NACK are skipped; it ends with an ACK that is
+//! not a NACK, or when everything sent before it began is acknowledged. (The IRN paper sends only packets that are
+//! provably missing; the public code sends everything that is not skipped.) As in that code, only the lowest reported
+//! block is considered, and it is forgotten once skipped: a packet can be sent again though it has arrived.
 
 use super::RdmaAck;
 use super::blocks::Blocks;
@@ -17,14 +17,14 @@ use crate::transport::congestion::{Acked, Start, Window};
 use crate::transport::tcp::Segment;
 use spinewise_policy::time::{Span, Time};
 
-/// What an answer brought about.
+/// The effect of an answer.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RdmaAckOutcome {
     /// Bytes acknowledged for the first time.
     pub newly_acked: u64,
-    /// The sender goes back because of it.
+    /// The answer made the sender go back.
     pub went_back: bool,
-    /// It completed the flow.
+    /// The answer completed the flow.
     pub done: bool,
 }
 
@@ -41,10 +41,10 @@ pub struct RdmaSender {
     newest: u64,
     /// IRN: `snd_nxt` as the recovery began.
     recover: u64,
-    /// IRN: what NACKs told of, beyond `snd_una`.
+    /// IRN: what NACKs reported beyond `snd_una`.
     sacked: Blocks,
     pacing: Pacing,
-    /// Bytes that may be under way.
+    /// Bytes that may be in flight.
     window: Window,
     control: Control,
     /// When the retransmission timer expires, [`Time::NEVER`] while it is off.
@@ -58,7 +58,7 @@ pub struct RdmaSender {
 }
 
 impl RdmaSender {
-    /// A sender of a flow of which nothing is sent.
+    /// A sender of a flow that has sent nothing.
     pub fn new(config: &RdmaConfig, start: &Start) -> Self {
         let mut window =
             Window { cwnd: if config.window_bytes == 0 { u64::MAX } else { config.window_bytes }, ssthresh: 0 };
@@ -85,7 +85,7 @@ impl RdmaSender {
         }
     }
 
-    /// Whether there is a packet to send and room for it in the window. When it may leave, [`Self::next_at`] says.
+    /// Whether there is a packet to send and room for it in the window. [`Self::next_at`] says when it may leave.
     #[inline]
     pub fn may_send(&self, config: &RdmaConfig) -> bool {
         let len = u64::from(config.mss).min(self.size - self.snd_nxt);
@@ -98,8 +98,8 @@ impl RdmaSender {
         self.snd_nxt < self.size
     }
 
-    /// [`RdmaConfig::window_from_newest`]: a packet may start in the window, or what is under way before the newest packet
-    /// leaves room.
+    /// [`RdmaConfig::window_from_newest`]: a packet may start in the window, or what is in flight before the newest
+    /// packet leaves room.
     #[cold]
     fn fits_from_newest(&self, config: &RdmaConfig, len: u64) -> bool {
         let room = self.newest >= self.snd_una && self.newest - self.snd_una + len < config.window_bytes;
@@ -156,7 +156,7 @@ impl RdmaSender {
         if !self.sacked.is_empty() {
             self.clean_up();
         }
-        // What arrived before the sender went back need not go again.
+        // What arrived before the sender went back need not be sent again.
         self.snd_nxt = self.snd_nxt.max(self.snd_una);
         self.step();
         out.newly_acked = self.snd_una - before;
@@ -168,7 +168,7 @@ impl RdmaSender {
         if self.snd_una == self.snd_max {
             self.deadline = Time::NEVER;
         } else if self.snd_nxt > self.snd_una {
-            // InfiniBand o9-85: the timer starts again with each answer while others are awaited.
+            // InfiniBand o9-85: the timer restarts with each answer while others are awaited.
             self.deadline = now + self.timeout(config);
         }
         out.went_back = match config.recovery {
@@ -185,7 +185,7 @@ impl RdmaSender {
         out
     }
 
-    /// What ports have told, echoed by an answer that has been [taken](Self::on_ack) and acknowledged this many bytes.
+    /// Telemetry of ports, echoed by an answer that has been [taken](Self::on_ack) and acknowledged this many bytes.
     pub fn on_telemetry(&mut self, config: &RdmaConfig, now: Time, (ack, bytes): (&RdmaAck, u64), hops: Hops<'_>) {
         let acked = self.acked_by(config, now, ack, bytes);
         self.control.on_telemetry(&config.control, &mut self.window, &acked, hops);
@@ -228,7 +228,7 @@ impl RdmaSender {
         }
         self.snd_nxt = self.snd_una;
         self.step();
-        // The packet that follows starts it again.
+        // The packet that follows restarts it.
         self.deadline = Time::NEVER;
     }
 
@@ -292,7 +292,7 @@ impl RdmaSender {
         begins
     }
 
-    /// Drops what lies before `snd_una`, and moves that over a block that begins there.
+    /// Drops what lies before `snd_una`, and moves `snd_una` past a block that begins there.
     fn clean_up(&mut self) {
         self.sacked.remove_below(self.snd_una);
         if let Some((start, end)) = self.sacked.first()
@@ -303,7 +303,7 @@ impl RdmaSender {
         }
     }
 
-    /// Moves `snd_nxt` over the lowest block if it begins there, and forgets the block.
+    /// Moves `snd_nxt` past the lowest block if it begins there, and forgets the block.
     #[inline]
     pub(super) fn step(&mut self) {
         if let Some((start, end)) = self.sacked.first()

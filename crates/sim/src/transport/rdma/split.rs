@@ -1,10 +1,12 @@
-//! A message over all queue pairs of its connection: each carries an equal part, and the message is there when all parts are.
+//! A message over all queue pairs of its connection: each carries an equal part, and the message is complete when all
+//! parts are.
 //!
-//! As NCCL does with `NCCL_IB_SPLIT_DATA_ON_QPS = 1` (its documentation and scripts that set it; Gangidi et al., "RDMA over
-//! Ethernet for Distributed AI Training at Meta Scale", SIGCOMM 2024, second-hand). Each queue pair is one of its own, with its
-//! own congestion control, numbers and timer, and its own fields in the hash of switches. Parts differ by a byte at most.
+//! As in NCCL with `NCCL_IB_SPLIT_DATA_ON_QPS = 1` (its documentation and scripts that set it; Gangidi et al., "RDMA
+//! over Ethernet for Distributed AI Training at Meta Scale", SIGCOMM 2024, second-hand). Each queue pair has its own
+//! congestion control, numbers and timer, and its own fields in the hash of switches. Parts differ by at most one byte.
 //!
-//! Departure: at its NIC a message has one turn, which its queue pairs have in turn; of an RNIC each queue pair has one.
+//! Departure: at its NIC a message has one turn, which its queue pairs take in turn; at an RNIC each queue pair has
+//! one.
 
 use super::{QueuePair, RdmaConfig, RdmaReceiver, RdmaSender};
 use crate::rider::Rider;
@@ -44,7 +46,7 @@ struct Part {
 #[derive(Debug)]
 pub struct SplitSender {
     parts: Vec<Part>,
-    /// Who sent last.
+    /// The queue pair that sent last.
     last: usize,
 }
 
@@ -104,7 +106,7 @@ impl Sender for SplitSender {
         if part.sender.is_done() {
             return Answered::Ignored;
         }
-        // A receiver that has the whole message says so by its size.
+        // A receiver that has the whole message signals that with its size.
         let answer = Answer { cumulative: answer.cumulative.min(part.size), ..*answer };
         match Sender::on_answer(&mut part.sender, config, now, 0, &answer, option) {
             Answered::Acked(acked) => {

@@ -1,4 +1,4 @@
-//! Both ends over a wire that loses, reorders and doubles, and the presets.
+//! Both ends over a wire that loses, reorders and duplicates, and the presets.
 
 use super::*;
 use crate::packet::Clock;
@@ -47,7 +47,7 @@ struct Flow<'a> {
     receiver: RdmaReceiver,
     data: Vec<(u64, u64, u32, bool)>,
     answers: Vec<(u64, RdmaAck)>,
-    /// How often each packet's bytes were new.
+    /// How many times each packet's bytes were new.
     seen: Vec<u32>,
     delivered: u64,
     completions: u32,
@@ -152,7 +152,7 @@ proptest! {
     ) {
         let recovery = if irn { Recovery::Irn } else { Recovery::GoBackN };
         let config = if paper { RdmaConfig::dcqcn_paper(recovery) } else { RdmaConfig::conweave_ns3(recovery) };
-        // A lossy wire with go-back-N meets its long timeout often.
+        // With go-back-N a lossy wire often causes its long timeout.
         let config = RdmaConfig { rto: Span::from_us(60), ..config };
         finishes(&config, size, Wire { loss, double, marks, jitter }, seed);
     }

@@ -103,7 +103,7 @@ fn gaps_are_acknowledged_at_once() {
     let out = arrive(&mut r, &config, 2, false);
     assert_eq!((out.answers, out.out_of_order, out.new_bytes == 0), ([ack(1, false, 2), None], false, false));
     assert_eq!(r.deadline(), None);
-    // With a mark the duplicate ACK carries the new state, and there is but one.
+    // With a mark the duplicate ACK carries the new state, and there is only one.
     assert_eq!(arrive(&mut r, &config, 4, true).answers, [ack(1, true, 4), None]);
     // Fills part of the gap.
     let out = arrive(&mut r, &config, 1, true);
@@ -255,7 +255,7 @@ fn what_is_here_already_can_be_passed_over_in_silence() {
         "it ends where the next byte is due"
     );
     assert_eq!(arrive(&mut r, &config, 4, false).answers, [ack(3, false, 4), None], "beyond a gap");
-    // Sent a timeout later than what came last: its sender does not know, and must hear of it.
+    // Sent a timeout later than what came last: its sender does not know, and must be told.
     let packet = |stamp| Arrival { seq: 0, len: MSS as u32, stamp, ..Arrival::default() };
     let due = Time(104) + config.min_rto;
     assert_eq!(r.on_data(&config, due, &packet(Time(due.0 - 1))).answers, [None, None]);

@@ -1,5 +1,5 @@
-//! Every transport of the registry, both ends together, by nothing but its contract, over wires that lose, reorder and
-//! double.
+//! Every transport of the registry, both ends together, driven only through its contract, over wires that lose, reorder
+//! and duplicate.
 
 use super::*;
 use crate::ids::{FlowId, SubflowId};
@@ -14,7 +14,7 @@ use crate::transport::rdma;
 use spinewise_policy::Span;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How bad a wire is: percent lost and doubled, and the microseconds that a packet may be late.
+/// How bad a wire is: percent lost and duplicated, and the microseconds that a packet may be late.
 #[derive(Clone, Copy, Debug)]
 struct Wire {
     lost: u64,
@@ -190,7 +190,7 @@ impl Flow {
     }
 }
 
-/// Runs a flow to its end; says what its sender has counted.
+/// Runs a flow to its end; returns what its sender has counted.
 fn finishes(transport: &TransportSpec, size: u64, seed: u64, wire: Wire) -> Counts {
     let paths = match transport {
         TransportSpec::Tcp(config) if config.mptcp() => config.subflows,
@@ -272,7 +272,7 @@ fn arrival(data: &Data, stamp: Time) -> Arrival {
         seq: data.seq,
         len: data.len.into(),
         stamp,
-        // What queue pairs and TCP have at these places they do not read on arrival here.
+        // What queue pairs and TCP have at these places is not read on arrival here.
         urgent: is(URGENT),
         retransmit: is(RETRANSMIT),
         ..Arrival::default()
@@ -311,7 +311,7 @@ fn nothing_is_sent_twice_over_a_good_wire() {
             let counts = finishes(&transport, size, 7, Wire { lost: 0, doubled: 0, late: 0 });
             let mss = u64::from(transport.frame().mss);
             let packets = match &transport {
-                // A header of a byte counts the packets of all parts.
+                // A one-byte header counts the packets of all parts.
                 TransportSpec::Rdma(config) if config.split_over() > 0 => {
                     (rdma::split::wire_bytes(size, config.split_over(), (mss, 1)) - size) as u32
                 }
@@ -330,7 +330,7 @@ fn data_that_comes_when_all_is_over_meets_a_receiver_that_begins_anew_and_stays(
         let got = ends.on_data_anew(Time::ZERO, (FLOW.whole(), 2_000), &data, || &[]);
         got.answers[0].map(|answer| (answer.cumulative, answer.nack_or_syn))
     };
-    // One NACK, as the first byte is missing; then none for 4 us.
+    // One NACK, because the first byte is missing; after that none for 4 us.
     assert_eq!([expected(1), expected(1)], [Some((0, true)), None]);
     assert_eq!([expected(0), expected(1)], [Some((1_000, false)), Some((2_000, false))]);
     assert_eq!(expected(1), Some((2_000, false)), "it stays with its last byte");

@@ -1,33 +1,33 @@
 //! The receive buffer of the public ns-3 code of Hermes (snowzjx/ns3-load-balance, `tcp-resequence-buffer`).
 //!
-//! It looks at its two clocks once a period only, and the periods begin with the packet that finds it idle. What is next
-//! goes on as soon as enough of it is there, [`Periods::at_once`] bytes, or when a look finds that nothing in order has gone
-//! on for more than [`Rules::in_order`]. What lies beyond a gap goes on when the gap closes, or when a look finds that for
-//! more than [`Rules::timeout`] no gap has closed.
+//! It checks its two clocks only once a period, and the periods begin with the packet that finds it idle. In-order data
+//! goes on as soon as enough of it is there, [`Periods::at_once`] bytes, or when a check finds that nothing in order
+//! has gone on for more than [`Rules::in_order`]. Data beyond a gap goes on when the gap closes, or when a check finds
+//! that no gap has closed for more than [`Rules::timeout`].
 //!
-//! What it expects next stays the byte at the gap, though what lies beyond has gone on. So from then on everything lies
-//! beyond a gap that nothing will close, and goes on by the clock. A segment that is sent again brings it back to what
-//! follows on that segment, however much else has come: the same again. And the first packet of a connection, which should
-//! be the acknowledgement that ends the handshake, says what is expected; if data overtakes it, it is taken for such a
-//! segment.
+//! The byte it expects next stays at the gap, even after data beyond the gap has gone on. So from then on everything
+//! lies beyond a gap that nothing will close, and goes on by the clock. A retransmitted segment takes it back to what
+//! follows that segment, however much else has come, with the same result again. The first packet of a connection,
+//! which should be the acknowledgement that ends the handshake, sets what is expected; if data overtakes it, it is
+//! taken for such a retransmission.
 
 use super::{Rules, Tally};
 use spinewise_policy::time::{Span, Time};
 use std::collections::BTreeMap;
 
-/// When it looks, and what does not wait for that.
+/// When it checks its clocks, and what does not wait for that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Periods {
-    /// It looks so often while anything waits, and once after.
+    /// It checks this often while anything waits, and once after.
     pub every: Span,
-    /// So many payload bytes in order go on at once.
+    /// This many payload bytes in order go on at once.
     pub at_once: u64,
 }
 
-/// The packets of one flow that wait.
+/// The waiting packets of one flow.
 #[derive(Clone, Debug)]
 pub(crate) struct Periodic<T> {
-    /// What is before this byte has gone on, in order or not: it comes again.
+    /// What is before this byte has gone on, in order or not: data there is a retransmission.
     first: u64,
     /// The byte that is expected.
     next: u64,
@@ -38,9 +38,9 @@ pub(crate) struct Periodic<T> {
     beyond: BTreeMap<u64, (u64, T)>,
     /// The first packet has come.
     begun: bool,
-    /// The next look; over when nothing waits: it is idle.
+    /// The next check; in the past when nothing waits: it is idle.
     look: Time,
-    /// When something in order has last gone on, and when a gap has last closed; or when it began to look.
+    /// When something in order last went on, and when a gap last closed; or when it began to check.
     moved: Time,
     closed: Time,
 }
@@ -55,13 +55,13 @@ impl<T> Default for Periodic<T> {
 }
 
 impl<T> Periodic<T> {
-    /// A SYN arrives: it waits for a look, as a packet without data does.
+    /// A SYN arrives: it waits for a check, as a packet without data does.
     pub(crate) fn greet(&mut self, periods: &Periods, now: Time, item: T) {
         (self.look, self.moved, self.closed) = (now + periods.every, now, now);
         self.in_order.push(item);
     }
 
-    /// Bytes `seq..seq + len` arrive as `item`. What may go on now is added to `ready`, in its order.
+    /// Bytes `seq..seq + len` arrive as `item`. What may go on now is added to `ready`, in order.
     pub(crate) fn arrive(
         &mut self,
         (rules, periods): (&Rules, &Periods),
@@ -194,12 +194,12 @@ mod tests {
         let mut bench = Bench::default();
         assert_eq!(bench.arrive(0, 0), [0]);
         assert_eq!(bench.machine.deadline(), None);
-        // The look at 10 us finds nothing; this begins a period of its own.
+        // The check at 10 us finds nothing; this begins a period of its own.
         assert!(bench.bytes(20, LEN, 99, 1).is_empty());
         assert_eq!(bench.machine.deadline(), Some(us(30)));
         assert!(bench.expire(29).is_empty());
         assert_eq!(bench.expire(30), [1]);
-        // The first of these looks comes too soon after the last packet has gone on.
+        // The first of these checks comes too soon after the last packet has gone on.
         assert_eq!(bench.bytes(40, LEN + 99, 200, 2), [2]);
         assert!(bench.bytes(46, LEN + 299, 1, 3).is_empty());
         assert_eq!(bench.machine.deadline(), Some(us(50)));
@@ -228,7 +228,7 @@ mod tests {
         let mut bench = Bench::default();
         assert_eq!(bench.arrive(0, 0), [0]);
         assert!(bench.arrive(20, 2).is_empty() && bench.arrive(95, 3).is_empty());
-        // 100 us after 20 us it is not over: more than that must have passed, so the next look has it.
+        // 100 us after 20 us it is not over: more than that must have passed, so the next check finds it.
         assert!(bench.expire(120).is_empty());
         assert_eq!(bench.expire(130), [2, 3]);
         assert_eq!(bench.tally.timeouts, 1);

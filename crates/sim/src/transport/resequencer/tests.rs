@@ -67,7 +67,7 @@ fn a_timeout_gives_up_the_gaps_before_what_is_over_and_no_more() {
     assert!(bench.arrive(0, 2).is_empty() && bench.arrive(10, 1).is_empty() && bench.arrive(20, 3).is_empty());
     assert!(bench.arrive(30, 7).is_empty());
     assert!(bench.expire(99).is_empty());
-    // 2 is over; 1 lies before it, 3 follows it, 7 has time left.
+    // The time of 2 is up; 1 lies before it, 3 follows it, 7 has time left.
     assert_eq!(bench.expire(100), [1, 2, 3]);
     assert_eq!((bench.tally.timeouts, bench.deadline()), (1, Some(us(130))));
     assert_eq!(bench.arrive(110, 0), [0], "what was given up goes on as it comes");
@@ -102,7 +102,7 @@ fn data_in_order_can_wait_for_more() {
 }
 
 proptest! {
-    /// Every packet goes on once, none waits for longer than it may, and if none waits so long, all go on in order.
+    /// Every packet goes on once, none waits longer than it may, and if none waits that long, all go on in order.
     #[test]
     fn any_order_of_arrival(
         numbers in prop::collection::vec(0u64..30, 1..80),

@@ -182,8 +182,8 @@ impl SackSender {
         if self.rack.is_some() {
             self.rack_ack(config, now, ack, sack, una, delivered);
         } else {
-            // RFC 6675 §5 steps (1) and (2) in one: as many duplicates report as many segments above, or fewer do if
-            // some were lost.
+            // RFC 6675 §5 steps (1) and (2) in one:n duplicates report n segments above; fewer do if some of them were
+            // lost.
             self.board.lose_overtaken(u64::from(config.dupack_threshold));
             if self.board.first_is_lost() && !self.tcp.in_recovery && !self.after_timeout {
                 self.enter_recovery(config, now);

@@ -1,4 +1,4 @@
-//! The parameters of connections of Ultra Ethernet, shared by all of a run, and their presets.
+//! The parameters of connections of Ultra Ethernet, shared by all connections of a run, and their presets.
 
 use crate::keys::{Default, Kind, Unit, Zero, keys, words};
 use crate::transport::config::{KINDS, UET};
@@ -112,7 +112,7 @@ keys! {
 }
 
 impl UetConfig {
-    /// What it says of itself.
+    /// Its sheet.
     pub(crate) fn sheet(&self) -> Sheet {
         Sheet {
             kind: UET,
@@ -133,7 +133,7 @@ impl UetConfig {
     }
 
     /// The reference simulator's numbers (uet-htsim, `main_uec.cpp` and `uec.cpp`). A spec has the timeout of its own
-    /// fabric: the one here is that of a leaf-spine at 100 Gbps with links of 1 us.
+    /// fabric: the one here is for a leaf-spine at 100 Gbps with links of 1 us.
     pub fn uet_htsim() -> Self {
         Self {
             family: Family::Uet,
@@ -160,7 +160,7 @@ impl UetConfig {
         }
     }
 
-    /// The same without what is only an artefact of that program, or what its authors' users are told to avoid.
+    /// The same without what is only an artefact of that program, or what its users are advised to avoid.
     pub fn uet() -> Self {
         let pull_heeds = PullHeeds::Congestion;
         let mut config = UetConfig { ask_again: true, pull_after_end: false, pull_heeds, ..Self::uet_htsim() };

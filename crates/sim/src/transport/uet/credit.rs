@@ -23,7 +23,7 @@ pub(super) struct Allowance {
     /// Bytes on the wire that it may send now; the last packet may overdraw.
     bytes: i64,
     most: i64,
-    /// Nothing has been heard of the receiver yet: the first window is sent unasked.
+    /// The receiver has not been heard from yet: the first window is sent without asking.
     speculating: bool,
     /// What has been granted, and the last target, quanta.
     granted: u64,
@@ -54,7 +54,7 @@ impl Allowance {
         self.bytes > 0
     }
 
-    /// May another packet be sent when these bytes have been?
+    /// May another packet be sent once these bytes have been?
     pub(super) fn covers(&self, wire: u32) -> bool {
         self.bytes > i64::from(wire)
     }
@@ -63,7 +63,7 @@ impl Allowance {
         self.bytes -= i64::from(wire);
     }
 
-    /// The receiver has been heard of: what is left of the first window is void.
+    /// The receiver has been heard from: the rest of the first window is void.
     pub(super) fn hear(&mut self) {
         if std::mem::take(&mut self.speculating) {
             self.bytes = self.bytes.min(0);
@@ -107,11 +107,11 @@ impl Allowance {
 pub(super) struct Account {
     granted: u64,
     target: u64,
-    /// It stands among those that the pacer of its host serves first.
+    /// It is among those that the pacer of its host serves first.
     asks: bool,
-    /// Its turns to come: it stands once more among those that are granted credit unasked each time it is satisfied.
+    /// Its turns to come: it is queued once more among those that are granted credit unasked each time it is satisfied.
     turns: u32,
-    /// Counts the packets that grant, for their entropy values.
+    /// Counts the granting packets, for their entropy values.
     pulls: u16,
 }
 
@@ -130,12 +130,12 @@ impl Account {
         joins
     }
 
-    /// Has it a turn to come?
+    /// Does it have a turn to come?
     pub(super) fn has_turn(&self) -> bool {
         self.turns > 0
     }
 
-    /// Quanta that its sender still asks for.
+    /// Quanta that its sender still requests.
     fn wanting(&self) -> u64 {
         self.target.saturating_sub(self.granted)
     }

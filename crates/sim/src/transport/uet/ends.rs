@@ -1,4 +1,4 @@
-//! Both ends of a connection of Ultra Ethernet as the contract of transports has them.
+//! Both ends of a connection of Ultra Ethernet, by the contract of transports.
 
 use super::config::Requests;
 use super::{UetConfig, UetReceiver, UetSender};

@@ -17,13 +17,13 @@ pub struct UetReceiver {
     here: Box<[u64]>,
     /// One past the last packet that is here.
     highest: Psn,
-    /// Packets here that wait for one before them.
+    /// Packets here that wait for an earlier one.
     waiting: u32,
     /// Bytes on the wire since the last answer.
     unanswered: u32,
-    /// An answer was asked for, and is due again when nothing waits any more.
+    /// An answer was requested, and is due again when nothing waits any more.
     owes: bool,
-    /// Where receivers pace.
+    /// Present where receivers pace.
     credit: Option<Account>,
 }
 
@@ -45,7 +45,7 @@ impl UetReceiver {
         }
     }
 
-    /// One that has everything.
+    /// A receiver that has everything.
     pub(super) fn full(config: &UetConfig, size: u64) -> Self {
         let cut = Cut::of(size, config);
         let packets = cut.packets();
@@ -71,7 +71,7 @@ impl UetReceiver {
         option: impl FnOnce() -> &'a [u8],
     ) -> Received {
         let psn = self.cut.psn(data.seq);
-        // A trimmed packet that is here already asks for nothing.
+        // A trimmed packet that is here already requires nothing.
         let stale = data.trimmed.is_some() && self.is_here(psn);
         let is_bare = data.trimmed.is_none() && data.len == 0;
         let option = if is_bare || self.credit.is_some() { option() } else { &[] };
@@ -84,14 +84,14 @@ impl UetReceiver {
         Received { asks, ..self.take_in(config, data, (psn, probe)) }
     }
 
-    /// Its turn to grant.
+    /// Takes its turn to grant.
     pub(super) fn grant(&mut self, config: &UetConfig, asks: Asks) -> Option<Grant> {
         let (quanta, granted, value, after) = self.credit.as_mut()?.grant(config, asks);
         let told = Told { option: put_quanta(granted), wire: 0 };
         Some(Grant { answer: Answer::default(), told, value, quanta, after })
     }
 
-    /// Is all here, and no turn to grant to come?
+    /// Is everything here, with no turn to grant to come?
     pub(super) fn is_over(&self, config: &UetConfig) -> bool {
         let has_turn = || self.credit.as_ref().is_some_and(Account::has_turn);
         self.expected == self.packets && !(config.pull_after_end && has_turn())
@@ -100,7 +100,7 @@ impl UetReceiver {
     fn take_in(&mut self, config: &UetConfig, data: &Arrival, (psn, probe): (Psn, u32)) -> Received {
         match data.trimmed {
             Some(at) => self.on_trimmed(data, psn, at),
-            // A request stands for a packet behind all that were sent: its bits tell of none.
+            // A request is for a packet behind all that were sent: its bits report none.
             None if data.len == 0 && probe == 0 => self.tell(data, self.sack(REQUEST, self.highest)),
             None if data.len == 0 => self.tell(data, Sack { probe, ..self.sack(self.expected, self.base(psn)) }),
             None => self.on_payload(config, data, psn),
@@ -134,7 +134,7 @@ impl UetReceiver {
         got
     }
 
-    /// A packet is here that was not.
+    /// A packet arrives that was not here.
     fn take(&mut self, psn: Psn) {
         self.here[psn as usize / 64] |= 1 << (psn % 64);
         self.highest = self.highest.max(psn + 1);
@@ -158,7 +158,7 @@ impl UetReceiver {
         Received { answers: [Some(nack), None], told, ..Received::default() }
     }
 
-    /// The first packet that the bits of an answer stand for that `psn` makes.
+    /// The first packet covered by the bits of the answer that `psn` causes.
     fn base(&self, psn: Psn) -> Psn {
         first_told(psn, self.expected)
     }
@@ -167,7 +167,7 @@ impl UetReceiver {
         self.tell(data, self.sack(psn, base))
     }
 
-    /// What is here, in bits from `base` on; packet `psn` is why it is told.
+    /// What is here, in bits from `base` on; packet `psn` caused the answer.
     fn sack(&self, psn: Psn, base: Psn) -> Sack {
         let last = self.is_here(self.packets - 1);
         let (expected, bits, waiting) = (self.expected, self.bits_from(base), self.waiting);

@@ -1,4 +1,4 @@
-//! What a sender knows of its packets between their first sending and their acknowledgement.
+//! What a sender knows of its packets between first sending and acknowledgement.
 
 use super::Psn;
 use spinewise_policy::time::Time;
@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, VecDeque};
 /// Where a packet is, as far as its sender knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Under way.
+    /// In flight.
     Flying,
     /// Waits to be sent again.
     Queued,
@@ -18,22 +18,21 @@ enum State {
 #[derive(Clone, Copy, Debug)]
 struct Record {
     sent: Time,
-    /// How often it was sent again.
+    /// How many times it was sent again.
     again: u8,
     state: State,
 }
 
-/// The packets from the first that has not been acknowledged with all before it, to the last that was sent.
+/// The packets from the first not yet acknowledged cumulatively to the last one sent.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Records {
     base: Psn,
     records: VecDeque<Record>,
     /// Those that wait to be sent again.
     queued: BTreeSet<Psn>,
-    /// All packets before this one have been sent again, are not under way any more, or are watched over by no timer.
+    /// All packets before this one have been sent again, are no longer in flight, or have no timer.
     first_new: Psn,
-    /// Packets sent again, in the order of sending; entries of those that have arrived or were sent again since are out of
-    /// date.
+    /// Packets sent again, in order of sending; entries of those that have arrived or were sent again since are stale.
     again: VecDeque<(Time, Psn)>,
 }
 
@@ -54,7 +53,7 @@ impl Records {
         self.queued.first().copied()
     }
 
-    /// How many are to be sent again.
+    /// Those that are to be sent again.
     pub(super) fn queued(&self) -> impl Iterator<Item = Psn> {
         self.queued.iter().copied()
     }
@@ -72,19 +71,19 @@ impl Records {
         }
     }
 
-    /// When a packet was sent that is under way, if an answer to it that says whether it had been sent again tells its
-    /// round trip.
+    /// When an in-flight packet was sent, if an answer to it that says whether it had been sent again reveals its round
+    /// trip.
     pub(super) fn timed(&mut self, psn: Psn, again: bool) -> Option<Time> {
         let record = self.record(psn).filter(|record| record.state == State::Flying)?;
         (record.again == u8::from(again)).then_some(record.sent)
     }
 
-    /// When a packet was sent that is under way.
+    /// When an in-flight packet was sent.
     pub(super) fn flying(&mut self, psn: Psn) -> Option<Time> {
         self.record(psn).filter(|record| record.state == State::Flying).map(|record| record.sent)
     }
 
-    /// A packet that is under way waits to be sent again.
+    /// An in-flight packet is queued to be sent again.
     pub(super) fn queue(&mut self, psn: Psn) {
         if let Some(record) = self.record(psn)
             && record.state == State::Flying
@@ -94,7 +93,7 @@ impl Records {
         }
     }
 
-    /// A packet has arrived. Did it wait to be sent again?
+    /// A packet has arrived. Was it waiting to be sent again?
     pub(super) fn arrived(&mut self, psn: Psn) -> bool {
         let Some(record) = self.record(psn) else { return false };
         let was_queued = std::mem::replace(&mut record.state, State::Arrived) == State::Queued;
@@ -104,7 +103,7 @@ impl Records {
         was_queued
     }
 
-    /// All packets before `psn` have arrived. Says which of them waited to be sent again.
+    /// All packets before `psn` have arrived. Reports which of them were waiting to be sent again.
     pub(super) fn all_arrived(&mut self, psn: Psn, mut was_queued: impl FnMut(Psn)) {
         while self.base < psn
             && let Some(record) = self.records.pop_front()
@@ -122,7 +121,7 @@ impl Records {
         self.record(psn).is_some_and(|record| record.again > 0)
     }
 
-    /// No timer is to watch over the [oldest](Self::oldest) packet, which was sent at `sent`, until it is sent again.
+    /// No timer covers the [oldest](Self::oldest) packet, which was sent at `sent`, until it is sent again.
     pub(super) fn untimed(&mut self, sent: Time, psn: Psn) {
         if self.first_new == psn {
             self.first_new += 1;
@@ -130,7 +129,7 @@ impl Records {
         self.again.retain(|&entry| entry != (sent, psn));
     }
 
-    /// The packet that has been under way longest, of those that a timer watches over, and since when.
+    /// The packet that has been in flight longest, of those covered by a timer, and since when.
     #[inline]
     pub(super) fn oldest(&mut self) -> Option<(Time, Psn)> {
         let new = self.oldest_new();
@@ -143,7 +142,7 @@ impl Records {
         new
     }
 
-    /// The same of packets sent once.
+    /// The same among packets sent once.
     #[inline]
     fn oldest_new(&mut self) -> Option<(Time, Psn)> {
         self.first_new = self.first_new.max(self.base);

@@ -19,31 +19,32 @@ pub struct UetSender {
     cut: Cut,
     packets: Psn,
     network_rtt: Span,
-    /// The least round trip so far.
+    /// The minimum round trip so far.
     pub(super) base_rtt: Span,
     pub(super) window: Window,
     control: Control,
     records: Records,
-    /// Bytes on the wire under way, by what the receiver has counted. Less than none while it is put right.
+    /// Bytes on the wire in flight, according to what the receiver has counted. Negative while the count is being
+    /// corrected.
     pub(super) flight: i64,
     /// Bytes on the wire that the receiver has counted.
     received: u64,
-    /// The first packet that the receiver has not, as far as it has said.
+    /// The first packet that the receiver lacks, as far as it has reported.
     pub(super) expected: Psn,
     /// When the timer expires: that of the oldest packet, or of the one that it is held for.
     pub(super) deadline: Option<Time>,
-    /// The packet that the timer is for, or was for last, while it need not be the oldest: since when that is under way, and
-    /// which it is.
+    /// The packet that the timer is for, or was for last, while it need not be the oldest: since when it has been in
+    /// flight, and its number.
     pub(super) held: Option<(Time, Psn)>,
-    /// Where receivers pace: what it may send; and flows that share the NIC with it.
+    /// Where receivers pace: what it may send, and the number of flows that share the NIC with it.
     credit: Option<Allowance>,
     sharing: i64,
     /// A request is to be sent; and when the last one was.
     pub(super) asks: bool,
     asked: Option<Time>,
-    /// When to ask again, if no credit comes before.
+    /// When to ask again, if no credit comes earlier.
     ask_at: Option<Time>,
-    /// Where losses are found without trimming.
+    /// Present where losses are found without trimming.
     pub(super) sleek: Option<Box<Sleek>>,
     /// When the NIC is free, as far as this flow knows; and the time of a byte there, ps.
     sent_until: Time,
@@ -83,20 +84,20 @@ impl UetSender {
         }
     }
 
-    /// What is left is what the next message of the connection begins with.
+    /// Reduces it to what the next message of the connection begins with.
     pub(super) fn rest(&mut self) {
         self.records = Records::default();
         self.sleek = None;
     }
 
-    /// Goes on with the window and the base round trip of the message before.
+    /// Continues with the window and the base round trip of the previous message.
     pub(super) fn follow(&mut self, before: &UetSender) {
         self.window = before.window;
         self.control = before.control.clone();
         self.base_rtt = before.base_rtt;
     }
 
-    /// The packet that goes next: what is to be sent again first, the lowest of it.
+    /// The packet that goes next: the lowest of those to be sent again, if any.
     #[inline]
     fn upcoming(&self) -> Option<Psn> {
         let new = || Some(self.records.next()).filter(|&psn| psn < self.packets);
@@ -119,13 +120,13 @@ impl UetSender {
         granted && self.upcoming().is_some_and(|psn| self.has_room(self.cut.wire(psn)) || self.recovers(psn))
     }
 
-    /// Does this packet go whatever is under way?
+    /// Is this packet sent whatever is in flight?
     #[inline]
     fn recovers(&self, psn: Psn) -> bool {
         psn < self.records.next() && self.sleek.as_ref().is_some_and(|sleek| sleek.recovers())
     }
 
-    /// So many flows of its host wait for the NIC.
+    /// This many flows of its host wait for the NIC.
     pub(super) fn share(&mut self, waiting: usize) {
         self.sharing = waiting as i64;
     }
@@ -158,7 +159,7 @@ impl UetSender {
             self.asked = Some(now);
             (URGENT, self.credit.as_ref().map_or(Rider::NONE, |credit| put_quanta(credit.target())))
         } else {
-            // It is to find what data finds: queues, marks, and losses.
+            // It must meet what data meets: queues, marks, and losses.
             (ECT, put_probe(self.sleek.as_mut().filter(|sleek| sleek.is_due())?.send(now)))
         };
         Some(Outgoing::Question { seq, wire: config.header as u16, flags, option })
@@ -183,7 +184,7 @@ impl UetSender {
             self.held = self.held.map(|_| (now, psn));
         }
         self.sent_until = now + Span(self.byte_time * u64::from(wire));
-        // The last packet, or the last for now: nothing after it would call for an answer.
+        // The last packet, or the last for now: nothing after it would request an answer.
         let last = self.records.next() == self.packets;
         let urgent = again || last || broke || self.flight + i64::from(wire) >= self.window.cwnd as i64;
         let flag = |flag: u8, on: bool| if on { flag } else { 0 };
@@ -245,13 +246,13 @@ impl UetSender {
         Answered::Acked(Acked { newly_acked, dupack3: false, done: self.expected == self.packets })
     }
 
-    /// The round trip of what made an answer, if that tells one.
+    /// The round trip of the packet that caused an answer, if the answer reveals it.
     fn round_trip(&mut self, now: Time, answer: &Answer, sack: &Sack) -> Option<Span> {
         if sack.probe != 0 {
             return self.sleek.as_ref()?.round_trip(sack.probe, now).map(|rtt| rtt.max(self.base_rtt));
         }
         if sack.psn == REQUEST {
-            // A request overtakes all data: it says nothing of an empty path.
+            // A request overtakes all data: it says nothing about an empty path.
             return Some(now.since(self.asked?)).filter(|&rtt| rtt >= self.base_rtt);
         }
         let rtt = now.since(self.records.timed(sack.psn, answer.echo_retransmit)?);
@@ -259,7 +260,7 @@ impl UetSender {
         Some(rtt)
     }
 
-    /// What SLEEK takes for lost waits to be sent again. The answer may have less than an earlier one had.
+    /// Queues what SLEEK presumes lost to be sent again. The answer may report less than an earlier one did.
     fn recover(&mut self, (now, rtt): (Time, Span), answer: &Answer, sack: &Sack) {
         let Some(sleek) = &mut self.sleek else { return };
         let known = Known {
@@ -287,19 +288,19 @@ impl UetSender {
         }
     }
 
-    /// The receiver has been heard of.
+    /// The receiver has been heard from.
     fn hear(&mut self) {
         if let Some(credit) = &mut self.credit {
             credit.hear();
         }
     }
 
-    /// What an answer says to be there is there. Returns the bytes of payload that it acknowledges in order and for the
+    /// Marks as arrived what an answer reports. Returns the bytes of payload that it acknowledges in order and for the
     /// first time.
     fn arrive(&mut self, sack: &Sack) -> u64 {
         let before = self.cut.seq(self.expected);
         let (cut, flight) = (self.cut, &mut self.flight);
-        // What waited to be sent again was taken for lost, and off what is under way.
+        // What waited to be sent again was presumed lost, and no longer counted as in flight.
         self.records.all_arrived(sack.expected, |psn| *flight += i64::from(cut.wire(psn)));
         self.expected = self.expected.max(sack.expected);
         let mut bits = sack.bits;
@@ -337,7 +338,7 @@ impl UetSender {
         Answered::Trimmed(at)
     }
 
-    /// A probe falls due; or the oldest packet under way has been so for too long: it alone is taken for lost. Returns its
+    /// A probe falls due; or the oldest packet has been in flight for too long: it alone is presumed lost. Returns its
     /// first byte.
     pub(super) fn on_timeout(&mut self, config: &UetConfig, now: Time) -> Option<u64> {
         if let Some(sleek) = &mut self.sleek {
@@ -367,8 +368,9 @@ impl UetSender {
         let mtu = u64::from(config.mss + config.header);
         self.window.cwnd = self.window.cwnd.saturating_sub(u64::from(wire)).max(mtu);
         self.watch(config, now);
-        // Where receivers pace, a request says that more waits. Else one asks for what cannot be sent now, or, if it can, for
-        // one more: the reference looks whether there is room as it has sent that packet. With a window, once a round trip.
+        // Where receivers pace, a request says that more waits. Otherwise a request goes for what cannot be sent now,
+        // or, if it can, for one more packet: the reference checks for room after it has sent that packet. With a
+        // window, once a round trip.
         let asks = if others_wait { self.credit.is_some() } else { !self.has_room_for(wire, now) };
         let recently = self.asked.is_some_and(|asked| now.since(asked) < self.network_rtt);
         self.asks |= asks && !(recently && config.kind != delivery::Kind::None);
@@ -381,8 +383,9 @@ impl UetSender {
         self.has_room(all) && self.credit.as_ref().is_none_or(|credit| credit.covers(all - wire))
     }
 
-    /// The timer has expired while SLEEK recovers, which is to see to the oldest packet: nothing is sent. A packet that was
-    /// sent again already is so once more, with all behind it, and there is no timer until another packet goes.
+    /// The timer has expired while SLEEK recovers, which is responsible for the oldest packet: nothing is sent. If that
+    /// packet had been sent again already, it is sent once more, with all behind it, and there is no timer until
+    /// another packet goes.
     fn leave_to_sleek(&mut self, config: &UetConfig, now: Time, (sent, psn): (Time, Psn)) {
         self.records.untimed(sent, psn);
         if self.records.was_sent_again(psn) {
@@ -397,13 +400,14 @@ impl UetSender {
         }
     }
 
-    /// There is no timer, and SLEEK has just queued the packet that it was for last. Where the NIC takes it at once, the timer
-    /// becomes its own.
+    /// There is no timer, and SLEEK has just queued the packet that it was last for. If the NIC takes that packet at
+    /// once, the timer becomes its own.
     fn restarts(&self) -> bool {
         self.deadline.is_none() && self.held.is_some_and(|(_, psn)| self.records.queued().any(|queued| queued == psn))
     }
 
-    /// Sets the timer: of the oldest packet, unless the one that it is held for is still under way; and when to ask again.
+    /// Sets the timer: for the oldest packet, unless the one that it is held for is still in flight; and when to ask
+    /// again.
     fn watch(&mut self, config: &UetConfig, now: Time) {
         let oldest = self.records.oldest();
         if self.held.is_none_or(|(sent, psn)| self.records.flying(psn) != Some(sent)) {
@@ -414,7 +418,7 @@ impl UetSender {
         self.ask_at = waits.then(|| now + config.rto);
     }
 
-    /// Does it wait for credit alone?
+    /// Is credit the only thing it waits for?
     fn lacks_credit(&self) -> bool {
         self.upcoming().is_some() && self.credit.as_ref().is_some_and(|credit| !credit.may_send())
     }

@@ -5,21 +5,21 @@
 //! | more packets wait for a missing one than reordering explains | [`Sleek::lost`] |
 //! | nothing is heard; a probe is answered, and finds next to no queue in which packets could still wait | [`Sleek::judge`] |
 //!
-//! Then all that is not acknowledged, within a window of the first that is missing, is sent again once, whatever is
-//! under way. Recovery ends when all that had been sent at its begin has arrived.
+//! After a loss, everything unacknowledged within a window of the first missing packet is sent again once, whatever is
+//! in flight. Recovery ends when all that had been sent at its start has arrived.
 //!
-//! A timeout during recovery sends nothing by itself: [`Sleek::goes_back`].
+//! A timeout during recovery sends nothing itself: [`Sleek::goes_back`].
 //!
-//! The rules and numbers are those of the reference simulator (`runSleek`, `sendProbe`, `rtxTimerExpired` and `processAck` in
-//! `uec.cpp`). One departure: where a probe is back before a full packet would be, the average delay takes it for none; there
-//! the average stays.
+//! The rules and numbers are those of the reference simulator (`runSleek`, `sendProbe`, `rtxTimerExpired` and
+//! `processAck` in `uec.cpp`). One departure: if a probe is back before a full packet would be, the reference counts
+//! its delay as none in the average; here the average is unchanged.
 
 use super::Psn;
 use crate::transport::congestion::nscc::{averaged, bdp, window_of};
 use spinewise_policy::time::{BYTE_PS, Span, Time};
 use std::ops::Range;
 
-/// Packets out of order that are a loss at the least, and in windows.
+/// Out-of-order packets that indicate a loss: the minimum, and the number in windows.
 const LEAST: u64 = 5;
 const WINDOWS: f64 = 1.5;
 /// When a probe goes without an answer, in round trips: with data that was never sent, and after another probe.
@@ -28,12 +28,12 @@ const NEXT: u64 = 5;
 /// Weight of a new sample in the average delay.
 const WEIGHT: f64 = 0.0125;
 
-/// What a sender knows at an answer.
+/// What a sender knows when an answer arrives.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Known {
-    /// Packets at the receiver that wait for one before them.
+    /// Packets at the receiver that wait for an earlier one.
     pub waiting: u32,
-    /// The first packet that the receiver had not when it answered, and the next new one.
+    /// The first packet that the receiver lacked when it answered, and the next new one.
     pub expected: Psn,
     /// See `expected`.
     pub next: Psn,
@@ -41,28 +41,28 @@ pub(super) struct Known {
     pub cwnd: u64,
     /// See `cwnd`.
     pub mss: u64,
-    /// The least round trip so far.
+    /// The minimum round trip so far.
     pub base_rtt: Span,
     /// Some wait to be sent again.
     pub queued: bool,
 }
 
-/// What is kept for it.
+/// The state of SLEEK.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sleek {
     /// Bits per second, and the time that a probe takes at that rate.
     rate: u64,
     probe_time: Span,
-    /// The least round trip when something was heard last, and the queueing delay below which nothing is held up.
+    /// The minimum round trip when something was last heard, and the queueing delay below which nothing is held up.
     base_rtt: Span,
     target: Span,
     /// Average queueing delay, ps, for windows that keep none.
     average: u64,
-    /// It is under way, until all before `until` have arrived. All before `again` have been sent again.
+    /// Recovery is under way, until all before `until` have arrived. All before `again` have been sent again.
     recovering: bool,
     until: Psn,
     again: Psn,
-    /// When the next probe falls due; one waits to be sent.
+    /// When the next probe falls due; and whether one waits to be sent.
     probe_at: Option<Time>,
     due: bool,
     /// The latest probe and when it was sent.
@@ -90,7 +90,7 @@ impl Sleek {
         }
     }
 
-    /// Does what is to be sent again go whatever is under way?
+    /// Are retransmissions sent whatever is in flight?
     #[inline]
     pub(super) fn recovers(&self) -> bool {
         self.recovering
@@ -102,17 +102,17 @@ impl Sleek {
         self.probe_at
     }
 
-    /// Is one to be sent?
+    /// Is a probe to be sent?
     #[inline]
     pub(super) fn is_due(&self) -> bool {
         self.due
     }
 
-    /// A probe falls due at `now`, if one does; and another, should it stay without an answer.
+    /// If a probe falls due at `now`, marks it to be sent, and schedules another in case it gets no answer.
     pub(super) fn expire(&mut self, now: Time) {
         if self.probe_at.is_some_and(|at| at <= now) {
             self.due = true;
-            // A round trip that a trimmed packet has told may be none: probes go no faster than the line.
+            // A round trip learnt from a trimmed packet may be zero: probes go no faster than the line.
             self.probe_at = Some(now + (self.base_rtt * NEXT).max(self.probe_time));
         }
     }
@@ -125,13 +125,13 @@ impl Sleek {
         self.probe
     }
 
-    /// The round trip of a probe; none of one that is not the latest.
+    /// The round trip of a probe; none unless it is the latest.
     pub(super) fn round_trip(&self, probe: u32, now: Time) -> Option<Span> {
         (probe == self.probe).then(|| now.since(self.probed))
     }
 
-    /// Something has been heard. The next probe is that long from now, as data waits that was never sent, or only for its
-    /// answer.
+    /// Something has been heard. The delay of the next probe depends on whether data waits that was never sent, or only
+    /// an answer is awaited.
     pub(super) fn hear(&mut self, now: Time, known: &Known, has_new: bool) {
         self.base_rtt = known.base_rtt;
         self.probe_at = match (has_new, known.expected < known.next) {
@@ -141,7 +141,7 @@ impl Sleek {
         };
     }
 
-    /// An answer that may echo a mark was delayed by this much, if it tells that.
+    /// An answer that may echo a mark was delayed by this much, if it reveals that.
     pub(super) fn feel(&mut self, delay: Option<Span>, marked: bool) {
         if let Some(delay) = delay {
             self.average = averaged(self.average, (delay.0, marked), (self.base_rtt, self.target.0), WEIGHT);
@@ -160,7 +160,7 @@ impl Sleek {
         }
     }
 
-    /// The packets among which those are that are lost, unless they have arrived or wait to be sent again already.
+    /// The range of packets among which all are lost that have not arrived and do not already wait to be sent again.
     pub(super) fn lost(&mut self, known: &Known) -> Range<Psn> {
         self.recovering &= known.expected < self.until;
         let most = window_of(bdp(self.base_rtt, self.rate)) as u64;
@@ -175,12 +175,12 @@ impl Sleek {
         self.again.max(known.expected)..self.until.min(window)
     }
 
-    /// A packet is sent again for it.
+    /// A packet is sent again for SLEEK.
     pub(super) fn takes(&mut self, psn: Psn) {
         self.again = psn + 1;
     }
 
-    /// A packet that was sent again for it is taken for lost once more, and so are those behind it.
+    /// A packet that was sent again for SLEEK is presumed lost once more, and so are those behind it.
     pub(super) fn goes_back(&mut self, psn: Psn) {
         self.again = psn;
     }

@@ -12,7 +12,7 @@ use crate::transport::contract::{
 use spinewise_policy::time::{Span, Time};
 
 const WIRE: u64 = 4_150;
-/// Of the fabric that the preset's timeout is made for: eight links of 1 us, there and back.
+/// For the fabric of the preset's timeout: eight links of 1 us, there and back.
 const RTT: Span = Span(9_348_480);
 
 fn us(us: u64) -> Time {
@@ -54,7 +54,7 @@ fn a_window_is_one_and_a_half_bandwidth_delay_products() {
     let config = UetConfig::uet_htsim();
     let mut sender = sender(&config, 100);
     let sent: Vec<(Psn, u8)> = std::iter::from_fn(|| send(&mut sender, &config, us(1))).collect();
-    // 175,284 bytes are 42 packets. The last of them asks for an answer, for another would reach the window.
+    // 175,284 bytes are 42 packets. The last of them requests an answer, because another would reach the window.
     assert_eq!(sent.len(), 42);
     assert!(sent.iter().take(41).all(|&(_, flags)| flags & URGENT == 0) && sent[41].1 & URGENT != 0);
     assert_eq!(sender.deadline(), Some(us(1) + config.rto));
@@ -71,7 +71,7 @@ fn a_receiver_answers_every_fourth_packet_and_what_cannot_wait() {
     assert!(answered(6, Arrival { ce: true, ..plain }), "marked");
     assert!(answered(7, Arrival { urgent: true, ..plain }), "asked for");
     assert!(answered(7, plain), "a duplicate");
-    // One that asks and waits for another is answered at once, and again when nothing waits any more.
+    // A packet that asks and waits for another is answered at once, and again when nothing waits any more.
     assert!(answered(9, Arrival { urgent: true, ..plain }) && answered(8, plain) && !answered(10, plain));
 }
 
@@ -89,11 +89,11 @@ fn an_answer_tells_what_has_arrived_beyond_a_gap() {
         };
         assert_eq!((acked.newly_acked, acked.done), (0, false));
     }
-    // Three packets more may go, and the timer is that of packet 0, which alone is sent again when it expires.
+    // Three more packets may go, and the timer is that of packet 0, the only one sent again when it expires.
     assert_eq!(std::iter::from_fn(|| send(&mut sender, &config, us(10))).count(), 3);
     assert_eq!(sender.deadline(), Some(us(0) + config.rto));
     assert_eq!(Sender::on_timeout(&mut sender, &config, us(0) + config.rto, 0), Some(0));
-    // The window has shrunk by it: nothing may go, so a request asks for an answer, which makes room.
+    // This has shrunk the window: nothing may go, so a request asks for an answer, which makes room.
     let asks = Sender::beside(&mut sender, &config, us(80));
     assert!(matches!(asks, Some(Outgoing::Question { seq: 0, wire: 64, .. })), "{asks:?}");
     assert_eq!(send(&mut sender, &config, us(80)), None);
@@ -113,7 +113,8 @@ fn a_trimmed_packet_goes_first_and_again() {
     assert!(nack.nack_or_syn && nack.cnp && nack.ece && told.is_empty());
     let heard = Sender::on_answer(&mut sender, &config, us(10), 0, &nack, || &told);
     assert!(matches!(heard, Answered::Trimmed(TrimmedAt::LastHop)), "{heard:?}");
-    // The window has shrunk by the packet, and what is under way too: it takes an answer before it goes again.
+    // The window has shrunk by the packet, and so has what is in flight: it takes an answer before the packet goes
+    // again.
     assert_eq!(send(&mut sender, &config, us(10)).map(|(psn, _)| psn), None);
     let (answer, told) = arrive(&mut receiver, &config, 0, Arrival::default()).expect("the first");
     Sender::on_answer(&mut sender, &config, us(11), 0, &answer, || &told);
@@ -131,7 +132,7 @@ fn the_next_message_has_the_window_of_the_one_before() {
     Sender::on_answer(&mut before, &config, us(9), 0, &nack, || &[]);
     assert_eq!(send(&mut before, &config, us(9)).map(|(again, _)| again), Some(psn));
     answer(&mut before, &mut receiver, &config, (0, us(14)));
-    // The trimmed packet has told of a round trip of 9 us, shorter than any before, and so of a smaller window.
+    // The trimmed packet revealed a round trip of 9 us, shorter than any before, and so gave a smaller window.
     assert_eq!((before.base_rtt, before.window.cwnd), (us(9).since(us(0)), 168_750));
     before.rest();
     let mut next = sender(&config, 100);
@@ -199,7 +200,8 @@ fn much_out_of_order_is_a_loss_and_what_is_lost_goes_at_once() {
     answer(&mut sender, &mut receiver, &config, (42, us(10)));
     let (psn, flags) = send(&mut sender, &config, us(10)).expect("whatever is under way");
     assert_eq!((psn, flags & RETRANSMIT != 0), (0, true));
-    // Once: the next answer does not send it again, but those that were sent before recovery began and are not here.
+    // Once: the next answer does not send it again, but sends those that were sent before recovery began and are not
+    // here.
     answer(&mut sender, &mut receiver, &config, (43, us(11)));
     assert!(send(&mut sender, &config, us(11)).is_some_and(|(psn, _)| psn != 0));
 }
@@ -222,7 +224,7 @@ fn a_probe_that_finds_no_queue_tells_of_a_loss() {
     let bare = Arrival { seq, urgent: true, ..Arrival::default() };
     let got = Receiver::on_data(&mut receiver, &config, at, 0, &bare, || &option);
     let (reply, told) = (got.answers[0].expect("probes are answered"), got.told.expect("with what is here").option);
-    // Slow, it tells of a queue, in which the packets may wait; fast, of their loss.
+    // A slow probe reveals a queue, in which the packets may wait; a fast one reveals their loss.
     let slow = at + RTT * 2;
     let mut other = sender.clone();
     Sender::on_answer(&mut other, &config, slow, 0, &reply, || &told);
@@ -252,7 +254,7 @@ fn a_timeout_while_sleek_recovers_sends_nothing_by_itself() {
         while send(&mut sender, &config, us(10)).is_some() {}
     }
     let wanted = us(10) + config.rto;
-    // All packets behind them arrive, so that the timer is theirs.
+    // All packets behind them arrive, so the timer is now theirs.
     for psn in 44..84 {
         answer(&mut sender, &mut receiver, &config, (psn, us(20)));
         while send(&mut sender, &config, us(20)).is_some() {}
@@ -263,7 +265,7 @@ fn a_timeout_while_sleek_recovers_sends_nothing_by_itself() {
     assert!(matches!(Sender::beside(&mut sender, &config, wanted), Some(Outgoing::Question { .. })));
     assert_eq!(send(&mut sender, &config, wanted).filter(|&(_, flags)| flags & RETRANSMIT != 0), None);
     assert_eq!((sender.window, sender.flight), (before.window, before.flight));
-    // There is no timer now but that of probes; the next answer has both sent again.
+    // There is now no timer except that of probes; the next answer has both sent again.
     assert_eq!(sender.deadline, None);
     answer(&mut sender, &mut receiver, &config, (84, wanted));
     let again: Vec<_> = std::iter::from_fn(|| send(&mut sender, &config, wanted))
@@ -306,7 +308,7 @@ fn a_request_goes_beside_data_or_in_the_turn_of_its_flow() {
         while send(&mut sender, &config, us(0)).is_some() {}
         let at = us(0) + config.rto;
         Sender::on_timeout(&mut sender, &config, at, 0);
-        // The window has no room for what was lost: there is nothing but the request.
+        // The window has no room for what was lost: only the request goes.
         assert_eq!(sender.may_send_from(&config) != Time::NEVER, requests == Requests::Data);
         let beside = Sender::beside(&mut sender, &config, at);
         assert_eq!(beside.is_some(), requests == Requests::Control);
@@ -324,7 +326,7 @@ fn the_answer_to_a_request_tells_of_no_packet_under_way() {
     let at = us(0) + config.rto;
     Sender::on_timeout(&mut sender, &config, at, 0);
     let asks = Sender::beside(&mut sender, &config, at).expect("a request");
-    // Of those that were sent at first, packet 1 is next to be acknowledged: it is not what was answered.
+    // Of those that were sent first, packet 1 is next to be acknowledged: it is not what was answered.
     answer(&mut sender, &mut receiver, &config, (0, at));
     let base = sender.base_rtt;
     let (answer, told) = answered(&mut receiver, &config, &asks);
@@ -347,7 +349,7 @@ fn an_early_probe_is_judged_by_the_average_delay() {
     answer(&mut sender, &mut receiver, &config, (0, us(10)));
     let (_, first) = probe(&mut sender, &config);
     let (at, _) = probe(&mut sender, &config);
-    // The answer to the first comes late, after the second has gone: it tells no delay, and the average is none.
+    // The answer to the first comes late, after the second has gone: it reveals no delay, and the average is none.
     let (reply, told) = answered(&mut receiver, &config, &first);
     Sender::on_answer(&mut sender, &config, at, 0, &reply, || &told);
     assert_eq!(send(&mut sender, &config, at).map(|(psn, _)| psn), Some(1));
@@ -355,7 +357,8 @@ fn an_early_probe_is_judged_by_the_average_delay() {
 
 #[test]
 fn an_early_probe_is_judged_by_the_average_delay_of_windows_that_keep_none() {
-    // Marked answers that are late by four round trips: after 30 of them the average is above one, after none it is nothing.
+    // Marked answers that are late by four round trips: after 30 of them the average is above one, after none it is
+    // zero.
     for (late, again) in [(30, None), (0, Some(40))] {
         let config = UetConfig { rto: Span::from_us(1_000), ..sleek() };
         let (mut sender, mut receiver) = (sender(&config, 42), receiver(&config, 42));

@@ -1,23 +1,23 @@
-//! What answers of Ultra Ethernet carry besides what every answer has.
+//! What answers of Ultra Ethernet carry in addition to the fields of every answer.
 
 use super::Psn;
 use crate::rider::Rider;
 
-/// In the place of the packet that made an answer: a request did.
+/// Stands for the packet that caused an answer if a request did.
 pub(super) const REQUEST: Psn = Psn::MAX;
 
 /// A selective acknowledgement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sack {
-    /// All packets before this one are here. Every answer tells it, so it is not in the option.
+    /// All packets before this one are here. Every answer has this, so it is not in the option.
     pub expected: Psn,
-    /// The packet that made it.
+    /// The packet that caused it.
     pub psn: Psn,
     /// The packet that the lowest bit stands for.
     pub base: Psn,
     /// Which packets from there on are here.
     pub bits: u64,
-    /// Packets that are here and wait for one before them.
+    /// Packets that are here and wait for an earlier one.
     pub waiting: u32,
     /// Is the last packet of the flow here?
     pub last: bool,
@@ -25,13 +25,13 @@ pub(super) struct Sack {
     pub probe: u32,
 }
 
-/// The packet that the lowest bit stands for, if no reason is to begin with `psn`, which made the answer; all before
-/// `expected` are here.
+/// The packet that the lowest bit stands for, unless there is a reason to begin with `psn`, which caused the answer;
+/// all before `expected` are here.
 pub(super) fn first_told(psn: Psn, expected: Psn) -> Psn {
     psn.saturating_sub(u64::BITS - 1).max(expected + 1)
 }
 
-/// Bytes of a [`Sack`] as most are, where `base` is one of two packets and 22 bits hold what waits, and of any other.
+/// Bytes of a typical [`Sack`], where `base` is one of two packets and 22 bits hold what waits, and of any other.
 const SHORT: usize = 15;
 const LONG: usize = 25;
 
@@ -58,7 +58,7 @@ impl Sack {
         Rider::of(&bytes)
     }
 
-    /// What [`Sack::put`] wrote, in an answer that tells which packet is `expected`; none in bytes of another length.
+    /// What [`Sack::put`] wrote, in an answer that says which packet is `expected`; none in bytes of another length.
     #[inline]
     pub(super) fn get(bytes: &[u8], expected: Psn) -> Option<Sack> {
         let (psn, rest) = bytes.split_first_chunk()?;
@@ -87,8 +87,8 @@ impl Sack {
     }
 }
 
-/// The blocks of bytes that an answer says are here beside those below byte `cumulative`, of packets of `mss` bytes; none if
-/// it is no acknowledgement.
+/// The blocks of bytes that an answer reports beyond those below byte `cumulative`, for packets of `mss` bytes; none if
+/// it is not an acknowledgement.
 pub(crate) fn blocks(option: &[u8], cumulative: u64, mss: u32) -> Vec<(u64, u64)> {
     let expected = cumulative.div_ceil(u64::from(mss)) as Psn;
     let Some(Sack { base, mut bits, .. }) = Sack::get(option, expected) else { return Vec::new() };
@@ -104,7 +104,7 @@ pub(crate) fn blocks(option: &[u8], cumulative: u64, mss: u32) -> Vec<(u64, u64)
     found
 }
 
-/// A number of quanta as it travels: what a sender wants, or what it is granted.
+/// A number of quanta as it travels: what a sender requests, or what it is granted.
 pub(super) fn put_quanta(quanta: u64) -> Rider {
     Rider::of(&quanta.to_le_bytes())
 }
@@ -142,7 +142,7 @@ mod tests {
             let base = [psn, first_told(psn, expected), other][begins];
             let sack = Sack { expected, psn, base, bits, waiting, last, probe };
             let read = Sack::get(&sack.put(), expected);
-            // Without bits it matters to nobody where they begin.
+            // Without bits their starting point does not matter.
             let base = if bits == 0 { read.map_or(0, |sack| sack.base) } else { base };
             prop_assert_eq!(read, Some(Sack { base, ..sack }));
         }

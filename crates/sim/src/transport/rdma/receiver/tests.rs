@@ -1,4 +1,4 @@
-//! What each arrival is answered with, case by case.
+//! The answer to each arrival, case by case.
 
 use super::*;
 use crate::transport::rdma::RdmaAck;
@@ -24,7 +24,7 @@ fn read(got: &Received) -> Option<RdmaAck> {
     got.answers[0].map(|answer| RdmaAck::read(&answer, option))
 }
 
-/// Packet number `n` arrives unmarked at `us`: the answer as (cumulative packet, NACK, packet told of, CNP).
+/// Packet number `n` arrives unmarked at `us`: the answer as (cumulative packet, NACK, packet reported, CNP).
 fn arrives(r: &mut RdmaReceiver, config: &RdmaConfig, us: u64, n: u64) -> Option<(u64, bool, Option<u64>, bool)> {
     let answer = read(&r.on_data(config, Time(us * 1_000_000), &packet(n * MSS, MSS, false)))?;
     assert!(answer.sack.is_none_or(|sack| u64::from(sack.1) == MSS));

@@ -16,7 +16,7 @@ fn new(recovery: Recovery, packets: u64) -> (RdmaConfig, RdmaSender) {
     (config, sender)
 }
 
-/// Sends `n` packets as soon as pacing lets them; their numbers, and whether each goes again.
+/// Sends `n` packets as soon as pacing lets them; returns their numbers, and whether each is a retransmission.
 fn send(s: &mut RdmaSender, config: &RdmaConfig, n: usize) -> Vec<(u64, bool)> {
     let one = |_| {
         let segment = s.next_packet(config, s.next_at());
@@ -94,11 +94,11 @@ fn irn_sends_again_what_it_was_not_told_of() {
     send(&mut s, &config, 10);
     assert!(s.on_ack(&config, us(1), &nack(2, Some(4))).went_back);
     assert!(s.in_recovery());
-    // Others that come meanwhile do not send it back again.
+    // Others that arrive meanwhile do not send it back again.
     assert!(!s.on_ack(&config, us(1), &nack(2, Some(5))).went_back);
     assert!(!s.on_ack(&config, us(1), &nack(2, Some(8))).went_back);
     assert_eq!(send(&mut s, &config, 6), [(2, true), (3, true), (6, true), (7, true), (9, true), (10, false)]);
-    // 2 and 3 fill the first hole; another is left.
+    // 2 and 3 fill the first hole; another remains.
     assert!(!s.on_ack(&config, us(2), &nack(6, Some(3))).went_back);
     assert_eq!(s.acked(), 6 * MSS);
     assert_eq!(send(&mut s, &config, 2), [(11, false), (12, false)]);
@@ -116,7 +116,7 @@ fn a_block_behind_hides_those_beyond() {
     send(&mut s, &config, 10);
     s.on_ack(&config, us(1), &nack(2, Some(4)));
     assert_eq!(send(&mut s, &config, 2), [(2, true), (3, true)]);
-    // 4 was skipped and forgotten; 5 is told of only after it has been sent again.
+    // 4 was skipped and forgotten; 5 is reported only after it has been sent again.
     assert_eq!(send(&mut s, &config, 1), [(5, true)]);
     s.on_ack(&config, us(1), &nack(2, Some(5)));
     s.on_ack(&config, us(1), &nack(2, Some(7)));
