@@ -1,8 +1,8 @@
 //! The shell of the schemes: it keeps their rows and calls their hooks.
 //!
 //! All devices of a site run one scheme, so a bank is an enum of vectors of seats, and the branch is always the same.
-//! The enum comes from the registry (`registry.rs`); its last variant is for guests, schemes that are not part of it
-//! (`guest.rs`). Everything else here is written once for all schemes.
+//! The enum is generated from the registry (`registry.rs`); its last variant is for guests, schemes outside the
+//! registry (`guest.rs`). Everything else here is written once for all schemes.
 
 mod guest;
 mod hooks;
@@ -29,13 +29,13 @@ use std::sync::Arc;
 /// Which hooks of a scheme are called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Called {
-    /// Those it says it has.
+    /// Those it declares.
     AsItSays,
-    /// All: what those do that it does not have makes no difference, as tests show.
+    /// All: calling hooks that it does not have makes no difference, as tests show.
     Always,
 }
 
-/// "This call concerns no peer."
+/// Marks a call that concerns no peer.
 pub const NO_PEER: u32 = u32::MAX;
 
 /// Where a hook is called: the view of that place.
@@ -78,7 +78,7 @@ impl Lend for AtSwitch {
 pub struct Call<'a> {
     /// Seat: the number of the host or switch.
     pub seat: u32,
-    /// The present.
+    /// The current time.
     pub now: Time,
     /// What it sees.
     pub room: Room<'a>,
@@ -91,13 +91,13 @@ pub struct Call<'a> {
 pub struct Asked {
     /// What to do, in order; the rest of the vector is unused room.
     pub actions: Vec<Action>,
-    /// How many of them.
+    /// The number of actions.
     pub len: usize,
     /// Bodies, by offset.
     pub bytes: Vec<u8>,
 }
 
-/// The seats of one scheme, and room for what its hooks ask for.
+/// The seats of one scheme, and room for what its hooks request.
 pub struct Bank {
     /// The seats.
     pub seating: Seating,
@@ -106,7 +106,7 @@ pub struct Bank {
     kinds: Arc<[u16]>,
     layouts: Arc<[Layout]>,
     asked: Asked,
-    /// Where a program is followed: the numbers that all seats draw from.
+    /// Where a program is followed: the random numbers that all seats draw.
     pub tape: Option<Box<Tape>>,
 }
 
@@ -119,7 +119,7 @@ impl From<Seating> for Bank {
 
 macro_rules! bank {
     ($($variant:ident: $seats:ty,)*) => {
-        /// The seats of one scheme, by which it is.
+        /// The seats of one scheme, by scheme.
         pub enum Seating {
             $(
                 #[doc = "Seats of this scheme."]
@@ -141,7 +141,7 @@ macro_rules! bank {
                 self.hooks
             }
 
-            /// What the scheme says of itself.
+            /// What the scheme declares about itself.
             pub fn sheet(&self) -> &'static Sheet {
                 match &self.seating { $(Seating::$variant(seats) => seats.sheet(),)* }
             }
@@ -156,7 +156,7 @@ macro_rules! bank {
                 self.layouts[usize::from(self.kinds[seat as usize])]
             }
 
-            /// Whom a seat keeps peer rows for.
+            /// The peers a seat keeps rows for.
             #[inline]
             pub fn peers(&self, seat: u32) -> Peers {
                 self.layouts[usize::from(self.kinds[seat as usize])].peers
@@ -176,50 +176,50 @@ macro_rules! bank {
                 Span(rng.bits() % period.0.max(1))
             }
 
-            /// Gives a seat another stream, and has its own for it.
+            /// Gives a seat another stream, and returns its own in exchange.
             #[cold]
             pub fn swap_stream(&mut self, seat: u32, stream: &mut Rng) {
                 match &mut self.seating { $(Seating::$variant(seats) => seats.swap_stream(seat, stream),)* }
             }
 
-            /// Makes a flow's row the same as another's.
+            /// Copies another flow's row to a flow's row.
             #[cold]
             pub fn copy_row(&mut self, seat: u32, from: FlowKey, to: FlowKey) {
                 match &mut self.seating { $(Seating::$variant(seats) => seats.copy_row(seat, from, to),)* }
             }
 
-            /// Takes what the last hook call asked for.
+            /// Takes what the last hook call requested.
             pub fn asked(&mut self) -> Asked {
                 std::mem::take(&mut self.asked)
             }
 
-            /// Did the last hook call ask for anything?
+            /// Did the last hook call request anything?
             #[inline]
             pub fn has_asked(&self) -> bool {
                 self.asked.len > 0
             }
 
-            /// Must the shell ask by [`Bank::pick_any`] at switches, for a guest or to lend the tape?
+            /// Must the shell use [`Bank::pick_any`] at switches, for a guest or to lend the tape?
             #[inline]
             pub fn is_apart(&self) -> bool {
                 self.is_guest() || self.tape.is_some()
             }
 
-            /// Is the scheme a guest, no part of the registry?
+            /// Is the scheme a guest, outside the registry?
             #[inline]
             pub fn is_guest(&self) -> bool {
                 matches!(self.seating, Seating::Guest(_))
             }
 
-            /// Gives the room for actions back.
+            /// Returns the room for actions.
             pub fn give_back(&mut self, mut room: Asked) {
                 room.len = 0;
                 self.asked = room;
             }
 
-            /// [`Policy::pick`] for a packet that came in by `in_port`: the way, and the bytes the header takes on the wire.
-            /// What the scheme is shown is made for each scheme apart, so only the fields that it reads are computed. A guest
-            /// reads them all, and would undo that for every scheme: see [`Bank::pick_any`].
+            /// [`Policy::pick`] for a packet that came in by `in_port`: the way, and the bytes the header takes on the
+            /// wire. What the scheme is shown is compiled for each scheme separately, so only the fields that it reads
+            /// are computed. A guest reads them all, and would undo that for every scheme: see [`Bank::pick_any`].
             ///
             /// # Panics
             /// If the scheme is a guest.
@@ -246,7 +246,7 @@ macro_rules! bank {
                 }
             }
 
-            /// [`Bank::pick`] with [`Policy::sees`] before it.
+            /// [`Bank::pick`] preceded by [`Policy::sees`].
             #[cold]
             pub fn pick_and_tell(
                 &mut self,
@@ -261,8 +261,8 @@ macro_rules! bank {
                 }
             }
 
-            /// [`Policy::pick`] where no simulated packet is in hand: of a shell that has packets of its own. With a `sight`
-            /// [`Policy::sees`] comes before it.
+            /// [`Policy::pick`] without a simulated packet in hand: for a shell with packets of its own. With a
+            /// `sight`, [`Policy::sees`] comes first.
             #[cold]
             pub fn pick_for(
                 &mut self,
@@ -279,8 +279,8 @@ macro_rules! bank {
                 }
             }
 
-            /// Lets `run` call hooks of a seat as if nobody noticed: its rows, its random stream and its timers are then again
-            /// as they were, and what the hooks asked for is forgotten.
+            /// Lets `run` call hooks of a seat without effect: afterwards its rows, its random stream and its timers
+            /// are as before, and what the hooks requested is dropped.
             #[cold]
             pub fn rehearse<R>(&mut self, seat: u32, run: impl FnOnce(&mut Bank) -> R) -> R {
                 match &mut self.seating { $(Seating::$variant(seats) => seats.keep(seat),)* }
@@ -353,7 +353,7 @@ macro_rules! bank {
                 match &mut self.seating { $(Seating::$variant(seats) => seats.forget(seat, key),)* }
             }
 
-            /// Forgets what a peer's rows say: they are as on the day it was met.
+            /// Resets a peer's rows to their state when it was met.
             pub fn forget_peer(&mut self, seat: u32, peer: u32) {
                 match &mut self.seating { $(Seating::$variant(seats) => seats.forget_peer(seat, peer),)* }
             }

@@ -1,5 +1,5 @@
 //! What breaks during a run. The whole schedule is in the spec, so everything about it is computed before the run, and
-//! no module looks into another: a receiver knows when the link into it was down, and a switch when it will hear of
+//! no module needs another's state: a receiver knows when the link into it was down, and a switch when it will hear of
 //! that.
 //!
 //! | file | what it holds |
@@ -36,7 +36,7 @@ use spinewise_policy::{Span, Time};
 use std::collections::BTreeSet;
 pub use told::told;
 
-/// From an instant to another, which does not belong to it.
+/// From one instant to another, which is excluded.
 type Interval = (Time, Time);
 
 /// What changes at a switch.
@@ -44,27 +44,27 @@ type Interval = (Time, Time);
 pub enum Step {
     /// It dies, and loses what it holds.
     Dies,
-    /// It finds that the link at this port is down.
+    /// It detects that the link at this port is down.
     Down(u16),
-    /// It finds that the link at this port works, but at less than the rate it was built for.
+    /// It detects that the link at this port works, but at less than the rate it was built for.
     Degraded(u16),
-    /// It finds that the link at this port works again.
+    /// It detects that the link at this port works again.
     Up(u16),
-    /// It uses the routes that begin at this row from now on: see [`Topology::choices`].
+    /// From now on it uses the routes that begin at this row: see [`Topology::choices`].
     Routes(u32),
-    /// It knows this map of the fabric from now on: see [`Faults::maps`].
+    /// From now on it knows this map of the fabric: see [`Faults::maps`].
     Map(u32),
 }
 
-/// All that the schedule of faults comes to.
+/// The consequences of the schedule of faults.
 #[derive(Debug, Default)]
 pub struct Faults {
     schedule: Schedule,
     /// In order.
     steps: Table<SwitchId, Vec<(Time, Step)>>,
-    /// What switches take for down, by number: sets of links, the first of which is empty.
+    /// What switches consider down, by number: sets of links, the first of which is empty.
     maps: Vec<BTreeSet<LinkId>>,
-    /// How many switches a packet may pass; 0: any number, as none can go round in a circle.
+    /// How many switches a packet may pass; 0: any number, because no packet can loop.
     pub hop_limit: u8,
 }
 
@@ -72,12 +72,12 @@ impl Faults {
     /// From the spec. Adds to `topology` the routes that switches will use.
     ///
     /// # Errors
-    /// When a fault names what is not there, or faults contradict each other.
+    /// When a fault names something that does not exist, or faults contradict each other.
     pub fn new(spec: &Spec, topology: &mut Topology) -> Result<Faults, SpecError> {
         Faults::build(spec, topology, ALWAYS)
     }
 
-    /// The same while it may go on.
+    /// The same, as long as it may go on.
     ///
     /// # Errors
     /// As there.
@@ -114,7 +114,7 @@ impl Faults {
         self.steps.get(switch).map_or(&[], Vec::as_slice)
     }
 
-    /// Which routes a switch uses at this instant: see [`Topology::choices`].
+    /// The routes a switch uses at this instant: see [`Topology::choices`].
     pub fn row(&self, topology: &Topology, switch: SwitchId, at: Time) -> u32 {
         let steps = self.steps(switch);
         let until = &steps[..steps.partition_point(|step| step.0 <= at)];
@@ -146,8 +146,8 @@ impl Faults {
         Outlet::new(link, self.schedule.links.get(&link)?, spec.rate, spec.delay)
     }
 
-    /// Must the ports of a switch keep their packets until transmission starts? Those do that may lose what waits there,
-    /// or whose rate or delay is not known before.
+    /// Must the ports of a switch keep their packets until transmission starts? Yes for ports that may lose what waits
+    /// there, or whose rate or delay is not known in advance.
     pub fn keeps(&self, switch: SwitchId, topology: &Topology) -> bool {
         let node = topology.switch_node(switch);
         let changes = |port| {
@@ -157,7 +157,7 @@ impl Faults {
         self.schedule.deaths.contains_key(&switch) || (!self.is_empty() && (0..topology.ports(node)).any(changes))
     }
 
-    /// Which pairs of these hosts no packet can cross at this instant, there or back.
+    /// Which pairs of these hosts no packet can cross at this instant, in either direction.
     pub fn cut_off(&self, topology: &Topology, at: Time, pairs: &[(HostId, HostId)]) -> Vec<bool> {
         cut_off(topology, &self.schedule.links.keys().copied().filter(|&link| self.is_down(link, at)).collect(), pairs)
     }
@@ -165,7 +165,7 @@ impl Faults {
     /// Refuses faults that cut off from each other, for good, hosts that have traffic.
     ///
     /// # Errors
-    /// Says which fault, and which hosts.
+    /// Names the fault and the hosts.
     pub fn refuse_cuts(&self, topology: &Topology, pairs: &[(HostId, HostId)]) -> Result<(), SpecError> {
         let down = self.schedule.for_good.iter().map(|&(_, link)| link).collect();
         let cut = cut_off(topology, &down, pairs).iter().position(|&cut| cut);
@@ -181,10 +181,10 @@ impl Faults {
     }
 }
 
-/// How many switches a packet may pass, where some use routes computed anew.
+/// How many switches a packet may pass, if some switches use recomputed routes.
 ///
 /// # Errors
-/// A path of the whole fabric passes more.
+/// If a path of the whole fabric passes more.
 fn hop_limit(topology: &Topology) -> Result<u8, SpecError> {
     if !topology.is_graph() {
         return Ok(0);
@@ -197,7 +197,7 @@ fn hop_limit(topology: &Topology) -> Result<u8, SpecError> {
     Ok(HOP_LIMIT)
 }
 
-/// Which pairs of these hosts no packet can cross, there or back, if these links are down.
+/// Which pairs of these hosts no packet can cross, in either direction, if these links are down.
 fn cut_off(topology: &Topology, down: &BTreeSet<LinkId>, pairs: &[(HostId, HostId)]) -> Vec<bool> {
     if down.is_empty() {
         return vec![false; pairs.len()];
@@ -211,7 +211,7 @@ fn cut_off(topology: &Topology, down: &BTreeSet<LinkId>, pairs: &[(HostId, HostI
     pairs.iter().map(|&(a, b)| !(wired(a) && wired(b) && meets(a, b) && meets(b, a))).collect()
 }
 
-/// A NIC that queues puts packets on the line before they start, and cannot know their delay then.
+/// A NIC that queues puts packets on the line before they start, when it cannot know their delay.
 fn refuse_late_nics(spec: &Spec, schedule: &Schedule, topology: &Topology) -> Result<(), SpecError> {
     let queues = matches!(&spec.switch, SwitchSpec::OutputQueued(queues) if queues.nics == Nics::Queue);
     let late = schedule.links.iter().filter(|(_, faults)| !faults.delays.is_empty()).map(|(&link, _)| link);

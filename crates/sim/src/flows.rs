@@ -21,7 +21,8 @@ use std::collections::BTreeSet;
 /// All flows of a run.
 #[derive(Debug)]
 pub struct Flows {
-    /// What they are, by flow number; sorted by start. Of a flow behind a gate the start is written when it starts.
+    /// Their specifications, by flow number; sorted by start. For a flow behind a gate the start is written when it
+    /// starts.
     pub specs: Table<FlowId, FlowSpec>,
     /// Position in `udp` of flows that have a schedule there.
     udp_of: Table<FlowId, u32>,
@@ -29,11 +30,11 @@ pub struct Flows {
     udp: Vec<UdpConfig>,
     /// Sending ends of UDP flows, by position in `udp`.
     udp_ends: Vec<Option<Box<Sending<Paced>>>>,
-    /// Both ends of all others.
+    /// Both ends of all other flows.
     pub ends: Ends,
-    /// What their transport states of itself.
+    /// What their transport declares about itself.
     pub facts: Facts,
-    /// What became of them.
+    /// Their outcome.
     pub records: Table<FlowId, Record>,
     /// Flow numbers by sending host, in the order of starting by the clock: `by_host[first[h]..first[h + 1]]`.
     pub by_host: Vec<FlowId>,
@@ -41,9 +42,9 @@ pub struct Flows {
     pub first: Vec<u32>,
     /// Subflows of each, 0 without MPTCP.
     pub subflows: u32,
-    /// By which port the last data packet of each subflow left the leaf of its host; empty if nobody counts.
+    /// The port by which the last data packet of each subflow left the leaf of its host; empty if not counted.
     uplinks: Table<SubflowId, u16>,
-    /// Those that messages share and that keep what they learn, if there are such.
+    /// Connections that messages share and that keep what they learn, if there are any.
     connections: Option<Connections>,
     /// What the other flows wait for.
     pub gates: Gates,
@@ -51,17 +52,17 @@ pub struct Flows {
     pub operations: Operations,
     /// Hash of the traffic: equal for two runs exactly if they were offered the same.
     pub traffic_hash: u64,
-    /// Flows that end by themselves and have not been sent and acknowledged in full.
+    /// Flows that end on their own and have not been sent and acknowledged in full.
     pub open: u64,
-    /// All flows that end by themselves.
+    /// All flows that end on their own.
     pub ending: u64,
     /// Packets of such flows in the network.
     pub alive: i64,
-    /// Flows that another thread has started, if several have worked at the run.
+    /// Flows that another thread has started, if several threads have worked on the run.
     pub started_elsewhere: BTreeSet<FlowId>,
 }
 
-/// "Reroutes are counted", which takes a little time.
+/// States that reroutes are counted, which takes a little time.
 #[derive(Clone, Copy, Debug)]
 pub struct Reroutes;
 
@@ -83,19 +84,19 @@ pub struct Waits {
 /// A flow, with its schedule if it is UDP.
 pub type Listed = (FlowSpec, Option<UdpConfig>);
 
-/// How flows are numbered that start at one instant.
+/// How flows that start at one instant are numbered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ties {
     /// By their hosts.
     ByHosts,
-    /// As they are listed.
+    /// In list order.
     AsListed,
 }
 
 impl Flows {
-    /// From the specs of all flows, with schedules for those that are UDP, and what some of them wait for, which numbers
-    /// flows as `list` does. Flows are numbered by start, and those that start at once by their hosts, or as they
-    /// are listed where queue pairs have ports, which count up in that order.
+    /// From the specs of all flows, with schedules for UDP flows, and what some of them wait for, which numbers flows
+    /// as `list` does. Flows are numbered by start. Those that start at once are numbered by their hosts, or in list
+    /// order where queue pairs have ports, which count up in that order.
     pub fn new(mut list: Vec<Listed>, waits: Waits, hosts: u32, ties: Ties, ends: Ends) -> Self {
         let Waits { mut gates, mut programmes } = waits;
         let hosts_of = |flow: &FlowSpec| match ties {
@@ -198,12 +199,12 @@ impl Flows {
         }
     }
 
-    /// The flows whose starts are written as they start: those that wait for others.
+    /// The flows whose starts are written when they start: those that wait for others.
     pub fn started_by_others(&self) -> impl Iterator<Item = FlowId> {
         self.gates.flows().chain(self.operations.flows())
     }
 
-    /// Has its sender been asked for anything yet?
+    /// Has its sender ever been called?
     pub fn has_started(&self, flow: FlowId) -> bool {
         self.ends.sends(flow)
             || self.paces(flow)
@@ -211,26 +212,26 @@ impl Flows {
             || self.started_elsewhere.contains(&flow)
     }
 
-    /// Is it of the run's transport, and not UDP?
+    /// Does it use the run's transport, not UDP?
     #[inline]
     pub fn has_transport(&self, flow: FlowId) -> bool {
         self.udp_of[flow] == NO_SCHEDULE
     }
 
-    /// Does it go by the run's transport, as all subflows of MPTCP do?
+    /// Does it use the run's transport, as all subflows of MPTCP do?
     #[inline]
     pub fn goes_by_transport(&self, subflow: SubflowId) -> bool {
         let is_flow = self.udp_of.get(subflow.as_whole());
         is_flow.is_none_or(|&udp| udp == NO_SCHEDULE)
     }
 
-    /// When it sends how fast, if it is UDP.
+    /// Its rates over time, if it is UDP.
     #[inline]
     pub fn schedule(&self, flow: FlowId) -> Option<&UdpConfig> {
         self.udp.get(self.udp_of[flow] as usize)
     }
 
-    /// A UDP flow without an end does not keep a run going: no size, no end, and no rate of zero that stays.
+    /// A UDP flow without an end does not keep a run going: no size, no end, and no final rate of zero.
     #[inline]
     pub fn is_background(&self, flow: FlowId) -> bool {
         self.schedule(flow).is_some_and(|udp| {
@@ -244,7 +245,7 @@ impl Flows {
         self.goes_by_transport(subflow) || !self.is_background(self.flow_of(subflow))
     }
 
-    /// Asks memory for the end of a flow at the destination of `packet`.
+    /// Prefetches the end of a flow at the destination of `packet`.
     #[inline]
     pub fn fetch(&self, packet: &Packet) {
         match packet.kind {
@@ -270,7 +271,7 @@ impl Flows {
         }
     }
 
-    /// Nothing more will happen to any flow that ends by itself.
+    /// Will nothing more happen to any flow that ends on its own?
     pub fn all_done(&self) -> bool {
         self.open == 0 && self.alive == 0 && self.operations.open == 0
     }

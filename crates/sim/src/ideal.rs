@@ -15,7 +15,7 @@ use crate::transport::rdma::split::wire_bytes;
 use crate::warden::GoOn;
 use bound::{Bounds, Data};
 
-/// That time for each flow: see the column `ideal_fct_ps`; 0 for those left off.
+/// That time for each flow: see the column `ideal_fct_ps`; 0 for flows that were skipped.
 pub(crate) fn of_flows(sim: &Sim<'_>, ideal: Ideal, go_on: GoOn<'_>) -> Vec<u64> {
     let topology = &sim.net.topology;
     let mut best = BestPaths::default();
@@ -45,8 +45,9 @@ pub(crate) fn of_flows(sim: &Sim<'_>, ideal: Ideal, go_on: GoOn<'_>) -> Vec<u64>
         .collect()
 }
 
-/// What a flow sends, of packets of `payload` with a `header` each. Those of a message that is split over queue pairs have
-/// other sizes, and leave in an order that pacing decides: each byte of them counts by itself, which none can beat.
+/// What a flow sends, in packets of `payload` with a `header` each. Packets of a message that is split over queue pairs
+/// have other sizes, and leave in an order that pacing decides: each of their bytes counts separately, a bound that
+/// none can beat.
 fn data(sim: &Sim<'_>, id: FlowId, (payload, header): (u64, u64)) -> Data {
     let (flows, size) = (&sim.world.flows, sim.world.flows.specs[id].size);
     let is_split = flows.has_transport(id) && flows.facts.protocol == Protocol::Roce && flows.subflows > 0;

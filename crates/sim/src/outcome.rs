@@ -43,20 +43,21 @@ pub struct Outcome {
     pub collectives: Vec<Values>,
     /// Values of [`SERIES_COLUMNS`].
     pub series: Vec<Values>,
-    /// Captured packets, if any were to be.
+    /// Captured packets, if capture was requested.
     pub packets: Option<Packets>,
     /// Everything else.
     pub report: Value,
     /// Hash of everything that happened: flows, links, series. The same spec gives the same hash.
     pub hash: u64,
-    /// What became of each flow.
+    /// The outcome of each flow.
     pub records: Vec<Record>,
-    /// What each flow was.
+    /// The specification of each flow.
     pub specs: Vec<FlowSpec>,
 }
 
 impl Outcome {
-    /// Closes the account of a run that stopped at `stop`, while it may go on: what is left off is not whole.
+    /// Closes the account of a run that stopped at `stop`, while it may go on; if interrupted, the result is
+    /// incomplete.
     pub fn close(spec: &Spec, mut sim: Sim, stop: Time, loads: Option<Loads>, go_on: GoOn<'_>) -> Outcome {
         for flow in sim.world.flows.specs.ids() {
             sim.world.flows.keep_account(flow);
@@ -104,7 +105,7 @@ impl Outcome {
     }
 }
 
-/// Says that the run was over before the first interval of its series.
+/// Warns that the run was over before the first interval of its series.
 fn no_interval(spec: &Spec, stop: Time) -> Option<Warning> {
     let interval = spec.metrics.series_interval.filter(|&interval| stop < Time::ZERO + interval)?;
     let text = format!(
@@ -116,7 +117,7 @@ fn no_interval(spec: &Spec, stop: Time) -> Option<Warning> {
     Some(Warning::of("no_interval", "metrics.series_interval_us", text))
 }
 
-/// Says which faults began when the run was over, though it might have gone on: a slip of a unit perhaps.
+/// Warns of faults that began when the run was over though it could have continued: possibly a wrong unit.
 fn late_faults(spec: &Spec, stop: Time) -> impl Iterator<Item = Warning> {
     let faults = spec.faults.iter().flat_map(|faults| &faults.faults).enumerate();
     let late = faults.filter(move |(_, fault)| (stop..spec.run.until).contains(&fault.from));
@@ -128,10 +129,10 @@ fn late_faults(spec: &Spec, stop: Time) -> impl Iterator<Item = Warning> {
     })
 }
 
-/// Share of the leaves' uplinks from which on a scheme's own packets are told of.
+/// A scheme's own packets are reported from this share of the leaves' uplinks on.
 const MUCH: f64 = 0.1;
 
-/// Says that a scheme's own packets take much of what there is: most periods of probes are times that suit fast links.
+/// Warns that a scheme's own packets take much of the capacity: most probe periods are times that suit fast links.
 fn own_traffic(sim: &Sim<'_>, stop: Time) -> Option<Warning> {
     let (uplinks, _, _) = sim.net.topology.leaf_rates();
     let capacity: f64 = uplinks.iter().map(|&rate| rate as f64).sum();
@@ -150,7 +151,7 @@ fn own_traffic(sim: &Sim<'_>, stop: Time) -> Option<Warning> {
     Some(Warning::of("much_own_traffic", "scheme.params", text))
 }
 
-/// Says at which ports there were more packets than were to be kept.
+/// Names the ports with more packets than were to be kept.
 fn captured_in_part(packets: &Packets) -> Option<Warning> {
     let full = packets.full();
     let first = full.first()?;

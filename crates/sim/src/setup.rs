@@ -31,37 +31,38 @@ mod paths;
 mod slow_links;
 mod threads;
 
-/// Choices that must not change any result; tests turn them. A run that does not fit into the `memory` is refused.
+/// Choices that must not change any result; tests vary them. A run that does not fit into the `memory` is refused.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tuning {
-    /// Which engine, instead of the spec's.
+    /// The engine to use instead of the spec's.
     pub engine: Option<EngineKind>,
     /// Windows shorter by this factor.
     pub window_divisor: u64,
-    /// Ports that keep their packets until transmission starts, control too.
+    /// All ports keep their packets until transmission starts, including control.
     pub commit_at_start: bool,
     /// Call every hook, listed or not.
     pub all_hooks: bool,
-    /// Memory that a run may take, bytes: what does not fit is refused.
+    /// Memory that a run may take, bytes: a run that does not fit is refused.
     pub memory: Option<u64>,
-    /// Threads that work at the run, if it can be parted; one if 0, or if flows are traced. Each sets it up anew: no more
-    /// are used than there is `memory` for.
+    /// Threads that work on the run, if it can be split; one if 0, or if flows are traced. Each sets up the whole run:
+    /// no more are used than there is `memory` for.
     pub threads: usize,
-    /// No more threads than processors; and if they wait for each other more than they work, one makes the run anew.
+    /// No more threads than processors; and if they wait for each other more than they work, one thread repeats the
+    /// run.
     pub threads_if_worth: bool,
 }
 
-/// Everything a spec describes, at time zero: fixed facts, and what a run changes.
+/// Everything a spec describes, at time zero: fixed facts, and state that changes during a run.
 pub struct Setup {
     /// Fixed facts.
     pub net: Net,
-    /// What a run on them begins with.
+    /// The initial state of a run on them.
     pub start: Start,
     /// The loads its traffic offers, if it is given by load.
     pub loads: Option<Loads>,
 }
 
-/// What a run begins with.
+/// The initial state of a run.
 pub struct Start {
     flows: Flows,
     edge: Option<Bank>,
@@ -77,7 +78,7 @@ impl Setup {
     ///
     /// # Errors
     /// When values do not fit each other: an override that selects nothing, leaves that cannot reach each other,
-    /// traffic that names what is not there.
+    /// traffic that names something that does not exist.
     pub fn new(spec: &Spec, tuning: Tuning) -> Result<Setup, SpecError> {
         let mut always = |_: Progress| true;
         Setup::build(spec, tuning, &Warden::new(&mut always)).map_err(|failure| match failure {
@@ -86,7 +87,7 @@ impl Setup {
         })
     }
 
-    /// The same while `warden` lets it go on.
+    /// The same, as long as `warden` allows.
     ///
     /// # Errors
     /// [`Failure`]: as [`Setup::new`]; it takes more memory than there is; or the caller stopped it.
@@ -99,7 +100,7 @@ impl Setup {
         warden.check()?;
         check_reachable(&spec.traffic, &list, &topology)?;
         check_lengths(spec, &list)?;
-        // Such a scheme is never under one at the hosts.
+        // Such a scheme is never combined with one at the hosts.
         if spec.scheme.chosen().entry().in_trees {
             topology.route_as_wired(&go_on);
         }
@@ -112,7 +113,7 @@ impl Setup {
         drop(pairs);
         let paths = paths::paths(spec, &list)?;
         let ends = Ends::new(&spec.transport, spec.seed, list.len(), paths as usize);
-        // Where switches hash ports, queue pairs have them in the order in which flows are listed.
+        // Where switches hash ports, queue pairs get them in the order in which flows are listed.
         let as_listed = spec.scheme.hash == HashKind::Murmur3 || spec.run.engine == EngineKind::Htsim;
         let ties = if as_listed { Ties::AsListed } else { Ties::ByHosts };
         let flows = Flows::new(list, waits, topology.hosts, ties, ends);
@@ -145,7 +146,7 @@ impl Setup {
             warnings.push(Warning::of("one_path", "topology", text));
         }
         warnings.extend(slow_links::warnings(spec, &net, &flows));
-        // Traffic that never ends by itself runs to the limit.
+        // Traffic that never ends on its own runs to the limit.
         let flows_done = spec.run.stop == Stop::FlowsDone && (flows.open > 0 || flows.specs.is_empty());
         let limits = Limits { flows_done, until: spec.run.until, grid: spec.run.grid };
         let log = Log { most_points: memory::most_points(spec, &flows, &net, room)?, ..Log::default() };
@@ -187,7 +188,7 @@ impl<'n> Sim<'n> {
         }
     }
 
-    /// How long windows may be; none where the engine of events runs.
+    /// The maximum length of windows; none where the event engine runs.
     fn window(&self, spec: &Spec, tuning: Tuning) -> Option<Span> {
         let lookahead = self.net.topology.shortest_delay();
         let window = Span(spec.run.window.map_or(lookahead, |window| window.min(lookahead)).0.min(MOST_WINDOW));
@@ -206,17 +207,17 @@ impl<'n> Sim<'n> {
     /// [`Failure`]: the caller stopped the run, or its series outgrew the memory.
     pub fn finish(&mut self, spec: &Spec, tuning: Tuning, watch: Watch<'_>) -> Result<Time, Failure> {
         let stop = self.run(spec, tuning, watch).inspect(|&stop| self.end_series(stop));
-        // It may have ended before anybody looked, with points missing.
+        // It may have ended before anyone checked, with points missing.
         let stop = if self.world.log.full { Err(Interrupted) } else { stop };
         stop.map_err(|Interrupted| self.why_interrupted(spec))
     }
 
-    /// Why a run that was interrupted was.
+    /// The reason for an interruption.
     fn why_interrupted(&self, spec: &Spec) -> Failure {
         if self.world.log.full { memory::too_many_points(spec, &self.world.log).into() } else { Failure::Interrupted }
     }
 
-    /// The shortest of the periods at which nodes do something by themselves.
+    /// The shortest period at which nodes do something of their own accord.
     fn shortest_period(&self) -> Option<Span> {
         let at_hosts = self.world.edge.as_ref().map(|edge| edge.layout(0).tick);
         let at_switches = (0..self.net.topology.switches()).map(|switch| self.world.fabric.layout(switch).tick);
@@ -230,7 +231,7 @@ fn follows_a_program(spec: &Spec) -> bool {
     spec.run.follow != Follow::Nothing || spec.run.engine == EngineKind::Htsim
 }
 
-/// Periods in one window.
+/// Maximum number of periods in one window.
 const MOST_PERIODS: u64 = 10_000;
 
 /// Longest window, ps: sort keys hold offsets of 40 bits.
@@ -239,12 +240,12 @@ const MOST_WINDOW: u64 = (1 << 40) - 1;
 /// Builds, runs and closes the account.
 ///
 /// # Errors
-/// [`Failure`]: the spec does not fit itself, or the caller stopped the run.
+/// [`Failure`]: the spec is inconsistent, or the caller stopped the run.
 pub fn simulate(spec: &Spec, tuning: Tuning, watch: Watch<'_>) -> Result<Outcome, Failure> {
     if let Some(outcome) = by_threads(spec, tuning, watch)? {
         return Ok(outcome);
     }
-    // They were not worth it, and what they had set up is gone.
+    // The threads were not worthwhile, and what they had set up is gone.
     let Setup { net, start, loads } = Setup::build(spec, tuning, &Warden::new(watch))?;
     let mut sim = Sim::new(&net, start);
     sim.warnings.push(threads::warning("its threads waited for each other longer than one thread would have worked"));
@@ -252,7 +253,7 @@ pub fn simulate(spec: &Spec, tuning: Tuning, watch: Watch<'_>) -> Result<Outcome
     closed(spec, sim, (stop, loads), watch)
 }
 
-/// A run by as many threads as the tuning says; none if it is to begin anew with one.
+/// A run on as many threads as the tuning says; none if it must be repeated on one.
 fn by_threads(spec: &Spec, tuning: Tuning, watch: Watch<'_>) -> Result<Option<Outcome>, Failure> {
     let Setup { net, start, loads } = Setup::build(spec, tuning, &Warden::new(watch))?;
     let mut sim = Sim::new(&net, start);
@@ -278,7 +279,7 @@ pub(crate) fn closed(
 /// Why there is no outcome.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Failure {
-    /// The spec does not fit itself, or the memory there is.
+    /// The spec is inconsistent, or does not fit into memory.
     Spec(SpecError),
     /// The caller stopped the run.
     Interrupted,
@@ -299,10 +300,10 @@ impl From<Interrupted> for Failure {
 /// All flows of a spec.
 struct Offer {
     list: Vec<Listed>,
-    /// What some of them wait for; they are numbered as in `list`.
+    /// What some of them wait for, numbered as in `list`.
     waits: Waits,
     loads: Option<Loads>,
-    /// What was left out.
+    /// What was omitted.
     warnings: Vec<Warning>,
 }
 
@@ -367,7 +368,7 @@ fn traffic(spec: &Spec, topology: &Topology, (room, go_on): (u64, GoOn<'_>)) -> 
     Ok(Offer { list, waits, loads, warnings })
 }
 
-/// Puts what is planned behind the flows that are there.
+/// Appends a plan to the existing flows.
 fn append(mut plan: workload::Plan, list: &mut Vec<Listed>, waits: &mut Waits) {
     let before = list.len() as u32;
     plan.gates.iter_mut().for_each(|gate| gate.shift(before));
@@ -383,7 +384,7 @@ fn udp_flow(udp: &UdpFlow, entry: u8, priority: u8) -> FlowSpec {
     FlowSpec { src: udp.src, dst: udp.dst, size, start, entry, priority, ..FlowSpec::default() }
 }
 
-/// Flows of an entry start too late for the run; of a list it is known how many.
+/// Warns that flows of an entry start too late for the run; for a list their number is known.
 fn left_out(entry: usize, workload: &Workload, spec: &Spec) -> Warning {
     let end =
         format!("at the end of the run (run.until_us = {}) or later", spec.run.until.since(Time::ZERO).as_us_f64());

@@ -61,7 +61,7 @@ pub struct LinkSpec {
     pub up: bool,
 }
 
-/// Where a host is: one load for a switch that has to know whether it is its own, and which port leads to it.
+/// Where a host is, in one load: a switch needs to know whether the host is its own, and which port leads to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Home {
     /// Its leaf.
@@ -81,18 +81,18 @@ pub struct Topology {
     pub links: Table<LinkId, LinkSpec>,
     /// First link of each node, one more at the end.
     pub first_link: Vec<LinkId>,
-    /// Link that a node's port feeds, by the link that comes in there.
+    /// The link that a node's port feeds, by the link that comes in there.
     pub out_link: Table<LinkId, LinkId>,
-    /// Leaf of each host, as workloads and schemes number them. See [`Topology::leaf`].
+    /// Leaf of each host, numbered as in workloads and schemes. See [`Topology::leaf`].
     pub leaf_of: Vec<u32>,
     /// Ways between leaves: `ways[from * leaves + to]`. Where [`Topology::tags_name_paths`] does not hold, the equal
     /// choices of the first leaf.
     pub ways: Vec<u16>,
-    /// No fewer than the ways between any two leaves, nor than the links of a leaf to switches, which schemes number
-    /// too, nor than the equal-cost ports of any switch.
+    /// At least the number of ways between any two leaves, of a leaf's links to switches, which schemes also number,
+    /// and of the equal-cost ports of any switch.
     pub most_ways: u16,
-    /// Has a packet between leaves no more than two choices on its way, one at its leaf and one at the switch behind it,
-    /// so that a way is a whole path?
+    /// Does a packet between leaves have at most two choices on its way, one at its leaf and one at the next switch, so
+    /// that a way is a whole path?
     pub tags_name_paths: bool,
     /// Rate and delay of each link of the nominal path between two racks, host to host. Leaf-spine: as if there were no
     /// overrides. Graphs: the most common host link at both ends, and between them the shortest path of the two leaves
@@ -100,15 +100,15 @@ pub struct Topology {
     pub nominal_path: Vec<(u64, Span)>,
     /// How a fat-tree is numbered.
     pub tree: Option<Tree>,
-    /// Are routes those of the whole fabric, whatever links are down? For a scheme that goes round these by itself; what is
-    /// sent to a dead link is lost then.
+    /// Do routes use the whole fabric, whatever links are down? For a scheme that routes around dead links itself; what
+    /// is sent to a dead link is then lost.
     pub as_wired: bool,
     /// Static routes: the ports of a switch towards a leaf.
     fixed: BTreeMap<(SwitchId, SwitchId), Vec<u16>>,
     homes: Table<HostId, Home>,
     /// Hosts by leaf, in the order of its ports.
     hosts_by_leaf: Vec<HostId>,
-    /// Where each switch's hosts begin in that, one more at the end.
+    /// Where each switch's hosts begin there, one more at the end.
     first_host: Vec<u32>,
     /// Bits per second of each leaf's links to switches, before overrides.
     nominal_uplinks: Vec<u64>,
@@ -122,14 +122,14 @@ pub struct Topology {
     uniform: Option<u16>,
 }
 
-/// What switches are called.
+/// How switches are named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Naming {
     /// `leaf0`, `spine3`.
     Tiers,
     /// `leaf0`, `aggregation3`, `core5`.
     FatTree {
-        /// Aggregation switches, which come between leaves and cores.
+        /// Aggregation switches, which are between leaves and cores.
         aggregations: u32,
     },
     /// `switch17`, by the number in the spec.
@@ -140,15 +140,15 @@ impl Topology {
     /// Builds the fabric of a spec.
     ///
     /// # Errors
-    /// When an override selects nothing, or static routes go round in a circle.
+    /// When an override selects nothing, or static routes form a loop.
     pub fn new(spec: &TopologySpec) -> Result<Topology, SpecError> {
         Topology::build(spec, ALWAYS)
     }
 
-    /// Builds the fabric of a spec while it may: what is left off has no routes.
+    /// Builds the fabric of a spec as long as it may go on; if stopped, it has no routes.
     ///
     /// # Errors
-    /// When an override selects nothing, or static routes go round in a circle.
+    /// When an override selects nothing, or static routes form a loop.
     pub fn build(spec: &TopologySpec, go_on: GoOn<'_>) -> Result<Topology, SpecError> {
         match &spec.wiring {
             Wiring::LeafSpine(fabric) => Topology::leaf_spine(fabric, go_on),
@@ -157,10 +157,10 @@ impl Topology {
         }
     }
 
-    /// The ports and links of a spec, without routes: quickly there.
+    /// The ports and links of a spec, without routes, which is fast.
     ///
     /// # Errors
-    /// When an override selects nothing, or static routes go round in a circle.
+    /// When an override selects nothing, or static routes form a loop.
     pub fn unrouted(spec: &TopologySpec) -> Result<Topology, SpecError> {
         Topology::build(spec, &|| false)
     }
@@ -174,7 +174,7 @@ impl Topology {
         }
     }
 
-    /// Is it any graph, which has no tiers that routes could go by?
+    /// Is it a general graph, without tiers for routes to follow?
     pub fn is_graph(&self) -> bool {
         self.naming == Naming::Numbers
     }
@@ -250,7 +250,7 @@ impl Topology {
         SwitchId::first(self.leaves)
     }
 
-    /// The place of a switch and a leaf in a table by `switch * leaves + leaf`.
+    /// The index of a switch and a leaf in a table by `switch * leaves + leaf`.
     #[inline]
     pub(crate) fn pair(&self, switch: SwitchId, leaf: SwitchId) -> usize {
         (switch.number() * self.leaves + leaf.number()) as usize
@@ -300,7 +300,7 @@ impl Topology {
         self.hosts_of(switch).len() as u16
     }
 
-    /// Number of a node in the spec: of a switch of a graph, what its list of links calls it.
+    /// Number of a node in the spec: for a switch of a graph, its number in the list of links.
     pub fn label(&self, node: NodeId) -> u32 {
         self.as_switch(node).map_or(node.number(), |switch| self.labels[switch])
     }

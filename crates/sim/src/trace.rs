@@ -1,10 +1,10 @@
-//! The choice trace: of chosen flows, each choice of a path, what the scheme saw, and what was true in the fabric; and
-//! which of their packets were lost where.
+//! The choice trace: for chosen flows, each choice of a path, what the scheme saw, and the actual state of the fabric;
+//! and which of their packets were lost where.
 //!
-//! A scheme sees only its own place, and no module looks into another. So the truth comes from a second pass: the first
-//! pass records when a packet chose among which ways; the second repeats the run and samples every port on those ways
-//! at that instant, before any arrival at that instant, including the choosing packet, is processed. Runs are
-//! deterministic, so both passes are the same run, and the trace does not depend on the engine.
+//! A scheme sees only its own place, and no module reads another's state. So the actual state comes from a second pass:
+//! the first pass records when a packet chose among which ways; the second repeats the run and samples every port on
+//! those ways at that instant, before any arrival at that instant, including the choosing packet, is processed. Runs
+//! are deterministic, so both passes are the same run, and the trace does not depend on the engine.
 //!
 //! | file | what it holds |
 //! |---|---|
@@ -28,10 +28,10 @@ use crate::warden::{Warden, Watch};
 
 pub use table::{CHOICE_COLUMNS, HOP_COLUMNS, LOSS_COLUMNS};
 
-/// Most looks at ports of one trace: each takes 48 bytes.
+/// Maximum number of looks at ports in one trace: each takes 48 bytes.
 const MOST_LOOKS: usize = 50_000_000;
 
-/// A quantity that a scheme saw, as a column: not a number where it did not.
+/// A quantity that a scheme saw, as a column: NaN where it did not.
 #[derive(Clone, Debug)]
 pub struct Saw {
     /// Scheme and quantity: `conga.local`.
@@ -40,7 +40,7 @@ pub struct Saw {
     pub unit: &'static str,
     /// Its meaning.
     pub meaning: &'static str,
-    /// Of what: "flow", alike for all candidates of a choice, or "way".
+    /// What it belongs to: "flow", the same for all candidates of a choice, or "way".
     pub of: &'static str,
     /// One value per row.
     pub values: Vec<f64>,
@@ -51,7 +51,7 @@ pub struct Saw {
 pub struct Trace {
     /// Values of [`CHOICE_COLUMNS`].
     pub rows: Vec<Values>,
-    /// Where the hops of each row begin, and one more at the end.
+    /// Where the hops of each row begin, and the end of the last.
     pub offsets: Vec<u32>,
     /// Values of [`HOP_COLUMNS`].
     pub hops: Vec<Values>,
@@ -59,16 +59,16 @@ pub struct Trace {
     pub saw: Vec<Saw>,
     /// By column, the words that its numbers stand for.
     pub words: serde_json::Value,
-    /// What became of their packets that never arrived, or not whole: values of [`LOSS_COLUMNS`].
+    /// The fate of their packets that never arrived, or not whole: values of [`LOSS_COLUMNS`].
     pub losses: Vec<Values>,
-    /// The words that numbers stand for there.
+    /// The words that the numbers there stand for.
     pub loss_words: serde_json::Value,
 }
 
-/// [`crate::setup::simulate`] with a trace of these flows: twice the run.
+/// [`crate::setup::simulate`] with a trace of these flows: takes twice as long.
 ///
 /// # Errors
-/// [`Failure`]: as there; or a flow that is not there or stays in its rack, a trace too large, or a scheme of one's own
+/// [`Failure`]: as there; or a flow that does not exist or stays in its rack, a trace too large, or a user's scheme
 /// under which no two runs are alike.
 pub fn simulate(spec: &Spec, tuning: Tuning, flows: &[u32], watch: Watch<'_>) -> Result<(Outcome, Trace), Failure> {
     let Setup { net, start, loads } = Setup::build(spec, tuning, &Warden::new(watch))?;
@@ -76,7 +76,7 @@ pub fn simulate(spec: &Spec, tuning: Tuning, flows: &[u32], watch: Watch<'_>) ->
     check(&sim, flows)?;
     let subflows = flows.iter().flat_map(|&flow| sim.world.flows.subflows_of(FlowId::new(flow)));
     let mut recorder = Recorder::new(sim.world.flows.count(), subflows);
-    // Under a scheme at the hosts, which path the switches' hash makes of its choice is known.
+    // Under a scheme at the hosts, the path that the switches' hash makes of its choice is known.
     recorder.tells_hashes = sim.world.edge.is_none();
     sim.world.log.recorder = Some(Box::new(recorder));
     let stop = sim.finish(spec, tuning, watch)?;
@@ -97,7 +97,7 @@ pub fn simulate(spec: &Spec, tuning: Tuning, flows: &[u32], watch: Watch<'_>) ->
     Ok((outcome, trace))
 }
 
-/// Why a run that is looked at was another run: nothing keeps code of one's own from drawing elsewhere.
+/// Why the observed run differed from the first: nothing keeps user code from drawing random numbers elsewhere.
 fn unlike(spec: &Spec) -> SpecError {
     let entry = spec.scheme.chosen().entry();
     assert!(entry.source.is_some(), "a run that is looked at is the same run");

@@ -1,5 +1,5 @@
-//! Schemes whose hooks run elsewhere, such as in Python: one [`Policy`] stands for all of them. It hands each hook to a
-//! trait object with what the contract lends, and keeps its rows as handles to what that object keeps there.
+//! Schemes whose hooks run elsewhere, such as in Python: one [`Policy`] stands for all of them. It passes each hook to
+//! a trait object with what the contract lends, and its rows are handles to what that object keeps.
 
 use super::{Bank, Called, Lend, Places, Room, Seating, Seats};
 use spinewise_policy::{
@@ -9,18 +9,18 @@ use spinewise_policy::{
 use std::any::Any;
 use std::sync::Arc;
 
-/// What a row holds: anything, or nothing yet. It goes when the row does.
+/// The content of a row: anything, or nothing yet. It is dropped with the row.
 #[derive(Clone, Default)]
 pub struct Row(pub Option<Arc<dyn Any + Send + Sync>>);
 
-/// Bytes of an in-band header that the scheme may fill; the last of the 16 says how many it has.
+/// Bytes of an in-band header that the scheme may fill; the last of the 16 holds their number.
 pub const HEADER_ROOM: usize = 15;
 
 /// The in-band header: up to [`HEADER_ROOM`] bytes.
 #[derive(Clone, Copy, Default)]
 pub struct Header {
     raw: [u8; 16],
-    /// The scheme says that it writes one.
+    /// Whether the scheme declares that it writes one.
     own: bool,
 }
 
@@ -30,7 +30,7 @@ impl Header {
         &self.raw[..usize::from(self.raw[HEADER_ROOM]).min(HEADER_ROOM)]
     }
 
-    /// Replaces it, if there is room.
+    /// Replaces the header, if there is room.
     pub fn set(&mut self, bytes: &[u8]) -> bool {
         let fits = bytes.len() <= HEADER_ROOM;
         if fits {
@@ -110,7 +110,7 @@ pub enum Answer {
     Verdict(Verdict),
 }
 
-/// The other end: whoever runs the hooks.
+/// The other end, which runs the hooks.
 pub trait Elsewhere: Send + Sync {
     /// The hooks it has.
     fn hooks(&self) -> Hooks;
@@ -118,7 +118,7 @@ pub trait Elsewhere: Send + Sync {
     fn writes_header(&self) -> bool;
     /// What a seat needs.
     fn layout(&self, shape: &Shape) -> Layout;
-    /// Runs a hook that it has.
+    /// Runs a hook that the scheme has.
     fn call(&self, lent: Lent<'_, '_>) -> Answer;
 }
 
@@ -164,7 +164,7 @@ spinewise_policy::params! {
 }
 
 impl Policy for Hosted {
-    // The scheme's own is given with its seats.
+    // The scheme's own sheet is given with its seats.
     const SHEET: Sheet = Sheet::AT_SWITCH;
     type Site = Anywhere;
     type Config = NoConfig;
@@ -185,7 +185,7 @@ impl Policy for Hosted {
     #[inline(never)]
     fn pick(&self, cx: &mut Cx<'_, Self>, flow: &mut Row, packet: &Packet, header: &mut Header) -> Way {
         header.own = self.0.writes_header();
-        // A switch must choose, whatever becomes of the run of one that did not.
+        // A switch must choose, whatever happens to a run in which one did not.
         let otherwise = if matches!(cx.view, Room::Host(_)) { Way::ANY } else { Way(0) };
         let lent = Lent { hook: Hook::Pick(packet), cx, flow: Some(flow), header: Some(header) };
         if let Answer::Way(way) = self.0.call(lent) { way } else { otherwise }

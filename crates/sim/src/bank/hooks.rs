@@ -45,7 +45,7 @@ pub trait Seated {
     fn restore(&mut self, seat: u32);
 }
 
-/// [`Seated::pick`] where it is compiled into the path of a packet, which that of a guest cannot be.
+/// [`Seated::pick`] inlined into the path of a packet, which a guest's cannot be.
 pub(super) trait PickInlined {
     fn pick_inlined(&mut self, asked: &mut Asked, call: Call<'_>, packet: &Packet, header: &mut [u8; 16])
     -> (Way, u32);
@@ -196,7 +196,7 @@ where
         }
     }
 
-    /// When to plan the timer's event, if the one that is planned already does not serve.
+    /// When to plan the timer's event, if the one already planned does not serve.
     fn arm(&mut self, seat: u32, key: Key, at: Time) -> Option<Time> {
         let seat = self.seats[seat as usize].as_deref_mut()?;
         seat.arm(key, at)
@@ -268,7 +268,7 @@ where
         answer
     }
 
-    /// Is there a row already for the peer that an unlisted hook is called about?
+    /// Does the peer that an unlisted hook is called about already have a row?
     #[cold]
     fn has_met(&self, call: Call<'_>) -> bool {
         let kind = usize::from(self.kinds[call.seat as usize]);
@@ -276,8 +276,8 @@ where
         self.seats[call.seat as usize].as_deref().is_some_and(|seat| nobody || seat.index.contains_key(&call.peer))
     }
 
-    /// Calls hook `which`: lends the rows, the flow's if `key` names one, and room for actions. One the scheme does not
-    /// list is lent what is there and makes nothing new, neither rows nor youth: its call must not be noticed.
+    /// Calls hook `which`: lends the rows, the flow's if `key` names one, and room for actions. A hook the scheme does
+    /// not list is lent what exists and makes nothing new, neither rows nor youth: its call must have no effect.
     #[inline(always)]
     fn call<R: Default>(
         &mut self,
@@ -319,7 +319,7 @@ where
         answer
     }
 
-    /// Makes room for actions; it is away while the ones before are carried out.
+    /// Makes room for actions, which is absent while earlier ones are carried out.
     #[cold]
     fn make_room(&self, asked: &mut Asked) {
         asked.actions.resize(self.room.0, Action::MaskEcn);

@@ -1,4 +1,4 @@
-//! The schemes that exist, and a scheme as chosen in a spec: read once, into a type.
+//! The list of schemes, and a scheme as chosen in a spec: read once, into a type.
 
 use super::{Bank, Called, Places, Seating, Seats};
 use spinewise_policy::config::{Allowed, Param, Refused, Value};
@@ -7,36 +7,36 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// Parameters by name; of two values of one the last holds.
+/// Parameters by name; if one is given twice, the last value holds.
 pub type Given<'a> = [(&'a str, Value<'a>)];
 
-/// Why parameters make no scheme.
+/// Why parameters do not make a scheme.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Misfit {
-    /// This one of those given is unknown, or its value not allowed.
+    /// This parameter is unknown, or its value is not allowed.
     Param(usize, Refused),
     /// The scheme itself failed as it was set up: a guest's own words.
     Failed(String),
 }
 
-/// Where the code of a scheme lies that is not part of Spinewise.
+/// Where the code of a scheme outside Spinewise is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Source {
     /// The class.
     pub class: &'static str,
-    /// Its file, without folders.
+    /// Its file, without directories.
     pub file: &'static str,
-    /// SHA-256, hexadecimal, of all that decides what it does: text, imports of its own, values.
+    /// SHA-256, hexadecimal, of everything that decides what it does: text, its own imports, values.
     pub sha256: &'static str,
 }
 
-/// Makes a scheme of its parameters.
+/// Makes a scheme from its parameters.
 pub type Choose = dyn Fn(&Given<'_>) -> Result<Chosen, Misfit> + Send + Sync;
 
-/// A scheme without its types: of the registry, or a guest.
+/// A scheme without its types: from the registry, or a guest.
 #[derive(Clone, Copy)]
 pub struct Entry {
-    /// What it says of itself.
+    /// What it declares about itself.
     pub sheet: &'static Sheet,
     /// "host" or "switch".
     pub site: &'static str,
@@ -48,11 +48,11 @@ pub struct Entry {
     pub header: bool,
     /// Does it keep rows for ways?
     pub keeps_ways: bool,
-    /// Does it work in fat-trees alone, and go round dead links by itself?
+    /// Does it work only in fat-trees, and route around dead links itself?
     pub in_trees: bool,
     /// What it sends where a hash of the header says.
     pub hashes: Hashes,
-    /// Of a guest that is no type of this program: where its code lies.
+    /// For a guest that is not a type of this program: where its code is.
     pub source: Option<Source>,
     /// Makes it.
     pub choose: &'static Choose,
@@ -74,7 +74,7 @@ impl Entry {
         }
     }
 
-    /// A scheme that is no part of the registry, for one run: `P` as it is compiled into the caller.
+    /// A scheme outside the registry, for one run: `P` as compiled into the caller.
     pub const fn guest<P>() -> Entry
     where
         P: Policy + Clone + Send + Sync + 'static,
@@ -109,13 +109,13 @@ macro_rules! registry {
 }
 spinewise_policy::each_scheme!(registry);
 
-/// A scheme with its parameters set: what a spec comes to.
+/// A scheme with its parameters set, as read from a spec.
 pub trait Choice: Send + Sync {
     /// Facts of the scheme.
     fn entry(&self) -> &Entry;
     /// All its parameters, in the order of [`Entry::params`].
     fn values(&self) -> Vec<Value<'static>>;
-    /// Bytes that its in-band header takes on the wire at most.
+    /// Maximum bytes that its in-band header takes on the wire.
     fn header_bytes(&self) -> u32;
     /// What a seat at this place needs.
     fn layout(&self, shape: &Shape) -> Layout;
@@ -150,7 +150,7 @@ pub trait Choice: Send + Sync {
 pub struct Chosen(Arc<dyn Choice>);
 
 impl Chosen {
-    /// Of a choice.
+    /// From a choice.
     pub fn new(choice: impl Choice + 'static) -> Chosen {
         Chosen(Arc::new(choice))
     }
@@ -164,7 +164,7 @@ impl Chosen {
     /// The same scheme with these parameters, and defaults for the others.
     ///
     /// # Errors
-    /// [`Misfit`] if they make no scheme.
+    /// [`Misfit`] if they do not make a scheme.
     pub fn with(&self, given: &Given<'_>) -> Result<Chosen, Misfit> {
         (self.entry().choose)(given)
     }

@@ -58,18 +58,18 @@ pub struct Seats<P: Policy> {
     pub(super) seats: Vec<Option<Box<Seat<P>>>>,
     /// Actions and bytes that any layout needs room for.
     pub(super) room: (usize, usize),
-    /// A seat as it was when its rehearsal began.
+    /// A seat as it was before its rehearsal.
     rehearsed: Option<Box<Seat<P>>>,
 }
 
-/// What seats there are: the kinds of places, and the kind of each.
+/// The seats: the kinds of places, and the kind of each.
 #[derive(Clone, Debug)]
 pub struct Places {
     /// Kinds of places.
     pub shapes: Vec<Shape>,
     /// Kind of each seat.
     pub kinds: Vec<u16>,
-    /// What path tags are that a scheme there writes.
+    /// The meaning of path tags that a scheme writes there.
     pub tags: Tags,
 }
 
@@ -79,7 +79,8 @@ impl Places {
         Places { shapes: vec![shape(topology, Tier::Host, 1)], kinds: vec![0; topology.hosts as usize], tags }
     }
 
-    /// All switches. Alike are those of one tier with as many ports: a scheme may take its rows for its ports.
+    /// All switches. Those of one tier with the same number of ports are alike: a scheme may use its rows for its
+    /// ports.
     pub fn switches(topology: &Topology, tags: Tags) -> Places {
         let place = |switch| (topology.tier(switch), topology.ports(topology.switch_node(switch)));
         let mut shapes: Vec<Shape> = Vec::new();
@@ -124,13 +125,13 @@ where
         }
     }
 
-    /// Keeps a seat as it is.
+    /// Keeps a copy of a seat.
     #[cold]
     pub(super) fn keep(&mut self, seat: u32) {
         self.rehearsed = self.seats[seat as usize].as_deref().map(|seat| Box::new(seat.twin()));
     }
 
-    /// Makes a seat again what it was when it was kept.
+    /// Restores a seat to the kept copy.
     #[cold]
     pub(super) fn restore(&mut self, seat: u32) {
         self.seats[seat as usize] = self.rehearsed.take();
@@ -196,7 +197,8 @@ impl<P: Policy> Seat<P> {
     pub(super) fn arm(&mut self, key: Key, at: Time) -> Option<Time> {
         if let Some(armed) = self.armed.get_mut(&key) {
             armed.at = at;
-            // One that comes early is planned again then: a timer moved with every packet costs one event now and then.
+            // If it comes early, the event is planned again at that time: a timer moved with every packet costs one
+            // event now and then.
             let earlier = at < armed.planned;
             armed.planned = armed.planned.min(at);
             return earlier.then_some(at);
@@ -222,7 +224,7 @@ impl<P: Policy> Seat<P> {
         at
     }
 
-    /// A peer's rows are as they were when it was met.
+    /// Resets a peer's rows to their state when it was met.
     #[cold]
     pub(super) fn forget_peer(&mut self, peer: u32) {
         let Some(&at) = self.index.get(&peer) else { return };

@@ -1,6 +1,6 @@
 //! When the ends of a link detect a change.
 //!
-//! *Carrier*: both ends detect a change when it has lasted for some time. Ethernet signals the other end, so a cable
+//! *Carrier*: both ends detect a change once it has lasted for some time. Ethernet signals the other end, so a cable
 //! that fails in one direction is down for both ends.
 //!
 //! *Hellos*: see `hellos.rs`. In both modes a port sees its own rate, and detects a lower one as it detects loss of
@@ -16,7 +16,7 @@ use spinewise_policy::{Span, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What an end takes its link for.
+/// An end's belief about its link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Seen {
     /// It works.
@@ -27,16 +27,16 @@ pub(super) enum Seen {
     Down,
 }
 
-/// What each end comes to see and when, by the link that it feeds; in order, no two alike in succession.
+/// What each end comes to believe and when, by the link that it feeds; in order, no two consecutive ones alike.
 pub(super) type Changes = BTreeMap<LinkId, Vec<(Time, Seen)>>;
 
 /// What is wrong with links.
 pub(super) type Links = BTreeMap<LinkId, Arc<LinkFaults>>;
 
-/// What the ends of all links that break come to see in a run of this seed that lasts until `end`.
+/// What the ends of all links that break come to believe in a run of this seed that lasts until `end`.
 ///
 /// # Errors
-/// When there are too many hellos to look at each.
+/// When there are too many hellos to examine each.
 pub(super) fn changes(
     links: &Links,
     how: &Detection,
@@ -51,7 +51,7 @@ pub(super) fn changes(
     };
     let nothing = Arc::new(LinkFaults::default());
     let of = |link: LinkId| links.get(&link).unwrap_or(&nothing);
-    // Both ends of each cable of which either direction suffers.
+    // Both ends of each cable affected in either direction.
     let ends: std::collections::BTreeSet<LinkId> = links.keys().flat_map(|&link| [link, topology.back(link)]).collect();
     for link in ends {
         let back = topology.back(link);
@@ -59,7 +59,7 @@ pub(super) fn changes(
             let hellos = |link| Hellos::new(how, link, of(link), topology, seed);
             match (hellos(link), hellos(back)) {
                 (Some(there), Some(back)) => deaf(&there, &back, end)?,
-                // Hosts send none.
+                // Hosts send no hellos.
                 _ => Vec::new(),
             }
         } else {
@@ -78,7 +78,7 @@ pub(super) fn changes(
     Ok(changes)
 }
 
-/// When a change is found that must last for `hold` to be believed.
+/// When a change is detected that must last for `hold` to be believed.
 fn found(wrong: &[Interval], hold: Span) -> Vec<Interval> {
     let mut found: Vec<Interval> = Vec::new();
     // Since when it has been right again, if that is not believed yet.
@@ -104,7 +104,7 @@ fn found(wrong: &[Interval], hold: Span) -> Vec<Interval> {
     found
 }
 
-/// What is seen, given when the link is taken for down and when for slow.
+/// What is believed, given when the link is considered down and when slow.
 fn merged(down: &[Interval], slow: &[Interval]) -> Vec<(Time, Seen)> {
     let mut instants: Vec<Time> = down.iter().chain(slow).flat_map(|&(from, until)| [from, until]).collect();
     instants.sort_unstable();
@@ -119,7 +119,7 @@ fn merged(down: &[Interval], slow: &[Interval]) -> Vec<(Time, Seen)> {
         () if holds(slow, at) => Seen::Degraded,
         () => Seen::Up,
     };
-    // What is so at the start a switch knows without being told.
+    // A switch knows the state at the start without being told.
     let mut before = if slow.first().is_some_and(|&(from, _)| from == Time::ZERO) { Seen::Degraded } else { Seen::Up };
     let mut changes = Vec::new();
     for at in instants.into_iter().filter(|&at| at < Time::NEVER) {

@@ -14,7 +14,7 @@ use spinewise_policy::{Rng, Span, Time};
 
 /// Bytes of a hello on the wire.
 const HELLO_BYTES: u64 = 64;
-/// Most hellos of a link that are looked at one by one: those that may be lost by chance.
+/// The most hellos of a link that are examined one by one: those that may be lost by chance.
 const MOST_HELLOS: u64 = 1_000_000;
 /// The number of a hello that is never sent.
 const NONE: u64 = u64::MAX;
@@ -43,7 +43,7 @@ impl<'a> Hellos<'a> {
         if !topology.joins_switches(link) {
             return None;
         }
-        // Not all switches speak at once.
+        // Not all switches send at the same time.
         let phase = Rng::stream(seed, "hello phase", u64::from(link.number())).bits() % how.hello.0;
         Some(Hellos {
             faults,
@@ -72,7 +72,7 @@ impl<'a> Hellos<'a> {
     fn lost(&self, end: Time) -> Result<Vec<(u64, u64)>, SpecError> {
         let mut runs = Vec::new();
         for &(from, until) in &self.faults.outages {
-            // Any that is on the line; delays only ever grow.
+            // Covers any that is on the line; delays only ever grow.
             let longest = self.faults.delays.iter().map(|&(_, added)| added).max().unwrap_or(Span::ZERO);
             let mut first = self.first_from(Time(from.0.saturating_sub(self.flight.0 + longest.0)));
             while self.arrives(first) <= from {
@@ -106,11 +106,11 @@ impl<'a> Hellos<'a> {
         Ok(joined)
     }
 
-    /// When the receiver takes the sender for dead: from a time-out until the next hello.
+    /// When the receiver considers the sender dead: from a time-out until the next hello.
     fn silence(&self, lost: &[(u64, u64)]) -> Vec<Interval> {
         let timeout = self.interval * self.dead;
         let silent = |before: Option<u64>, next: u64| {
-            // At the start each has just heard of the other.
+            // At the start each has just heard from the other.
             let heard = before.map_or(Time::ZERO, |n| self.arrives(n));
             let (from, until) = (heard + timeout, self.arrives(next));
             (from < until).then_some((from, until))
@@ -125,7 +125,7 @@ impl<'a> Hellos<'a> {
         union(all.into_iter())
     }
 
-    /// When the first hello arrives that is sent at `at` or later and not lost.
+    /// When the first hello arrives that is sent at `at` or later and is not lost.
     fn next_arrival(&self, at: Time, lost: &[(u64, u64)]) -> Time {
         let mut next = self.first_from(at);
         for &(first, last) in lost {
@@ -137,14 +137,14 @@ impl<'a> Hellos<'a> {
     }
 }
 
-/// When the sender of `there`, who hears `back`, takes the link for down in a run that lasts until `end`.
+/// When the sender of `there`, who hears `back`, considers the link down in a run that lasts until `end`.
 ///
 /// # Errors
-/// When there are too many hellos to look at each.
+/// When there are too many hellos to examine each.
 pub(super) fn deaf(there: &Hellos<'_>, back: &Hellos<'_>, end: Time) -> Result<Vec<Interval>, SpecError> {
     let (lost_there, lost_back) = (there.lost(end)?, back.lost(end)?);
     let mut down = back.silence(&lost_back);
-    // What comes back says since when and until when nothing has come there.
+    // What comes back says since when and until when nothing has arrived there.
     for (from, until) in there.silence(&lost_there) {
         let told = (back.next_arrival(from, &lost_back), back.next_arrival(until, &lost_back));
         down.extend((told.0 < told.1).then_some(told));
@@ -159,7 +159,7 @@ mod tests {
 
     const NEVER: u64 = u64::MAX;
 
-    /// A hello each 100, three of which may be missed; 10 long on the line; the first at `first`.
+    /// One hello per 100, three of which may be missed; 10 long on the line; the first at `first`.
     fn hellos(faults: &LinkFaults, first: u64) -> Hellos<'_> {
         Hellos { faults, interval: Span(100), dead: 3, first: Time(first), flight: Span(10), dice: 7 }
     }
@@ -182,7 +182,7 @@ mod tests {
         assert_eq!(there.lost(Time(9999)), Ok(vec![(10, 15)]));
         let receiver = times(deaf(&back, &there, Time(9999)));
         assert_eq!(receiver, [(1210, 1610)]);
-        // The sender is told by the hellos of 1250 and 1650.
+        // The hellos of 1250 and 1650 tell the sender.
         assert_eq!(times(deaf(&there, &back, Time(9999))), [(1260, 1660)]);
         let short = down(&[(1005, 1150)]);
         assert_eq!(times(deaf(&back, &hellos(&short, 0), Time(9999))), [], "two lost, the next comes in time");
@@ -206,7 +206,7 @@ mod tests {
         assert!(many.abs_diff(5000) < 200, "{many}");
         assert!(hellos(&lossy, 0).lost(Time(101 * MOST_HELLOS)).is_err());
         let late = LinkFaults { delays: vec![((Time(500), Time(900)), Span(350))], ..LinkFaults::default() };
-        // That of 500 comes at 860, the one before at 410.
+        // The hello of 500 arrives at 860, the previous one at 410.
         assert_eq!(times(deaf(&hellos(&LinkFaults::default(), 50), &hellos(&late, 0), Time(9999))), [(710, 860)]);
     }
 }

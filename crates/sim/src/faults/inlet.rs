@@ -12,7 +12,7 @@ use crate::topology::Topology;
 use spinewise_policy::{Rng, Time};
 use std::sync::Arc;
 
-/// A link into a node, as its schedule has it.
+/// A link into a node, as in its schedule.
 #[derive(Debug)]
 struct Inlet {
     link: LinkId,
@@ -21,11 +21,11 @@ struct Inlet {
     faults: Arc<LinkFaults>,
     dice: Rng,
     lost: u64,
-    /// What captures its packets.
+    /// Captures its packets.
     tap: Option<Box<Tap>>,
 }
 
-/// The links into a node of which some break, or are looked at.
+/// The links into a node some of which break or are captured.
 #[derive(Debug)]
 pub struct Frail {
     /// By port.
@@ -34,7 +34,7 @@ pub struct Frail {
 }
 
 impl Frail {
-    /// Of a node; nothing if none of its links breaks or is looked at.
+    /// For a node; none if none of its links breaks or is captured.
     pub fn new(
         (topology, faults, taps): (&Topology, &Faults, &Taps),
         node: NodeId,
@@ -58,13 +58,13 @@ impl Frail {
         inlets.iter().any(Option::is_some).then(|| Box::new(Frail { inlets, clock }))
     }
 
-    /// Is a packet lost that would arrive now by this port? One that has arrived when the link goes down is not, nor
-    /// one that leaves when it comes up.
+    /// Is a packet lost that would arrive now by this port? A packet that has arrived when the link goes down is not
+    /// lost, nor is one that leaves when the link comes up.
     pub fn loses(&mut self, port: u16, now: Time, hand: &InHand, wires: &mut Wires) -> bool {
         let Some(inlet) = &mut self.inlets[usize::from(port)] else { return false };
         let packet = &hand.packet;
         let left = if inlet.faults.asks_when() {
-            // Where rate and delay have changed meanwhile, only the sender knows.
+            // If rate and delay have changed meanwhile, only the sender knows.
             wires.started(inlet.link)
         } else {
             inlet.left(self.clock, packet, now)
@@ -77,7 +77,7 @@ impl Frail {
         lost
     }
 
-    /// What has captured the packets of the link into a port.
+    /// The capture of the link into a port.
     pub fn tap(&self, port: u16) -> Option<&Tap> {
         self.inlets[usize::from(port)].as_ref()?.tap.as_deref()
     }

@@ -1,7 +1,7 @@
 //! When each switch hears what others have detected.
 //!
-//! Each end of a link that detects a change floods it, over links that work and are believed to, by the fastest path.
-//! News that cannot reach a switch reaches it when some link works again.
+//! Each end of a link that detects a change floods it, over links that work and are believed to work, by the fastest
+//! path. News that cannot reach a switch reaches it when some link works again.
 
 use super::detect::{Changes, Links, Seen};
 use crate::ids::{LinkId, SwitchId, Table};
@@ -15,9 +15,9 @@ use std::collections::BinaryHeap;
 /// What a switch learns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum News {
-    /// Of one of its own ports.
+    /// About one of its own ports.
     Own(u16, Seen),
-    /// What the sender of a link takes it for.
+    /// The belief of a link's sender.
     Heard {
         /// The link.
         link: LinkId,
@@ -43,7 +43,7 @@ pub(super) fn by_switch(
     for (&link, changes) in changes {
         let spec = &topology.links[link];
         let Some(switch) = topology.as_switch(spec.from.0) else { continue };
-        // Who keeps the routes of the whole fabric has no use for such news.
+        // A switch that keeps the routes of the whole fabric does not need such news.
         let tells = how.reconverge && !topology.is_host(spec.to.0) && !topology.as_wired;
         let mut heard = Table::filled(Time::ZERO, all.len());
         let mut was_down = false;
@@ -55,7 +55,7 @@ pub(super) fn by_switch(
             }
             was_down = down;
             for (switch, arrives) in flood.arrivals(at, switch).numbered() {
-                // Later news of a link does not overtake: what is newer counts.
+                // Later news of a link does not overtake earlier news: the newer counts.
                 heard[switch] = heard[switch].max(*arrives);
                 if heard[switch] < Time::NEVER {
                     all[switch].push((heard[switch], News::Heard { link, down }));
@@ -63,7 +63,7 @@ pub(super) fn by_switch(
             }
         }
     }
-    // In order of time; of one link at one time, in the order found.
+    // In order of time; for one link at one time, in the order found.
     all.iter_mut().for_each(|news| news.sort_by_key(|&(at, _)| at));
     all
 }
@@ -73,7 +73,7 @@ struct Flood<'a> {
     topology: &'a Topology,
     links: &'a Links,
     changes: &'a Changes,
-    /// When links are found to work again, in order.
+    /// When links are detected to work again, in order.
     ups: Vec<Time>,
     hop: Span,
     at_once: bool,
@@ -87,7 +87,7 @@ impl Flood<'_> {
             return Table::filled(at, switches);
         }
         let mut arrivals = Table::filled(Time::NEVER, switches);
-        // Those that hear of it pass it on again whenever a link is found to work again.
+        // Switches that hear of it pass it on again whenever a link is detected to work again.
         let (mut known, mut since): (Vec<(Time, SwitchId)>, Time) = (vec![(at, origin)], at);
         loop {
             self.spread(since, &known, &mut arrivals);
@@ -101,7 +101,7 @@ impl Flood<'_> {
         }
     }
 
-    /// Does a link work at this instant, and its sender take it to?
+    /// Does a link work at this instant, and does its sender believe so?
     fn passes(&self, link: LinkId, at: Time) -> bool {
         let taken = self.changes.get(&link).and_then(|changes| {
             let next = changes.partition_point(|&(since, _)| since <= at);

@@ -5,7 +5,7 @@ use crate::ids::LinkId;
 use crate::link::Wires;
 use spinewise_policy::{Span, Time};
 
-/// What a link is from an instant on.
+/// The state of a link from an instant on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Change {
     from: Time,
@@ -13,13 +13,13 @@ struct Change {
     delay: Span,
 }
 
-/// How a link changes. Each transmission goes by what holds when it starts.
+/// How a link changes. Each transmission uses the state in force when it starts.
 #[derive(Debug)]
 pub struct Outlet {
     link: LinkId,
     /// In order; the first holds from the start.
     changes: Vec<Change>,
-    /// Which of them held at the last transmission: they start in order.
+    /// Which of them was in force at the last transmission: transmissions start in order.
     now: usize,
     /// When the last packet arrives.
     last: Time,
@@ -28,7 +28,7 @@ pub struct Outlet {
 }
 
 impl Outlet {
-    /// Of a link that has this rate and delay when nothing is wrong; nothing if they never change.
+    /// For a link that has this rate and delay when nothing is wrong; none if they never change.
     pub fn new(link: LinkId, faults: &LinkFaults, rate: u64, delay: Span) -> Option<Box<Outlet>> {
         if !faults.changes() {
             return None;
@@ -53,7 +53,7 @@ impl Outlet {
         (change.rate, change.delay)
     }
 
-    /// The rate of a transmission that starts at `start`, not before the one before it.
+    /// The rate of a transmission that starts at `start`, no earlier than the previous one.
     pub fn rate(&mut self, start: Time) -> u64 {
         while self.changes.get(self.now + 1).is_some_and(|next| next.from <= start) {
             self.now += 1;
@@ -61,8 +61,8 @@ impl Outlet {
         self.changes[self.now].rate
     }
 
-    /// When a packet arrives whose transmission, of which [`Outlet::rate`] was asked, lasts from `start` to `ends`. Where
-    /// the delay has become shorter it does not overtake: it comes right behind the one before.
+    /// When a packet arrives whose transmission, for which [`Outlet::rate`] was called, lasts from `start` to `ends`.
+    /// If the delay has become shorter the packet does not overtake: it arrives right behind the previous one.
     pub fn arrival(&mut self, start: Time, ends: Time, wires: &mut Wires) -> Time {
         self.last = (ends + self.changes[self.now].delay).max(self.last + ends.since(start));
         if self.is_asked {

@@ -15,17 +15,17 @@ use crate::warden::GoOn;
 use spinewise_policy::{Span, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a switch goes by.
+/// The knowledge a switch acts on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Known {
-    /// Links whose senders take them for down, as it had heard when it last computed its routes.
+    /// Links whose senders consider them down, according to the news when it last computed its routes.
     links: BTreeSet<LinkId>,
     /// Ports of its own that are down.
     ports: BTreeSet<u16>,
 }
 
 impl Known {
-    /// Both links of each cable that is not used: it is if both its ends say that it works.
+    /// Both links of each unused cable: a cable is used if both its ends say that it works.
     fn cables(&self, topology: &Topology) -> BTreeSet<LinkId> {
         self.links.iter().flat_map(|&link| [link, topology.back(link)]).collect()
     }
@@ -37,7 +37,7 @@ struct Shared<'a> {
     go_on: GoOn<'a>,
     /// Routes for some links that are down.
     reaches: BTreeMap<BTreeSet<LinkId>, Reach>,
-    /// The sets of links that some switch takes for down at some time, by number.
+    /// The sets of links that some switch considers down at some time, by number.
     maps: Vec<BTreeSet<LinkId>>,
 }
 
@@ -50,7 +50,7 @@ impl Shared<'_> {
         at as u32
     }
 
-    /// The row of the routes that a switch uses with this knowledge: its first if they are the same.
+    /// The row of the routes that a switch uses with this knowledge: its first row if the routes are the same.
     fn add_row(&mut self, switch: SwitchId, known: &Known) -> u32 {
         let base = self.topology.first_row(switch);
         let down = known.cables(self.topology);
@@ -75,16 +75,15 @@ impl Shared<'_> {
     }
 }
 
-/// How many switches a packet may pass where routes computed anew can lead round in a circle, as hosts write into IPv4's
-/// time to live by default.
+/// How many switches a packet may pass where recomputed routes can loop: the default IPv4 time to live of hosts.
 pub(super) const HOP_LIMIT: u8 = 64;
 
 /// What changes at each switch, and when.
 type Steps = Table<SwitchId, Vec<(Time, Step)>>;
 
-/// What changes at each switch, and when, if it computes its routes anew `control` after it has heard of a change; and
-/// the maps that the steps name. Adds the routes to `topology`, unless its routes stay as wired: a scheme that goes round
-/// dead links by itself is only told of them.
+/// What changes at each switch, and when, if it recomputes its routes `control` after it has heard of a change; and the
+/// maps that the steps name. Adds the routes to `topology`, unless its routes stay as wired: a scheme that routes
+/// around dead links itself is only told of them.
 pub(super) fn steps(
     news: &Table<SwitchId, Vec<(Time, News)>>,
     control: Span,
@@ -98,11 +97,11 @@ pub(super) fn steps(
     (news.numbered().map(of).collect(), shared.maps)
 }
 
-/// A switch that learns, and what comes of it.
+/// A switch that learns, and the resulting changes.
 struct Router {
     switch: SwitchId,
     known: Known,
-    /// Links whose senders take them for down, as it has heard.
+    /// Links whose senders consider them down, as far as it has heard.
     heard: BTreeSet<LinkId>,
     /// When it will have computed its routes from that.
     due: Option<Time>,
@@ -159,7 +158,7 @@ impl Router {
         self.steps
     }
 
-    /// Uses what it knows at `at`, all that it has heard if its computation is done by then.
+    /// Uses what it knows at `at`, including everything it has heard if its computation is done by then.
     fn compute(&mut self, at: Time, shared: &mut Shared<'_>) {
         if self.due.is_some_and(|due| due <= at) {
             self.due = None;
@@ -187,7 +186,7 @@ impl Router {
         }
     }
 
-    /// The scheme is told of the switch's own ports.
+    /// Tells the scheme of the switch's own ports.
     fn tell(&mut self, news: &[(Time, News)]) {
         self.steps.extend(news.iter().filter_map(|&(at, item)| match item {
             News::Own(port, Seen::Down) => Some((at, Step::Down(port))),

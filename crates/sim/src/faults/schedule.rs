@@ -1,4 +1,4 @@
-//! From the spec to what each link suffers.
+//! From the spec to the faults of each link.
 
 use super::Interval;
 use super::select::Map;
@@ -10,10 +10,10 @@ use spinewise_policy::{Rng, Span, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Most outages of one fault.
+/// Maximum number of outages of one fault.
 const MOST_OUTAGES: u64 = 10_000;
 
-/// What the schedule says of one link. Intervals are in order; those of one kind do not overlap, but of black holes.
+/// The schedule of one link. Intervals are in order; those of one kind do not overlap, except black holes.
 #[derive(Debug, Default)]
 pub struct LinkFaults {
     /// Nothing gets through.
@@ -22,9 +22,9 @@ pub struct LinkFaults {
     pub losses: Vec<(Interval, f64)>,
     /// Packets of some pairs of hosts are lost.
     pub holes: Vec<(Interval, Arc<Hole>)>,
-    /// So many bits per second are left.
+    /// The rate is reduced to this many bits per second.
     pub rates: Vec<(Interval, u64)>,
-    /// So much is added to the delay.
+    /// This much is added to the delay.
     pub delays: Vec<(Interval, Span)>,
     /// The receiver needs to know when packets left, whatever is lost.
     pub watched: bool,
@@ -52,7 +52,7 @@ impl LinkFaults {
         self.outages.get(next).is_some_and(|&(from, _)| from <= at)
     }
 
-    /// Its rate at this instant, if it is a lower one.
+    /// Its rate at this instant, if reduced.
     pub fn rate(&self, at: Time) -> Option<u64> {
         held(&self.rates, at)
     }
@@ -67,7 +67,7 @@ fn held<T: Copy>(list: &[(Interval, T)], at: Time) -> Option<T> {
     list.iter().find(|&&((from, until), _)| from <= at && at < until).map(|&(_, value)| value)
 }
 
-/// A black hole: one for all links of a fault, so that a switch that is hit swallows the same pairs whichever way they
+/// A black hole: one for all links of a fault, so that an affected switch swallows the same pairs whichever way they
 /// come.
 #[derive(Debug)]
 pub struct Hole {
@@ -91,21 +91,21 @@ impl Hole {
     }
 }
 
-/// What the spec says of links and switches.
+/// The schedule of links and switches in the spec.
 #[derive(Debug, Default)]
 pub(super) struct Schedule {
     /// By link.
     pub links: BTreeMap<LinkId, Arc<LinkFaults>>,
     /// When switches die, by switch.
     pub deaths: BTreeMap<SwitchId, Vec<Time>>,
-    /// What is down for good and must not cut hosts off: fault and link.
+    /// What is permanently down and must not cut hosts off: fault and link.
     pub for_good: Vec<(usize, LinkId)>,
 }
 
-/// An interval, and which fault it belongs to.
+/// An interval, and the number of its fault.
 type Of = (Interval, usize);
 
-/// What faults say of one link, by kind.
+/// What faults do to one link, by kind.
 #[derive(Default)]
 struct Said {
     outages: Vec<Of>,
@@ -128,10 +128,11 @@ impl Said {
 }
 
 impl Schedule {
-    /// What each link and switch suffers in a run of this seed that lasts until `end`.
+    /// The faults of each link and switch in a run of this seed that lasts until `end`.
     ///
     /// # Errors
-    /// A fault names what is not there or is down already, or two say different things of a link at one time.
+    /// A fault names something that does not exist or is already down, or two faults contradict each other about a link
+    /// at one time.
     pub(super) fn new(faults: &[Fault], topology: &Topology, seed: u64, end: Time) -> Result<Schedule, SpecError> {
         let map = Map::new(topology);
         let mut schedule = Schedule::default();
@@ -169,7 +170,7 @@ impl Schedule {
     }
 }
 
-/// What a link suffers by all that is said of it.
+/// The faults of a link, from everything said about it.
 fn settled(
     mut said: Said,
     faults: &[Fault],
@@ -178,7 +179,7 @@ fn settled(
 ) -> Result<LinkFaults, SpecError> {
     for list in [&mut said.outages, &mut said.losses, &mut said.rates, &mut said.delays] {
         list.sort_unstable();
-        // A switch that fails takes along links that fail by themselves: that is no contradiction.
+        // A switch that fails takes along links that fail on their own: that is no contradiction.
         let alone = |of: &&Of| !faults[of.1].effect.takes_down() || matches!(faults[of.1].broken, Broken::Link(..));
         refuse_overlaps(list.iter().filter(alone), faults, link)?;
     }
@@ -199,7 +200,7 @@ fn settled(
     })
 }
 
-/// When a fault holds, in a run that lasts until `end`.
+/// When a fault is in force, in a run that lasts until `end`.
 pub(super) fn times(n: usize, fault: &Fault, end: Time) -> Result<Vec<Interval>, SpecError> {
     let Effect::Flap { period, down } = fault.effect else { return Ok(vec![(fault.from, fault.until)]) };
     let last = fault.until.min(end);
@@ -215,7 +216,7 @@ pub(super) fn times(n: usize, fault: &Fault, end: Time) -> Result<Vec<Interval>,
     Ok(begins.map(|from| (from, (from + down).min(fault.until))).collect())
 }
 
-/// Two faults of a list in order that hold at one time say different things.
+/// Refuses faults of an ordered list that hold at one time and contradict each other.
 fn refuse_overlaps<'a>(list: impl Iterator<Item = &'a Of>, faults: &[Fault], link: &str) -> Result<(), SpecError> {
     let mut before: Option<Of> = None;
     for &(interval, n) in list {
@@ -233,7 +234,7 @@ fn refuse_overlaps<'a>(list: impl Iterator<Item = &'a Of>, faults: &[Fault], lin
     Ok(())
 }
 
-/// The union of intervals that come in the order of their beginnings.
+/// The union of intervals given in order of their starts.
 pub(super) fn union(intervals: impl Iterator<Item = Interval>) -> Vec<Interval> {
     let mut all: Vec<Interval> = Vec::new();
     for (from, until) in intervals {

@@ -1,4 +1,4 @@
-//! Which links a fault hits, by the names in the spec.
+//! Which links a fault affects, by the names in the spec.
 
 use crate::ids::{LinkId, SwitchId};
 use crate::spec::{Broken, Effect, Fault, FaultWay, Pairs, SpecError};
@@ -12,21 +12,21 @@ pub(super) struct Map<'a> {
 }
 
 impl Map<'_> {
-    /// Of this fabric.
+    /// For this fabric.
     pub(super) fn new(topology: &Topology) -> Map<'_> {
         Map { topology, names: Names::of(topology) }
     }
 
-    /// The switch that is broken, if it is one.
+    /// The switch that is broken, if a switch is.
     pub(super) fn switch(&self, broken: &Broken) -> Option<SwitchId> {
         let Broken::Switch(name) = broken else { return None };
         self.topology.as_switch(self.names.get(name)?)
     }
 
-    /// The links that fault number `n` hits.
+    /// The links that fault number `n` affects.
     ///
     /// # Errors
-    /// It names what is not there, a link that is down already, or a rate that is no lower.
+    /// It names something that does not exist, a link that is already down, or a rate that is no lower.
     pub(super) fn links(&self, n: usize, fault: &Fault) -> Result<Vec<LinkId>, SpecError> {
         let topology = self.topology;
         let takes_down = fault.effect.takes_down();
@@ -76,7 +76,7 @@ impl Map<'_> {
         }
     }
 
-    /// The links from the first end to the second, or the one of that number.
+    /// The links from the first end to the second, or only the one with the given number.
     fn cables_between(&self, n: usize, ends: &[String; 2], which: Option<u32>) -> Result<Vec<LinkId>, SpecError> {
         let topology = self.topology;
         let key = || format!("fault[{n}].ends");

@@ -1,4 +1,4 @@
-//! The schedule of faults for people: what happens, to which links, and when.
+//! The schedule of faults in readable form: what happens, to which links, and when.
 
 use super::schedule::times;
 use super::select::Map;
@@ -7,11 +7,11 @@ use crate::topology::Topology;
 use serde_json::{Value, json};
 use spinewise_policy::Time;
 
-/// Every fault of a spec as JSON: its kind and what is particular to it, the links it hits, the switch if it is one that
-/// fails, and from when to when it holds (ps; null: for good).
+/// Every fault of a spec as JSON: its kind and details, the links it affects, the switch if a switch fails, and the
+/// time range in which it is in force (ps; null: permanently).
 ///
 /// # Errors
-/// When a fault names what is not there.
+/// When a fault names something that does not exist.
 pub fn told(spec: &Spec, topology: &Topology) -> Result<Value, SpecError> {
     let Some(faults) = &spec.faults else { return Ok(json!([])) };
     let map = Map::new(topology);
@@ -32,7 +32,7 @@ pub fn told(spec: &Spec, topology: &Topology) -> Result<Value, SpecError> {
     faults.faults.iter().enumerate().map(one).collect()
 }
 
-/// The word for what happens, and what is particular to it.
+/// The word for what happens, and its details.
 fn effect(effect: &Effect) -> (&'static str, Option<(&'static str, Value)>) {
     match effect {
         Effect::Down => ("down", None),

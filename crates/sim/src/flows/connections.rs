@@ -1,5 +1,5 @@
-//! Connections that messages share: queue pairs of RoCE, and connections of Ultra Ethernet, of which collective libraries
-//! open a few from a host to another and keep them.
+//! Connections that messages share: queue pairs of RoCE, and connections of Ultra Ethernet, of which collective
+//! libraries open a few from one host to another and keep them.
 //!
 //! Switches hash a connection's identity in addition to addresses and ports (E-ECMP: Gangidi et al., SIGCOMM 2024,
 //! second-hand). Without `transport.queue_pairs` or `transport.connections` each message has its own connection, which
@@ -14,12 +14,12 @@ use std::collections::BTreeMap;
 /// The mark of a flow that has no connection (UDP): its own number follows.
 const OWN: u32 = 1 << 31;
 
-/// Who goes by which connection, and who went last.
+/// Which flow uses which connection, and which used it last.
 #[derive(Debug)]
 pub(super) struct Connections {
-    /// Which connection of the fabric each flow goes by.
+    /// The connection of the fabric that each flow uses.
     of: Table<FlowId, u32>,
-    /// Of each connection the message that started last, and how many are still to start.
+    /// For each connection, the message that started last, and how many are still to start.
     last: Vec<(Option<FlowId>, u32)>,
 }
 
@@ -49,7 +49,7 @@ impl Flows {
         self
     }
 
-    /// A message starts: which one of its connection started before it.
+    /// A message starts. Returns the one that started before it on its connection.
     pub fn next_of_connection(&mut self, flow: FlowId) -> Option<FlowId> {
         let connections = self.connections.as_mut()?;
         let (last, left) = &mut connections.last[connections.of[flow] as usize];
@@ -65,9 +65,8 @@ impl Flows {
         })
     }
 
-    /// By number of flow or path: which connection between its two hosts it goes by, if there are some that messages share.
-    /// Messages of a pair of hosts take them in turn, in the order of their numbers; the parts of a message that is split
-    /// have one each.
+    /// By number of flow or path: its connection between the two hosts, if messages share connections. Messages of a
+    /// pair of hosts take the connections in turn, in numerical order; the parts of a split message have one each.
     pub fn shared_connections(&self, transport: &TransportSpec) -> Option<Vec<u32>> {
         let many = transport.sheet().connections?;
         let mut turns = BTreeMap::new();
@@ -84,9 +83,9 @@ impl Flows {
         Some(pairs)
     }
 
-    /// Source port (low half) and destination port of each number: counted per source host from 10,000 and per destination
-    /// host from 100, in the order of starting, as the public ns-3 code of ConWeave does. What shares a connection
-    /// shares them.
+    /// Source port (low half) and destination port of each number: counted per source host from 10,000 and per
+    /// destination host from 100, in starting order, as in the public ns-3 code of ConWeave. Messages that share a
+    /// connection share its ports.
     pub fn ports(&self, pairs: Option<&[u32]>) -> Vec<u32> {
         let hosts = self.first.len();
         let (mut from, mut to) = (vec![10_000u32; hosts], vec![100u32; hosts]);

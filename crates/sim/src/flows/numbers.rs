@@ -1,8 +1,8 @@
-//! The numbers of subflows: behind those of all flows, those of one flow in a row. What is found by number, a packet's
-//! for instance, may be either's.
+//! The numbers of subflows: after those of all flows, those of one flow consecutive. A lookup by number, such as a
+//! packet's, may find either.
 //!
-//! Queue pairs that a message is split over are numbered alike. Without either there are no such numbers, and nothing here
-//! costs more than the bounds check it stands for.
+//! Queue pairs that a message is split over are numbered in the same way. Without either there are no such numbers, and
+//! nothing here costs more than the bounds check it replaces.
 
 use super::Flows;
 use crate::ids::{FlowId, SubflowId};
@@ -13,7 +13,7 @@ impl Flows {
         self.specs.len() * (1 + self.subflows as usize)
     }
 
-    /// What of `flow` goes by this path.
+    /// The subflow of `flow` on this path.
     #[inline]
     pub fn subflow(&self, flow: FlowId, path: usize) -> SubflowId {
         match self.subflows {
@@ -22,7 +22,7 @@ impl Flows {
         }
     }
 
-    /// What the packets of `flow` go by: all of it, or each of its subflows.
+    /// The subflows that packets of `flow` belong to: the flow itself, or each of its subflows.
     pub fn subflows_of(&self, flow: FlowId) -> impl ExactSizeIterator<Item = SubflowId> + use<> {
         let (first, count) = match (self.subflows, self.specs[flow].subflows) {
             (0, _) => (flow.whole(), 1),
@@ -33,7 +33,7 @@ impl Flows {
         SubflowId::each(first..SubflowId::new(first.number() + count))
     }
 
-    /// Whose it is.
+    /// The flow it belongs to.
     #[inline]
     pub fn flow_of(&self, subflow: SubflowId) -> FlowId {
         match subflow.number().checked_sub(self.specs.len() as u32) {
@@ -42,7 +42,7 @@ impl Flows {
         }
     }
 
-    /// Which of the paths of its flow it goes by, if that has several.
+    /// Its path, if its flow has several.
     #[inline]
     pub fn path_of(&self, subflow: SubflowId) -> Option<u32> {
         Some(subflow.number().checked_sub(self.specs.len() as u32)? % self.subflows)

@@ -15,7 +15,8 @@ macro_rules! record {
         }
 
         impl $record {
-            /// Adds what another thread has noted of the same flow: of each field, at most one of them has noted anything.
+            /// Adds what another thread has recorded of the same flow: each field has been recorded by at most one of
+            /// them.
             pub fn add(&mut self, other: &$record) {
                 $(self.$field += other.$field;)*
             }
@@ -24,8 +25,8 @@ macro_rules! record {
 }
 
 record! {
-    /// What became of a flow. The sender's and the receiver's fields are written by their own hosts, and reroutes by the
-    /// leaf of the sender.
+    /// The outcome of a flow. The sender's and the receiver's fields are written by their own hosts, and reroutes by
+    /// the leaf of the sender.
     Record {
         /// From the start of the flow to the arrival of its last missing byte, in ps; 0 if unfinished.
         fct: u64,
@@ -43,9 +44,9 @@ record! {
         fast_retransmits: u32,
         /// Times a third duplicate acknowledgement arrived.
         dupack3_events: u32,
-        /// NACKs the sender was given.
+        /// NACKs that reached the sender.
         nacks: u32,
-        /// CNPs the sender was given.
+        /// CNPs that reached the sender.
         cnps: u32,
         /// Data packets that arrived after a later byte of the flow.
         out_of_order: u32,
@@ -53,9 +54,9 @@ record! {
         marks: u32,
         /// Data packets sent again that had arrived, as far as DSACK told the sender (TCP with SACK).
         spurious_retransmits: u32,
-        /// Data packets that took another way than the one before (host schemes only).
+        /// Data packets that took another way than the previous one (host schemes only).
         path_changes: u32,
-        /// Data packets that left the leaf of their host by another uplink than the one before; 0 if nobody counts.
+        /// Data packets that left the leaf of their host by another uplink than the previous one; 0 if not counted.
         reroutes: u32,
         /// Data packets that arrived.
         arrived: u32,
@@ -75,7 +76,7 @@ impl Record {
     }
 }
 
-/// All that is told of a flow.
+/// Everything reported of a flow.
 struct FlowRow<'a> {
     id: FlowId,
     spec: &'a FlowSpec,

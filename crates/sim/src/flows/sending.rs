@@ -35,7 +35,7 @@ impl Flows {
         self.udp_ends.get(self.udp_of[flow] as usize).is_some_and(Option::is_some)
     }
 
-    /// Has this flow of the NIC's round something to send? If not it leaves the round.
+    /// Does this flow of the NIC's round have something to send? If not, it leaves the round.
     #[inline(always)]
     pub fn stays(&mut self, flow: FlowId) -> bool {
         self.ends.stays(flow).unwrap_or_else(|| self.udp_stays(flow))
@@ -57,7 +57,7 @@ impl Flows {
         self.udp(flow).is_some_and(|(sending, _)| sending.enqueue())
     }
 
-    /// From when on a flow may send; [`Time::NEVER`] if it has nothing that may go.
+    /// The time from which a flow may send; [`Time::NEVER`] if it has nothing that may go.
     #[inline(always)]
     pub fn may_send_from(&mut self, flow: FlowId) -> Time {
         self.ends.may_send_from(flow).unwrap_or_else(|| self.udp_from(flow))
@@ -78,8 +78,9 @@ impl Flows {
         self.udp(flow).map(|(sending, _)| sending.lane(0))
     }
 
-    /// Notes the way of a data packet: changes are counted. Where the scheme has [`Hooks::LOSS`], that of an outstanding segment is
-    /// kept until it is acknowledged; nobody acknowledges UDP. A request for an answer is no segment, though it names one.
+    /// Records the way of a data packet: changes are counted. Where the scheme has [`Hooks::LOSS`], the way of an
+    /// outstanding segment is kept until it is acknowledged; UDP is not acknowledged. A request for an answer is not a
+    /// segment, though it names one.
     pub fn note_way(&mut self, packet: &Packet, hooks: Hooks) {
         let answered = self.goes_by_transport(packet.subflow());
         let Some(lane) = self.lane(packet.subflow()) else { return };

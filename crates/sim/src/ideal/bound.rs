@@ -28,14 +28,14 @@ impl Data {
     }
 }
 
-/// What is known of two leaves.
+/// What is known of a pair of leaves.
 #[derive(Debug)]
 struct Pair {
-    /// The links between them if there is one path only.
+    /// The links between them if there is only one path.
     only: Option<Vec<LinkSpec>>,
-    /// Of the fastest path for a full packet: the rate of its slowest link.
+    /// For the fastest path of a full packet: the rate of its slowest link.
     rate: u64,
-    /// Where that may not be all that paths can carry.
+    /// Present where that may not be all that paths can carry.
     cuts: Option<Vec<Cut>>,
 }
 
@@ -49,7 +49,7 @@ pub(super) struct Bounds<'a> {
     pairs: BTreeMap<(SwitchId, SwitchId, u64), Pair>,
 }
 
-/// The links of the hosts, and the least times between their leaves of a full packet and of the short one.
+/// The links of the hosts, and the minimum times of a full packet and of the short one between their leaves.
 struct Ends {
     first: LinkSpec,
     last: LinkSpec,
@@ -58,13 +58,13 @@ struct Ends {
 }
 
 impl<'a> Bounds<'a> {
-    /// In this fabric.
+    /// For this fabric.
     pub(super) fn new(topology: &'a Topology, clock: Clock) -> Bounds<'a> {
         Bounds { topology, clock, crossings: Crossings::default(), pairs: BTreeMap::new() }
     }
 
-    /// The least time from the start of a flow to the arrival of its last byte. A sender waits no less than `patience`
-    /// before it sends again what it has heard nothing of.
+    /// The minimum time from the start of a flow to the arrival of its last byte. A sender waits at least `patience`
+    /// before it resends what it has heard nothing of.
     pub(super) fn of(&mut self, src: HostId, dst: HostId, data: &Data, patience: u64) -> u64 {
         let (topology, clock) = (self.topology, self.clock);
         let leaves = (topology.leaf(src), topology.leaf(dst));
@@ -118,9 +118,10 @@ impl<'a> Bounds<'a> {
         self.tx(bytes, &ends.first) + delays + u128::from(crossing) + self.tx(bytes, &ends.last)
     }
 
-    /// All packets leave by the one link and arrive by the other, one behind the other. The n-th full packet is at the last
-    /// link no sooner than n have been sent and one has crossed; the short one, which is sent behind all others, no sooner
-    /// than all have been sent and it has crossed. The last link is done soonest if it takes them as they come.
+    /// All packets leave by the one link and arrive by the other, one behind another. The n-th full packet is at the
+    /// last link no sooner than n have been sent and one has crossed; the short one, which is sent behind all others,
+    /// no sooner than all have been sent and it has crossed. The last link finishes soonest if it takes them in order
+    /// of arrival.
     fn by_ends(&self, data: &Data, ends: &Ends) -> u128 {
         let delay = u128::from(ends.first.delay.0);
         let (sent, taken) = (self.tx(data.wire, &ends.first), self.tx(data.wire, &ends.last));
@@ -128,13 +129,13 @@ impl<'a> Bounds<'a> {
         let here = |n: u128| n * sent + delay + u128::from(ends.full);
         let short = full * sent + self.tx(data.rest, &ends.first) + delay + u128::from(ends.rest);
         let short_taken = if data.rest > 0 { self.tx(data.rest, &ends.last) } else { 0 };
-        // How many full packets are there no later than the short one.
+        // How many full packets arrive there no later than the short one.
         let before = match (data.rest, short.checked_sub(delay + u128::from(ends.full))) {
             (0, _) => full,
             (_, Some(left)) => left.checked_div(sent).unwrap_or(full).min(full),
             (_, None) => 0,
         };
-        // The last link is busy without a break from the arrival of one of them on.
+        // From the arrival of one of them on, the last link is busy without a break.
         let mut done = 0;
         for n in [1, before] {
             if (1..=before).contains(&n) {
@@ -152,7 +153,7 @@ impl<'a> Bounds<'a> {
         done + u128::from(ends.last.delay.0)
     }
 
-    /// The least time, no less than `least`, in which the links of a cut can carry all packets.
+    /// The minimum time, at least `least`, in which the links of a cut can carry all packets.
     fn by_cut(&self, data: &Data, ends: &Ends, cut: &Cut, least: u128) -> u128 {
         if self.carries(data, ends, cut, least) {
             return least;
@@ -177,14 +178,15 @@ impl<'a> Bounds<'a> {
         let (mut all, mut most_with) = (0, None);
         for ((full, with_short), links) in gates {
             all += full * links;
-            // A full packet fewer where the short one goes, or some.
+            // One full packet fewer where the short one goes, or several.
             most_with = most_with.max(with_short.map(|with| with as i128 - full as i128));
         }
         let whole = u128::from(data.full);
         all >= whole && (data.rest == 0 || most_with.is_some_and(|less| all as i128 + less >= whole as i128))
     }
 
-    /// How many full packets a link of a cut can carry by `time`, and how many beside the short one, if it can.
+    /// How many full packets a link of a cut can carry by `time`, and how many in addition to the short one, if it can
+    /// carry that.
     fn gate(&self, data: &Data, ends: &Ends, gate: &Gate, time: u128) -> (u128, Option<u128>) {
         let (clock, whole) = (self.clock, u128::from(data.full));
         let tail = |bytes| {

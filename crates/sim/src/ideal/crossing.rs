@@ -1,24 +1,24 @@
-//! The least time of one packet from a switch to a leaf, alone, by any path that packets can take.
+//! The minimum time of one packet from a switch to a leaf, alone, by any path that packets can take.
 
 use crate::ids::SwitchId;
 use crate::packet::Clock;
 use crate::topology::{LinkSpec, Topology};
 use std::collections::BTreeMap;
 
-/// Most paths kept for a switch and a leaf. Of more, two become one that is as good as both.
+/// Maximum number of paths kept for a switch and a leaf. If there are more, two become one that is as good as both.
 const MOST_KEPT: usize = 64;
 
 /// What the time of a packet on a path depends on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Path {
-    /// The delays of its links together.
+    /// The sum of its links' delays.
     delay: u64,
-    /// Their rates, the highest first.
+    /// Its links' rates, the highest first.
     rates: Vec<u64>,
 }
 
 impl Path {
-    /// The same, behind one more link.
+    /// The same path, with one more link before it.
     fn behind(&self, link: &LinkSpec) -> Path {
         let mut rates = self.rates.clone();
         rates.insert(rates.partition_point(|&rate| rate >= link.rate), link.rate);
@@ -30,7 +30,7 @@ impl Path {
         self.delay + self.rates.iter().map(|&rate| clock.tx_time(bytes, rate)).sum::<u64>()
     }
 
-    /// The rate of its slowest link; of no link, any.
+    /// The rate of its slowest link; unlimited without links.
     pub(super) fn slowest(&self) -> u64 {
         self.rates.last().copied().unwrap_or(u64::MAX)
     }
@@ -50,7 +50,7 @@ impl Path {
     }
 }
 
-/// The paths between switches and leaves that could be the fastest for a packet of some size; made as they are asked for.
+/// The paths between switches and leaves that could be the fastest for a packet of some size; computed on demand.
 #[derive(Debug, Default)]
 pub(super) struct Crossings {
     /// By (switch, leaf).
@@ -58,7 +58,7 @@ pub(super) struct Crossings {
 }
 
 impl Crossings {
-    /// Those from a switch to a leaf; none if no path leads there.
+    /// The paths from a switch to a leaf; none if no path leads there.
     pub(super) fn between(&mut self, topology: &Topology, from: SwitchId, to: SwitchId) -> &[Path] {
         self.known.entry((to, to)).or_insert_with(|| vec![Path::default()]);
         let mut open = vec![from];

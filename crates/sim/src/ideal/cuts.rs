@@ -1,4 +1,4 @@
-//! Sets of links of which every path between two leaves has one: what they can carry bounds what paths carry together.
+//! Sets of links of which every path between two leaves uses one: what they can carry bounds what paths carry together.
 
 use super::crossing::{Crossings, Path};
 use crate::ids::{LinkId, SwitchId};
@@ -6,12 +6,12 @@ use crate::packet::Clock;
 use crate::topology::Topology;
 use std::collections::BTreeMap;
 
-/// Alike links of a cut.
+/// Identical links of a cut.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Gate {
     /// Bits per second of each.
     pub rate: u64,
-    /// From the leaf to the link: least time of a full packet, and the delays alone.
+    /// From the leaf to the link: the minimum time of a full packet, and the delays alone.
     pub before: (u64, u64),
     /// Delay of the link.
     pub delay: u64,
@@ -19,7 +19,7 @@ pub(super) struct Gate {
     pub behind: Vec<Path>,
 }
 
-/// A cut: its links, and how many of each are alike.
+/// A cut: its links, and how many of each are identical.
 pub(super) type Cut = Vec<(Gate, u64)>;
 
 /// A link between two switches of the paths from one leaf to another.
@@ -31,12 +31,12 @@ struct Edge {
 
 /// All paths from one leaf to another.
 struct Paths {
-    /// Switches, each before those behind it.
+    /// Switches, each before those downstream of it.
     switches: Vec<SwitchId>,
     edges: Vec<Edge>,
 }
 
-/// Three cuts between two leaves: the links of the first, those of the second, and the least in bits per second.
+/// Three cuts between two leaves: the links of the first, those of the second, and the minimum in bits per second.
 pub(super) fn cuts(
     topology: &Topology,
     crossings: &mut Crossings,
@@ -72,7 +72,7 @@ pub(super) fn cuts(
 
 impl Paths {
     fn between(topology: &Topology, from: SwitchId, to: SwitchId) -> Paths {
-        // Depth first; a switch is done when all behind it are.
+        // Depth first; a switch is done when all those downstream are.
         let (mut done, mut open) = (Vec::new(), vec![(from, 0)]);
         let mut seen = std::collections::BTreeSet::from([from]);
         while let Some((switch, at)) = open.last_mut() {
@@ -104,7 +104,7 @@ impl Paths {
         Paths { edges: edges.collect(), switches: done }
     }
 
-    /// From the first switch to each: least time of a packet of `bytes`, and the delays alone.
+    /// From the first switch to each: the minimum time of a packet of `bytes`, and the delays alone.
     fn before(&self, topology: &Topology, bytes: u64, clock: Clock) -> Vec<(u64, u64)> {
         let mut least = vec![(u64::MAX, u64::MAX); self.switches.len()];
         least[0] = (0, 0);
@@ -118,13 +118,14 @@ impl Paths {
         least
     }
 
-    /// Which switches are on the near side of the least cut: the maximum flow leaves room towards them (Ford and
-    /// Fulkerson, Canadian Journal of Mathematics 8, 1956; by shortest augmenting paths, Edmonds and Karp, J. ACM 19, 1972).
+    /// Which switches are on the near side of the minimum cut: the maximum flow leaves room towards them (Ford and
+    /// Fulkerson, Canadian Journal of Mathematics 8, 1956; by shortest augmenting paths, Edmonds and Karp, J. ACM 19,
+    /// 1972).
     fn near_side(&self, topology: &Topology) -> Vec<bool> {
         let last = self.switches.len() - 1;
         let mut room: Vec<(u64, u64)> = self.edges.iter().map(|edge| (topology.links[edge.number].rate, 0)).collect();
         loop {
-            // By which edge each switch is reached, and whether along it.
+            // The edge by which each switch is reached, and whether in its direction.
             let mut by: Vec<Option<(usize, bool)>> = vec![None; self.switches.len()];
             let mut reached = vec![0];
             let mut at = 0;

@@ -50,20 +50,20 @@ impl Row<'_> {
     }
 }
 
-/// What the flows of a round or a step come to.
+/// The totals of the flows of a round or a step.
 #[derive(Clone, Debug, Default)]
 struct Account {
     flows: u32,
     bytes: u64,
-    /// Start of the first that has started.
+    /// Start of the first flow that has started.
     start: Option<Time>,
-    /// The least start of all, as planned.
+    /// The earliest planned start.
     planned: Time,
-    /// When the last arrived, and which it was.
+    /// When the last flow arrived, and which it was.
     end: (Time, FlowId),
-    /// Of the unfinished: has it yet to start, and which is it.
+    /// Of the unfinished flows: has it yet to start, and which is it.
     open: Option<(bool, FlowId)>,
-    /// Its hosts, where nothing else tells how many there are.
+    /// Its hosts, if their number is not known otherwise.
     hosts: Vec<u32>,
 }
 
@@ -123,7 +123,7 @@ pub(super) fn jobs(spec: &Spec, hosts: u32) -> Vec<Option<Jobs>> {
     spec.traffic.iter().map(|entry| of(&entry.source)).collect()
 }
 
-/// The columns of all rounds and steps; none, as of flows, where these are more than `most`.
+/// The columns of all rounds and steps; empty, as for flows, if there are more than `most`.
 pub(super) fn columns_of(flows: &Flows, jobs: &[Option<Jobs>], most: u64) -> Vec<Values> {
     let mut parts: BTreeMap<(u8, Place), (Job, Account)> = BTreeMap::new();
     for ((id, flow), record) in flows.specs.numbered().zip(&flows.records) {

@@ -1,4 +1,4 @@
-//! What every link has carried, and what it looked like at the samples.
+//! What every link has carried, and its state at the samples.
 
 use crate::engine::Sim;
 use crate::ids::LinkId;
@@ -17,7 +17,7 @@ pub(super) struct LinkAccount {
     pub lost: u64,
 }
 
-/// Closes all ports at `stop`; what they have promised beyond it never happened.
+/// Closes all ports at `stop`; what they have committed beyond that never happened.
 pub(super) fn close(sim: &mut Sim<'_>, stop: Time) -> Vec<LinkAccount> {
     let mut links = Vec::with_capacity(sim.net.topology.links.len());
     for (id, host) in sim.net.topology.host_ids().zip(&mut sim.hosts) {
@@ -43,7 +43,7 @@ pub(super) fn close(sim: &mut Sim<'_>, stop: Time) -> Vec<LinkAccount> {
     links
 }
 
-/// What is told of each link, in the order of their numbers.
+/// What is reported of each link, in numerical order.
 pub(super) fn told(sim: &Sim<'_>, links: &[LinkAccount], stop: Time) -> Value {
     links.iter().map(|link| link_told(sim, link, stop)).collect()
 }
@@ -74,8 +74,8 @@ fn link_told(sim: &Sim<'_>, link: &LinkAccount, stop: Time) -> Value {
     told
 }
 
-/// Bytes that waited for a link, and its greatest use in an interval. Null where nothing was sampled; a NIC that makes
-/// packets only as it sends them has no queue.
+/// Bytes that waited for a link, and its highest utilization in an interval. Null where nothing was sampled; a NIC that
+/// makes packets only as it sends them has no queue.
 fn sampled(sim: &Sim<'_>, link: &LinkAccount, stop: Time) -> (Value, Value) {
     let Some((samples, taken)) = taken(sim, stop) else { return (Value::Null, Value::Null) };
     let from = sim.net.topology.links[link.number].from;
@@ -94,13 +94,13 @@ fn sampled(sim: &Sim<'_>, link: &LinkAccount, stop: Time) -> (Value, Value) {
     (if queues { queue } else { Value::Null }, json!(most))
 }
 
-/// How often links were looked at; null if never.
+/// How many times links were sampled; null if never.
 pub(super) fn samples(sim: &Sim<'_>, stop: Time) -> Value {
     taken(sim, stop)
         .map_or(Value::Null, |(samples, taken)| json!({"interval_ps": samples.interval().0, "taken": taken}))
 }
 
-/// How unevenly switches used links of equal cost; null if it was not measured, or nothing was sent over any.
+/// How unevenly switches used links of equal cost; null if not measured, or if nothing was sent over any.
 pub(super) fn balance(sim: &Sim<'_>, stop: Time) -> Value {
     let imbalance = taken(sim, stop).and_then(|(samples, _)| samples.imbalance());
     imbalance.map_or(Value::Null, |found| {

@@ -8,7 +8,7 @@ use crate::workload::dag::{Action, Does, Milestone, Operation};
 use serde_json::{Value, json};
 use spinewise_policy::Time;
 
-/// Operations under way that are told of, and names of those that wait for each.
+/// How many operations under way are reported, and names of those that wait for each.
 const TOLD: usize = 5;
 const NAMED: usize = 3;
 

@@ -1,4 +1,4 @@
-//! Captured packets as columns: a row for each packet at each port.
+//! Captured packets as columns: one row for each packet at each port.
 
 use crate::address::Address;
 use crate::capture::{Point, Taken, Tap};
@@ -20,7 +20,7 @@ use spinewise_policy::{Kind, Time};
 const KINDS: [&str; 6] = ["data", "ack", "probe", "probe_reply", "message", "pause"];
 /// Words of the column `protocol`.
 const PROTOCOLS: [&str; 4] = ["udp", "tcp", "rdma", "uet"];
-/// How a packet of the model tells how long the one it answers was under way.
+/// The step in which a packet of the model reports the one-way delay of the packet it answers.
 const ECHO_STEP_PS: u64 = 256_000;
 /// No flow, and no number of data.
 const NONE_32: u32 = u32::MAX;
@@ -33,7 +33,7 @@ struct Row<'a> {
     outbound: bool,
     lost: bool,
     packet: &'a Packet,
-    /// Of its flow, unless that is UDP or it has none.
+    /// The protocol of its flow; none for UDP, or without a flow.
     protocol: Option<Protocol>,
     of_flow: bool,
     flow: u32,
@@ -100,7 +100,7 @@ impl Row<'_> {
         self.protocol == Some(Protocol::Tcp)
     }
 
-    /// Its place among [`PROTOCOLS`].
+    /// Its index in [`PROTOCOLS`].
     fn word(&self) -> Word8 {
         match self.protocol {
             None if !self.of_flow => Word8::NONE,
@@ -157,14 +157,14 @@ impl Row<'_> {
 pub struct Packets {
     /// Values of [`PACKET_COLUMNS`].
     pub rows: Vec<Values>,
-    /// Where the blocks of each row begin, and one more at the end.
+    /// Where the blocks of each row begin, and the end of the last.
     pub offsets: Vec<u32>,
     /// Values of [`BLOCK_COLUMNS`].
     pub blocks: Vec<Values>,
     /// By column, the words that its numbers stand for.
     pub words: Value,
-    /// What is told of each port: `name`, `rate_bps`, `packets` seen, `kept`, and `full_ps`, the time of the last one
-    /// kept where there were more.
+    /// What is reported of each port: `name`, `rate_bps`, `packets` seen, `kept`, and `full_ps`, the time of the last
+    /// one kept if there were more.
     pub told: Value,
 }
 
@@ -176,7 +176,7 @@ impl Packets {
     }
 }
 
-/// What was captured in a run that stopped at `stop`; nothing if nothing was to be.
+/// What was captured in a run that stopped at `stop`; none if capture was not requested.
 pub(super) fn packets(sim: &mut Sim<'_>, stop: Time) -> Option<Packets> {
     if sim.net.taps.points.is_empty() {
         return None;
@@ -221,7 +221,7 @@ fn frail_mut<'a>(sim: &'a mut Sim<'_>, link: LinkId) -> Option<&'a mut Frail> {
     }
 }
 
-/// What was kept of a link.
+/// What was captured on a link.
 fn tap<'a>(sim: &'a Sim<'_>, link: LinkId) -> Option<&'a Tap> {
     let (node, port) = sim.net.topology.links[link].to;
     let frail = match sim.net.topology.as_host(node) {
@@ -231,10 +231,10 @@ fn tap<'a>(sim: &'a Sim<'_>, link: LinkId) -> Option<&'a Tap> {
     frail.and_then(|frail| frail.tap(port))
 }
 
-/// A packet at a port: when, whether it leaves, and itself.
+/// A packet at a port: the time, whether it leaves, and the packet.
 type Seen<'a> = (Time, bool, &'a Taken);
 
-/// What a port has kept, in the order of time, and how many packets it has seen.
+/// What a port has captured, in order of time, and how many packets it has seen.
 fn at_port<'a>(sim: &'a Sim<'_>, point: Point) -> (Vec<Seen<'a>>, u64) {
     let (mut all, mut count) = (Vec::new(), 0);
     if let Some(out) = tap(sim, point.out) {

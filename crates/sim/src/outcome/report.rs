@@ -80,7 +80,7 @@ pub(super) fn cut_off(sim: &Sim<'_>, stop: Time) -> Table<FlowId, bool> {
     found
 }
 
-/// How many flows have not arrived in full, and why: cut off, or time was short. UDP sources are no flows.
+/// How many flows have not arrived in full, and why: cut off, or not enough time. UDP sources do not count as flows.
 pub(super) fn unfinished(sim: &Sim<'_>, cut_off: &Table<FlowId, bool>) -> Value {
     let flows = &sim.world.flows;
     let open = flows.records.numbered().filter(|&(flow, record)| record.fct == 0 && flows.has_transport(flow));

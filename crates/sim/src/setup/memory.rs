@@ -10,7 +10,7 @@ use crate::workload::{FLOW_BYTES, GATED_FLOW_BYTES};
 use serde_json::json;
 use spinewise_policy::{Span, Time};
 
-/// What a host takes once it is set up, bytes: measured, as what follows, on fabrics of 1,000 to 260,000 hosts.
+/// Memory of a host once set up, bytes: measured, as are the following, on fabrics of 1,000 to 260,000 hosts.
 const HOST: u64 = 300;
 /// One direction of a cable: its port, its counters, its empty ring.
 const LINK: u64 = 460;
@@ -21,13 +21,13 @@ const ROUTE: u64 = 8;
 /// A point of a series: while it runs, while it is sorted, and as a row.
 pub(crate) const POINT_BYTES: u64 = 110;
 
-/// What a fabric takes before anything is sent, bytes.
+/// Memory of a fabric before anything is sent, bytes.
 pub(crate) fn fabric_bytes(fabric: &TopologySpec) -> u64 {
     let [hosts, switches, leaves] = [fabric.hosts(), fabric.switches(), fabric.leaves()].map(u64::from);
     hosts * HOST + 2 * fabric.cables() * LINK + switches * leaves * ROUTE + leaves * leaves * 2
 }
 
-/// Refuses a fabric that does not fit. Returns what is left, bytes.
+/// Refuses a fabric that does not fit. Returns the remaining memory, bytes.
 pub(super) fn refuse_large_fabric(fabric: &TopologySpec, memory: u64) -> Result<u64, SpecError> {
     let takes = fabric_bytes(fabric);
     if takes <= memory {
@@ -42,7 +42,8 @@ pub(super) fn refuse_large_fabric(fabric: &TopologySpec, memory: u64) -> Result<
     Err(SpecError::new("topology", &json!(size), allowed))
 }
 
-/// Points of series that come at least, those at each instant among them, and the time after which they have.
+/// The minimum number of series points, the number at each instant among them, and the time by which they will have
+/// come.
 fn points_at_least(spec: &Spec, flows: &Flows, net: &Net) -> Option<(u64, u64, Span)> {
     let interval = spec.metrics.series_interval?;
     let ends = flows.specs.iter().map(|flow| {
@@ -57,15 +58,15 @@ fn points_at_least(spec: &Spec, flows: &Flows, net: &Net) -> Option<(u64, u64, S
     Some(((end.0.saturating_sub(1) / interval.0).saturating_mul(each), each, end.since(Time::ZERO)))
 }
 
-/// What setting a run up has taken, bytes.
+/// Memory used by setting a run up, bytes.
 fn set_up(spec: &Spec, flows: &Flows) -> u64 {
     let each = if flows.gates.is_empty() { FLOW_BYTES } else { GATED_FLOW_BYTES };
     let operations = u64::from(flows.operations.count()) * OPERATION_BYTES;
     fabric_bytes(&spec.topology) + flows.specs.len() as u64 * each + operations
 }
 
-/// How many of `threads` there is memory for, if each sets the run up, and how many points of series beside them. All of
-/// these may be one's.
+/// How many of `threads` there is memory for, if each sets the run up, and how many points of series in addition. One
+/// thread may hold all of these points.
 pub(super) fn most_threads(threads: usize, spec: &Spec, flows: &Flows, net: &Net, memory: u64) -> (usize, u64) {
     let each = set_up(spec, flows).max(1);
     let points = points_at_least(spec, flows, net).map_or(0, |(points, ..)| points.saturating_mul(POINT_BYTES));
@@ -77,7 +78,7 @@ pub(super) fn most_threads(threads: usize, spec: &Spec, flows: &Flows, net: &Net
 /// How many points of series there is room for.
 ///
 /// # Errors
-/// There are sure to be more.
+/// There will certainly be more.
 pub(super) fn most_points(spec: &Spec, flows: &Flows, net: &Net, room: u64) -> Result<Option<usize>, SpecError> {
     if room == u64::MAX {
         return Ok(None);
@@ -100,7 +101,7 @@ pub(super) fn most_points(spec: &Spec, flows: &Flows, net: &Net, room: u64) -> R
     Ok(Some(usize::try_from(most).unwrap_or(usize::MAX)))
 }
 
-/// The run had to stop, as its points outgrew the memory.
+/// The run had to stop because its points outgrew the memory.
 pub(super) fn too_many_points(spec: &Spec, log: &Log) -> SpecError {
     let at = log.points.last().map_or(0.0, |point| point.time.since(Time::ZERO).as_us_f64());
     let count = log.points.len();

@@ -1,12 +1,12 @@
-//! How many paths each flow of a run has, the subflows of MPTCP or the queue pairs that a message is split over, and what
-//! switches hash to tell them apart.
+//! How many paths each flow of a run has (the subflows of MPTCP, or the queue pairs that a message is split over), and
+//! what switches hash to tell them apart.
 
 use crate::flows::{Flows, Listed};
 use crate::keys::SpecError;
 use crate::packet::Fields;
 use crate::spec::{HashKind, Spec};
 
-/// How many numbers of paths each of these flows has.
+/// How many path numbers each of these flows has.
 ///
 /// # Errors
 /// More than there are numbers, or a message that has fewer bytes than parts.
@@ -29,7 +29,7 @@ pub(super) fn paths(spec: &Spec, list: &[Listed]) -> Result<u32, SpecError> {
     }
 }
 
-/// What switches hash to tell flows and paths apart; `pairs` says which share a connection, if some do.
+/// What switches hash to tell flows and paths apart; `pairs` gives the shared connections, if any.
 pub(super) fn fields(spec: &Spec, flows: &Flows, pairs: Option<Vec<u32>>) -> Fields {
     match spec.scheme.hash {
         HashKind::Murmur3 => Fields::Ports(flows.ports(pairs.as_deref())),

@@ -12,7 +12,7 @@ use crate::trimming::Cut;
 use crate::workload::FlowSpec;
 use std::collections::BTreeSet;
 
-/// What there is to say of a run's links.
+/// The warnings about a run's links.
 pub(super) fn warnings(spec: &Spec, net: &Net, flows: &Flows) -> Vec<Warning> {
     let TransportSpec::Uet(config) = &spec.transport else { return Vec::new() };
     small_window(config, net, flows).into_iter().chain(full_of_headers(spec, net, flows)).collect()

@@ -1,4 +1,4 @@
-//! A run by several threads: each sets up the whole run and works on its part.
+//! A run on several threads: each sets up the whole run and works on its part.
 
 use super::{Failure, Setup, Tuning, follows_a_program, memory};
 use crate::engine::Sim;
@@ -10,8 +10,8 @@ use std::num::NonZero;
 use std::panic::resume_unwind;
 use std::thread::{self, ScopedJoinHandle};
 
-/// Runs to the end, as [`Sim::finish`], by as many threads as the tuning says, if the run can be parted. None if they are
-/// not worth it: then the run is to begin anew.
+/// Runs to the end, as [`Sim::finish`], on as many threads as the tuning says, if the run can be split. None if they
+/// are not worthwhile: the run must then be repeated.
 ///
 /// # Errors
 /// As [`Sim::finish`].
@@ -36,12 +36,12 @@ pub(super) fn finish(
     }
 }
 
-/// Says why one thread made a run that was to be made by several.
+/// Explains why a run meant for several threads ran on one.
 pub(super) fn warning(why: &str) -> Warning {
     Warning::of("one_thread", "threads", format!("One thread made this run, because {why}."))
 }
 
-/// How long the windows of threads may be, or why one makes the run.
+/// The maximum window length of threads, or why there is one thread.
 fn window(sim: &Sim<'_>, spec: &Spec, tuning: Tuning) -> Result<Span, &'static str> {
     if follows_a_program(spec) {
         return Err("it follows a program in the order of its events");
@@ -54,7 +54,8 @@ fn window(sim: &Sim<'_>, spec: &Spec, tuning: Tuning) -> Result<Span, &'static s
     }
 }
 
-/// No more threads than there is memory for; or why there is one. What they all take is no more there for series.
+/// No more threads than there is memory for; or why there is one. The memory they all take is no longer available for
+/// series.
 fn with_room(sim: &mut Sim<'_>, spec: &Spec, tuning: Tuning) -> Result<Tuning, &'static str> {
     let Some(memory) = tuning.memory else { return Ok(tuning) };
     let most = tuning.threads.min(sim.net.topology.leaves as usize);
@@ -78,7 +79,7 @@ fn run(
     let meeting = &if tuning.threads_if_worth { meeting.if_worth() } else { meeting };
     let most_points = sim.world.log.most_points;
     let (stop, others) = thread::scope(|scope| {
-        // Before there is anybody who could wait for this thread.
+        // Before any thread could wait for this one.
         let leaves = meeting.leaving();
         let begin = |own| {
             let work = move || work(spec, tuning, (window, most_points), (parts, own), meeting);
@@ -111,12 +112,12 @@ fn run(
             }
         }
     }
-    // Points of all parts together may be more than there is memory for.
+    // The points of all parts together may exceed the memory.
     let stop = if sim.world.log.full { Err(Interrupted) } else { stop };
     stop.map(Some).map_err(|Interrupted| sim.why_interrupted(spec))
 }
 
-/// What another thread does: sets the run up, and works at a part. Returns when that stopped, and what has become of it.
+/// Another thread: sets the run up, and works on a part. Returns when that stopped, and its share.
 fn work(
     spec: &Spec,
     tuning: Tuning,
@@ -126,7 +127,7 @@ fn work(
 ) -> Result<(Result<Time, Interrupted>, Share), Failure> {
     let _leaves = meeting.leaving();
     let mut always = |_: Progress| true;
-    // The first has found that there is memory for all of them.
+    // The first thread has found that there is memory for all of them.
     let tuning = Tuning { memory: None, ..tuning };
     let Setup { net, start, .. } = Setup::build(spec, tuning, &Warden::new(&mut always))?;
     let mut sim = Sim::new(&net, start);
@@ -135,7 +136,7 @@ fn work(
     Ok((stop, Share::from(sim)))
 }
 
-/// The machine has no thread more.
+/// The system cannot create another thread.
 fn refused(threads: usize, error: &std::io::Error) -> Failure {
     let allowed = format!("as many as this machine allows a process ({error})");
     SpecError::said("threads", threads.to_string(), allowed).into()

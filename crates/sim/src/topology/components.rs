@@ -1,4 +1,4 @@
-//! Symmetric components: which paths between two leaves are equivalent, as a controller works it out from a map of the
+//! Symmetric components: which paths between two leaves are equivalent, as a controller computes it from a map of the
 //! fabric.
 //!
 //! Every link is labelled with the pairs of leaves whose shortest paths use it. Two paths of a pair are equivalent if,
@@ -12,7 +12,7 @@ use spinewise_policy::hash;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::OnceLock;
 
-/// Paths of a pair that are looked at; where there are more, all are taken for alike.
+/// Paths of a pair that are examined; if there are more, all are taken to be alike.
 const MOST_PATHS: usize = 4096;
 
 /// The links of a path, by number.
@@ -20,16 +20,16 @@ type Path = Vec<LinkId>;
 /// Rate and label of each link of a path.
 type Looks = Vec<(u64, u64)>;
 
-/// The part of what each pair of leaves sends that crosses each link, summed over all pairs.
+/// The share of each pair of leaves' traffic that crosses each link, summed over all pairs.
 type Loads = Table<LinkId, f64>;
 
 /// Paths between two leaves that are alike.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Component {
-    /// Bits per second that they can carry: the sum over its paths of the least that one of their links has for each pair
-    /// of leaves, if all leaves sent alike to all others and the fabric were as it was built.
+    /// Bits per second that they can carry: the sum, over its paths, of the minimum that one of the path's links has
+    /// for each pair of leaves, if all leaves sent equally to all others and the fabric were as built.
     pub capacity: u64,
-    /// The ports by which each switch on them goes on, in order.
+    /// The ports by which packets leave each switch on them, in order.
     pub ports: BTreeMap<SwitchId, Vec<u16>>,
 }
 
@@ -38,7 +38,7 @@ impl Component {
         let mut component = Component { capacity: 0, ports: BTreeMap::new() };
         let of_each_pair = |&link: &LinkId| {
             let (rate, load) = (topology.links[link].rate, loads[link]);
-            // A way round leads over links that as built no pair uses: nobody shares these.
+            // A detour leads over links that no pair uses in the fabric as built: nothing shares these.
             if load > 0.0 { (rate as f64 / load) as u64 } else { rate }
         };
         for path in paths {
@@ -55,7 +55,7 @@ impl Component {
     }
 }
 
-/// Components by what is known to be down. Worked out as they are asked for, since most pairs may never send.
+/// Components by what is known to be down. Computed on demand, since most pairs may never send.
 #[derive(Debug, Default)]
 pub struct Components {
     maps: Vec<(BTreeSet<LinkId>, OnceLock<Map>)>,
@@ -76,7 +76,7 @@ struct Map {
 }
 
 impl Components {
-    /// For these sets of links that are down, each with its way back; the first one is empty.
+    /// For these sets of links that are down, each with its reverse link; the first one is empty.
     pub fn new(maps: Vec<BTreeSet<LinkId>>) -> Components {
         let maps = maps.into_iter().map(|down| (down, OnceLock::new())).collect();
         Components { maps, loads: OnceLock::new() }
@@ -103,7 +103,7 @@ fn even_loads(topology: &Topology) -> Loads {
         for from in SwitchId::first(leaves).filter(|&from| from != to) {
             amounts[from] = 1.0;
             let mut open = VecDeque::from([from]);
-            // In the order of hops, so that all that sends to a switch comes before it.
+            // In the order of hops, so that all senders to a switch come before it.
             while let Some(switch) = open.pop_front() {
                 let amount = std::mem::take(&mut amounts[switch]);
                 ports.clear();
@@ -150,8 +150,8 @@ impl Map {
         }
     }
 
-    /// Writes a pair's number into the labels of all links that its paths use; `seen` says for which pair each switch was
-    /// met last.
+    /// Adds a pair's number to the labels of all links that its paths use; `seen` says for which pair each switch was
+    /// last visited.
     fn label(&mut self, topology: &Topology, pair: u32, seen: &mut Table<SwitchId, u32>) {
         let [from, to] = [pair / self.leaves, pair % self.leaves].map(SwitchId::new);
         let number = hash::mix(u64::from(pair) + 1);
@@ -193,7 +193,7 @@ impl Map {
         }
     }
 
-    /// Collects the paths that go on from `at`, in the order of ports. False if there are too many.
+    /// Collects the paths that continue from `at`, in the order of ports. False if there are too many.
     fn walk(
         &self,
         topology: &Topology,

@@ -73,7 +73,7 @@ fn plan(spec: &FatTree) -> (Plan, Vec<Place>) {
 }
 
 impl Topology {
-    /// Builds a fat-tree. Ports, and so equal-cost choices, stand in the order of [`FatTree`]'s numbering.
+    /// Builds a fat-tree. Ports, and so equal-cost choices, are in the order of [`FatTree`]'s numbering.
     ///
     /// # Errors
     /// When an override selects nothing, or overrides leave a host or a pair of leaves without a path.
@@ -114,7 +114,7 @@ impl Topology {
         {
             return cut(format!("the overrides cut off host {}", host.number()));
         }
-        // A way that goes down and up again, by another leaf, is no path of a fat-tree.
+        // A way that goes down and up again, by another leaf, is not a path of a fat-tree.
         let reach = Reach::over(self, &BTreeSet::new(), go_on);
         if !go_on() {
             return Ok(());

@@ -14,7 +14,7 @@ pub(crate) struct Names<'a> {
 }
 
 impl Names<'_> {
-    /// Of this fabric.
+    /// For this fabric.
     pub(crate) fn of(topology: &Topology) -> Names<'_> {
         Names { topology, by_name: topology.node_ids().map(|node| (topology.node_name(node), node)).collect() }
     }
@@ -24,7 +24,7 @@ impl Names<'_> {
         self.by_name.get(name).copied()
     }
 
-    /// The node that the value `name` of a key means.
+    /// The node that the value `name` of a key refers to.
     ///
     /// # Errors
     /// There is none; it says which there are, and which may have been meant.
@@ -44,7 +44,7 @@ impl Names<'_> {
         })
     }
 
-    /// What the nodes of each tier are called, and their first and last numbers.
+    /// The name of each tier's nodes, and their first and last numbers.
     fn tiers(&self) -> Vec<(String, u32, u32)> {
         let mut tiers: Vec<(String, u32, u32)> = Vec::new();
         for node in self.topology.node_ids() {
@@ -66,7 +66,7 @@ fn split(name: &str) -> (&str, Option<u32>) {
     (word, digits.parse().ok())
 }
 
-/// The name that was meant by half of it, by another word for its tier, or with a number beyond the last.
+/// The name probably meant by a part of it, by another word for its tier, or with a number beyond the last.
 fn meant(name: &str, tiers: &[(String, u32, u32)]) -> Option<String> {
     const OTHER_WORDS: [(&str, &str); 8] = [
         ("tor", "leaf"),

@@ -12,13 +12,13 @@ use crate::transport::Frame;
 #[derive(Clone, Debug)]
 pub(crate) struct Fabric {
     path: Vec<(u64, Span)>,
-    /// By how much an override makes the round trip by its links longer, at most.
+    /// How much longer, at most, an override makes the round trip over its links.
     pub(crate) detour: Span,
     clock: Clock,
 }
 
 impl Fabric {
-    /// Of a topology.
+    /// For a topology.
     ///
     /// # Errors
     /// A graph that cannot be built.
@@ -36,7 +36,7 @@ impl Fabric {
         self.path[0].0
     }
 
-    /// Bits per second of the slowest link between the hosts' own.
+    /// Bits per second of the slowest link between the host links.
     pub(crate) fn fabric_rate(&self) -> u64 {
         let inner = self.path.get(1..self.path.len() - 1).unwrap_or_default();
         inner.iter().map(|&(rate, _)| rate).min().unwrap_or(self.host_rate())
@@ -46,17 +46,17 @@ impl Fabric {
         self.path.iter().map(|&(rate, delay)| delay.0 + self.clock.tx_time(u64::from(bytes), rate)).sum()
     }
 
-    /// Round-trip time of a full packet and its acknowledgement where nothing waits.
+    /// Round-trip time of a full packet and its acknowledgement when nothing waits.
     pub(crate) fn base_rtt(&self, frame: Frame) -> Span {
         Span(self.one_way(frame.mtu()) + self.one_way(frame.ack_bytes))
     }
 
-    /// The same by the links of the override that makes it longest.
+    /// The same over the links of the override that makes it longest.
     pub(crate) fn longest_rtt(&self, frame: Frame) -> Span {
         Span(self.base_rtt(frame).0.saturating_add(self.detour.0))
     }
 
-    /// Bandwidth-delay product for IRN as the public ns-3 code of ConWeave works it out: twice the propagation and once
+    /// Bandwidth-delay product for IRN as computed in the public ns-3 code of ConWeave: twice the propagation and once
     /// the payload of a packet on each link, at the rate of the slowest.
     pub(crate) fn irn_window(&self, mss: u32) -> u64 {
         let delays: u64 = self.path.iter().map(|&(_, delay)| delay.0).sum();
@@ -66,7 +66,7 @@ impl Fabric {
         ((bits / 8) as u64).max(u64::from(mss))
     }
 
-    /// What schemes may work their parameters out from; a queue of `marked` bytes is marked.
+    /// What schemes may derive their parameters from; a queue of `marked` bytes is marked.
     pub(crate) fn facts(&self, frame: Frame, marked: u64) -> Facts {
         Facts {
             base_rtt_us: self.base_rtt(frame).as_us_f64(),

@@ -5,7 +5,7 @@ use crate::ids::{HostId, LinkId, SwitchId};
 use spinewise_policy::Span;
 use std::collections::BTreeMap;
 
-/// Most paths kept of those of which none is better than another in everything.
+/// Maximum number of paths kept when none is better than another in every respect.
 const MOST_KEPT: usize = 256;
 
 /// The links of a path between two switches, by number.
@@ -31,8 +31,8 @@ impl Topology {
         path
     }
 
-    /// How many whole paths lead from one leaf to another; 0 if no switch behind the first has a choice, so that an uplink
-    /// says all, and where tags do not name paths.
+    /// How many whole paths lead from one leaf to another; 0 if no switch after the first has a choice, so that an
+    /// uplink determines the path, and where tags do not name paths.
     pub fn whole_paths(&self, from: SwitchId, to: SwitchId) -> u16 {
         let ways = self.ways[self.pair(from, to)];
         let is_more = self.tags_name_paths && usize::from(ways) > self.uplinks(from, to).len();
@@ -55,7 +55,7 @@ impl Topology {
     }
 
     /// Bits per second of each way from each leaf, by `to * most_ways + way`: the slowest link between the two; 0 where
-    /// there is no such way. Of whole paths only: see [`Topology::tags_name_paths`].
+    /// there is no such way. For whole paths only: see [`Topology::tags_name_paths`].
     pub fn path_rates(&self) -> Vec<Box<[u64]>> {
         let ways = |to| (0..self.most_ways).map(move |way| (to, way));
         let from_leaf = |from| self.leaf_ids().flat_map(ways).map(|(to, way)| self.path_rate(from, to, way)).collect();
@@ -86,7 +86,7 @@ impl Topology {
             let (out, back) = (&self.links[self.host_link(host)], self.last_link(host));
             *host_links.entry((out.rate, out.delay, back.delay)).or_default() += 1;
         }
-        // Of those equally common, the fastest and then the farthest.
+        // Among equally common links, the fastest and then the longest.
         let common = host_links.iter().max_by_key(|&(link, count)| (count, link)).map(|(&link, _)| link);
         let (rate, there, back) = common.unwrap_or((1, Span::ZERO, Span::ZERO));
         let mut longest: (usize, u64, Path) = (0, 0, Vec::new());
@@ -103,7 +103,7 @@ impl Topology {
         [(rate, there)].into_iter().chain(inner).chain([(rate, back)]).collect()
     }
 
-    /// Bits per second that the paths by way of a switch's port can carry to a leaf: no more than the port's link, and
+    /// Bits per second that the paths over a switch's port can carry to a leaf: no more than the port's link, and
     /// beyond it no more than the equal-cost links of the next switch together.
     pub fn capacity(&self, switch: SwitchId, port: u16, leaf: SwitchId) -> u64 {
         self.capacity_of(switch, port, leaf, &mut BTreeMap::new())
@@ -149,7 +149,7 @@ impl Topology {
     }
 }
 
-/// The paths between switches and leaves that could be the fastest for some flow; made as they are asked for.
+/// The paths between switches and leaves that could be the fastest for some flow; computed on demand.
 #[derive(Debug, Default)]
 pub struct BestPaths {
     /// By (switch, leaf).
@@ -158,7 +158,7 @@ pub struct BestPaths {
 
 impl BestPaths {
     /// The links from host `src` to host `dst` of all paths that packets can take, without those that another one
-    /// outdoes: as long, on no link slower, and of no greater delay in all. Of paths that none outdoes, 256 at most.
+    /// outdoes: as many links, no link slower, and no greater total delay. At most 256 of the paths that none outdoes.
     pub fn between(&mut self, topology: &Topology, src: HostId, dst: HostId) -> impl Iterator<Item = Vec<LinkSpec>> {
         let (from, to) = (topology.leaf(src), topology.leaf(dst));
         self.find(topology, from, to);
@@ -169,7 +169,7 @@ impl BestPaths {
         })
     }
 
-    /// Fills `known` for a switch and a leaf, and for all switches between.
+    /// Fills `known` for a switch and a leaf, and for all switches in between.
     fn find(&mut self, topology: &Topology, from: SwitchId, to: SwitchId) {
         self.known.entry((to, to)).or_insert_with(|| vec![Path::new()]);
         let mut open = vec![from];

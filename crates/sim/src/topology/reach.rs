@@ -1,5 +1,5 @@
-//! How far every switch is from every leaf over the links that work. In a fabric of tiers paths never go up again once they
-//! have gone down; a graph has no up and down, and any path counts.
+//! The distance from every switch to every leaf over the links that work. In a fabric of tiers paths never go up again
+//! once they have gone down; a graph has no up and down, and any path counts.
 
 use super::{LinkSpec, Topology};
 use crate::ids::{LinkId, NodeId, SwitchId};
@@ -7,16 +7,16 @@ use crate::warden::GoOn;
 use spinewise_policy::Tier;
 use std::collections::BTreeSet;
 
-/// Hops to where no path leads.
+/// The hops where no path exists.
 const UNREACHED: u32 = u32::MAX;
 
-/// How far every switch is from every leaf.
+/// The distance from every switch to every leaf.
 #[derive(Debug)]
 pub struct Reach {
     leaves: u32,
     /// Hops, by `switch * leaves + leaf`.
     hops: Vec<u32>,
-    /// Only downwards? If there is such a path no other is taken. Empty in a graph.
+    /// Only downwards? If such a path exists no other is taken. Empty in a graph.
     falls: Vec<bool>,
 }
 
@@ -30,12 +30,12 @@ fn rank(topology: &Topology, node: NodeId) -> u8 {
 }
 
 impl Reach {
-    /// Over all links but those that are `down`; left off when it may not go on.
+    /// Over all links except those that are `down`; incomplete if it may not go on.
     pub fn over(topology: &Topology, down: &BTreeSet<LinkId>, go_on: GoOn<'_>) -> Reach {
         if topology.is_graph() { Reach::by_any(topology, down, go_on) } else { Reach::by_tiers(topology, down, go_on) }
     }
 
-    /// By shortest paths, whatever they lead over.
+    /// By shortest paths over any links.
     fn by_any(topology: &Topology, down: &BTreeSet<LinkId>, go_on: GoOn<'_>) -> Reach {
         let (switches, leaves) = (topology.switches(), topology.leaves);
         let mut reach = Reach { leaves, hops: vec![UNREACHED; (switches * leaves) as usize], falls: Vec::new() };
@@ -103,7 +103,7 @@ impl Reach {
         self.falls[self.row(switch) + leaf.index()]
     }
 
-    /// May a packet to `leaf` go from one switch to another, which is a hop nearer?
+    /// May a packet to `leaf` go from one switch to another, which is one hop nearer?
     fn leads(&self, topology: &Topology, (from, to): (SwitchId, SwitchId), leaf: SwitchId) -> bool {
         if self.falls.is_empty() {
             return true;

@@ -15,7 +15,7 @@ const UNREACHED: u32 = u32::MAX;
 
 impl Topology {
     /// Finds the equal-cost ports of every switch towards every leaf: all that lead one hop nearer, in the order of
-    /// ports, over links that work, where the leaf is no farther than `most_hops`; or those of static routes.
+    /// ports, over links that work, where the leaf is at most `most_hops` away; or those of static routes.
     pub(super) fn fill_routes(&mut self, most_hops: u32, go_on: GoOn<'_>) {
         let (switches, leaves) = (self.switches(), self.leaves);
         self.routes = vec![(0, 0); (switches * leaves) as usize];
@@ -59,7 +59,7 @@ impl Topology {
         row
     }
 
-    /// Hops from every switch to a leaf over the links that `count`, up to `most`. Hosts pass nothing on.
+    /// Hops from every switch to a leaf over the links that `count`, up to `most`. Hosts forward nothing.
     pub(super) fn distances(&self, leaf: SwitchId, most: u32, count: impl Fn(&LinkSpec) -> bool) -> Distances {
         let mut distance = Table::filled(UNREACHED, self.switches() as usize);
         distance[leaf] = 0;
@@ -85,14 +85,14 @@ impl Topology {
         distance
     }
 
-    /// Does a link that is down lie on a shortest path between two leaves, if all links worked?
+    /// If all links worked, would a link that is down be on a shortest path between two leaves?
     pub fn loses_paths(&self, from: SwitchId, to: SwitchId) -> bool {
         let inner = |link: &&LinkSpec| !link.up && !self.is_host(link.from.0) && !self.is_host(link.to.0);
         let mut down = self.links.iter().filter(inner).peekable();
         if down.peek().is_none() {
             return false;
         }
-        // The two directions of a cable are there together, so hops count the same both ways.
+        // The two directions of a cable exist together, so hops count the same both ways.
         let (before, after) = (self.distances(from, u32::MAX, |_| true), self.distances(to, u32::MAX, |_| true));
         let whole = u64::from(before[to]);
         let by = |link: &LinkSpec| {
@@ -127,7 +127,7 @@ impl Topology {
         }));
     }
 
-    /// Refuses routes that lead back to where they came from; only static ones can.
+    /// Refuses routes that loop; only static ones can.
     pub(super) fn refuse_loops(&self) -> Result<(), SpecError> {
         let leaves: BTreeSet<SwitchId> = self.fixed.keys().map(|&(_, leaf)| leaf).collect();
         for leaf in leaves {
@@ -145,12 +145,12 @@ impl Topology {
         Ok(())
     }
 
-    /// A circle in the routes towards a leaf: its switches, the first once more at the end.
+    /// A loop in the routes towards a leaf: its switches, with the first repeated at the end.
     fn circle(&self, leaf: SwitchId) -> Option<Vec<SwitchId>> {
         let mut done = Table::filled(false, self.switches() as usize);
         let mut on_path = Table::filled(false, self.switches() as usize);
         for start in self.switch_ids() {
-            // The path walked, and which candidate of each switch is next.
+            // The path walked, and the next candidate of each switch.
             let mut path = vec![(start, 0)];
             while let Some((switch, at)) = path.last_mut() {
                 let switch = *switch;
@@ -177,7 +177,8 @@ impl Topology {
     /// Counts the ways between leaves; `tags_name_paths` says whether those are whole paths.
     ///
     /// # Errors
-    /// There are more between two leaves than can be numbered: in a graph, as other fabrics are refused by their sizes.
+    /// There are more between two leaves than can be numbered: only in a graph, because other fabrics are refused by
+    /// their sizes.
     pub(super) fn fill_ways(&mut self, tags_name_paths: bool, go_on: GoOn<'_>) -> Result<(), SpecError> {
         self.tags_name_paths = tags_name_paths;
         let leaves = self.leaves;
@@ -206,8 +207,8 @@ impl Topology {
         Ok(())
     }
 
-    /// Has a packet between any two leaves at most two choices: one at its leaf, and one at the switch behind that, which
-    /// has no hosts?
+    /// Does a packet between any two leaves have at most two choices: one at its leaf, and one at the next switch,
+    /// which has no hosts?
     pub(super) fn has_two_choices(&self) -> bool {
         pairs(self.leaves).all(|(from, to)| {
             self.uplinks(from, to).iter().all(|&up| {
@@ -252,7 +253,7 @@ impl Topology {
     }
 }
 
-/// All pairs of leaves, as `ways` has them.
+/// All pairs of leaves, in the order of `ways`.
 fn pairs(leaves: u32) -> impl Iterator<Item = (SwitchId, SwitchId)> {
     SwitchId::first(leaves).flat_map(move |from| SwitchId::first(leaves).map(move |to| (from, to)))
 }

@@ -23,7 +23,7 @@ pub use overrides::{Change, Direction};
 const MOST_HOSTS: u64 = 1 << 20;
 /// Ways between leaves are numbered in 16 bits; the last number says "no way".
 pub(super) const MOST_WAYS: u64 = 65_534;
-/// What holds unless a preset says otherwise.
+/// The default unless a preset says otherwise.
 const DEFAULT_ROUNDING: Default = Default::Word(TxTimeRounding::Exact.word());
 
 words! {
@@ -136,7 +136,7 @@ impl TopologySpec {
         }
     }
 
-    /// No fewer than the ways between any two leaves.
+    /// At least the number of ways between any two leaves.
     pub fn most_ways(&self) -> u16 {
         match &self.wiring {
             Wiring::LeafSpine(fabric) => fabric.most_ways(),
@@ -145,7 +145,7 @@ impl TopologySpec {
         }
     }
 
-    /// Can an explicit path tag name a whole path? Only where a packet has no more than two choices on its way.
+    /// Can an explicit path tag name a whole path? Only where a packet has at most two choices on its way.
     pub fn tags_name_paths(&self) -> bool {
         match &self.wiring {
             Wiring::LeafSpine(_) | Wiring::FatTree(_) => true,
@@ -171,10 +171,10 @@ impl TopologySpec {
         }
     }
 
-    /// By how much an override makes the round trip by its links longer than over the nominal `path`, at most.
+    /// How much longer, at most, an override makes the round trip over its links than the nominal `path`.
     pub(crate) fn detour(&self, path: &[(u64, Span)]) -> Span {
         let nominal = |n: usize| path.get(n).map_or(Span::ZERO, |link| link.1);
-        // A packet crosses a single link once; a switch's by one link and another.
+        // A packet crosses a single link once; a switch's, by one link and another.
         let longer = |nominal: Span, change: &Change, is_one: bool| {
             let links = if is_one { 1 } else { 2 };
             let ways = if change.direction == Direction::Both { 2 } else { 1 };

@@ -27,10 +27,10 @@ pub(super) struct Plan {
     pub naming: Naming,
 }
 
-/// A fabric with its ports and links, and no routes yet.
+/// A fabric with its ports and links, but no routes yet.
 pub(super) struct Laid {
     pub topology: Topology,
-    /// Of each cable, the link from its first end and the link back.
+    /// For each cable, the link from its first end and the reverse link.
     pub links_of: Vec<(LinkId, LinkId)>,
     latency: Span,
 }
@@ -184,7 +184,7 @@ impl Place {
     }
 }
 
-/// Changes the links of a cable: the one upwards, and the other.
+/// Changes the links of a cable: the upward one, and the other.
 pub(super) fn apply(change: &Change, (up, down): (LinkId, LinkId), links: &mut Table<LinkId, LinkSpec>) {
     let numbers: &[LinkId] = match change.direction {
         Direction::Both => &[up, down],
@@ -229,10 +229,10 @@ impl Topology {
         Ok(topology)
     }
 
-    /// Builds any graph. Packets take the shortest paths, by hops, unless static routes say otherwise.
+    /// Builds a general graph. Packets take the shortest paths, by hops, unless static routes say otherwise.
     ///
     /// # Errors
-    /// When static routes go round in a circle, or there are more ways between two leaves than can be numbered.
+    /// When static routes form a loop, or there are more ways between two leaves than can be numbered.
     pub fn links(graph: &Graph, go_on: GoOn<'_>) -> Result<Topology, SpecError> {
         let mut has_hosts = vec![false; graph.switches as usize];
         for link in graph.links.iter().filter(|link| link.a.min(link.b) < graph.hosts) {

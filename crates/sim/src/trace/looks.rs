@@ -1,4 +1,4 @@
-//! Second pass: which ports are looked at, by the switch they belong to.
+//! Second pass: which ports are observed, by switch.
 
 use super::paths::Candidate;
 use crate::choices::Choices;

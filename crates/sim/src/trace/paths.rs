@@ -8,25 +8,25 @@ use crate::topology::LinkSpec;
 use spinewise_policy::{Hashes, Span, Tier, Time, Way};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// How a packet finds its way behind the choice.
+/// How a packet finds its way after the choice.
 #[derive(Clone, Copy, Debug)]
 enum Beyond {
     /// By choices yet to be made: any of the equal-cost ports.
     Any,
-    /// By its path tag, which was written behind this leaf.
+    /// By its path tag, which was written before it left this leaf.
     Tagged(SwitchId, Packet),
     /// By a hash that is known.
     Hashed(Packet),
 }
 
-/// A candidate of a choice: where it begins, and how it goes on.
+/// A candidate of a choice: where it begins, and how it continues.
 #[derive(Clone, Copy)]
 pub(super) struct Candidate<'a> {
     sim: &'a Sim<'a>,
     /// When the choice was made: routes and links may change during a run.
     at: Time,
-    /// The switch at which the path begins, and its first port if that is what was chosen. It may be none of the candidates:
-    /// where the packet before went.
+    /// The switch at which the path begins, and its first port if that is what was chosen. The port may not be a
+    /// candidate: it is where the previous packet went.
     from: (SwitchId, Option<[u16; 1]>),
     /// The destination's leaf, and the link from there to the destination.
     leaf: SwitchId,
@@ -37,7 +37,7 @@ pub(super) struct Candidate<'a> {
     access: Span,
 }
 
-/// The path of a candidate that would have taken a packet the least time, as things were.
+/// The path of a candidate that would have been fastest for a packet under the actual conditions.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Path {
     /// Its links, by number, with what was seen of their ports.
@@ -48,9 +48,9 @@ pub(super) struct Path {
     pub travel: Span,
     /// Bits per second of its slowest link between switches.
     pub slowest: u64,
-    /// How many paths the candidate stands for; none where a switch on the way knew none further. Its links end there.
+    /// How many paths the candidate stands for; none where a switch on the way had no next hop. Its links end there.
     pub paths: u32,
-    /// A switch on the way knew none further.
+    /// A switch on the way had no next hop.
     cut: bool,
 }
 
@@ -111,7 +111,7 @@ impl<'a> Candidate<'a> {
             Beyond::Tagged(from, packet) => {
                 let (first, second) = topology.split(from, self.leaf, packet.way.0);
                 let named = usize::from(if topology.tier(switch) == Tier::Leaf { first } else { second });
-                // As `Switch::tagged` does.
+                // As in `Switch::tagged`.
                 let before = topology.uplinks(switch, self.leaf);
                 let still = before.get(named % before.len().max(1)).and_then(|port| all.iter().position(|p| p == port));
                 still.map_or_else(|| hashed(&packet), one)
@@ -136,9 +136,9 @@ impl<'a> Candidate<'a> {
         found.insert((topology.switch_number(self.last.from.0), self.last.from.1));
     }
 
-    /// The best path, by what was `seen` at (switch, port): that on which the packet would come through first if it set
-    /// out now and nothing else came.
-    // To reach a switch sooner is never worse: what waits there drains no faster than time passes.
+    /// The best path, by what was `seen` at (switch, port): the one on which the packet would get through first if it
+    /// set out now and nothing else came.
+    // Reaching a switch sooner is never worse: what waits there drains no faster than time passes.
     pub(super) fn best(&self, seen: &dyn Fn(SwitchId, u16) -> Seen) -> Path {
         let topology = &self.sim.net.topology;
         let start = Path { slowest: u64::MAX, travel: self.access, ..Path::default() };
@@ -164,7 +164,7 @@ impl<'a> Candidate<'a> {
         Path { slowest, paths: self.count(self.from.0, &mut BTreeMap::new()), ..self.extended(&there, self.last, seen) }
     }
 
-    /// A path with one link more.
+    /// A path with one more link.
     fn extended(&self, path: &Path, link: &LinkSpec, seen: &dyn Fn(SwitchId, u16) -> Seen) -> Path {
         let topology = &self.sim.net.topology;
         let found = seen(topology.switch_number(link.from.0), link.from.1);
@@ -189,7 +189,7 @@ impl<'a> Candidate<'a> {
         if let Some(&count) = known.get(&switch) {
             return count;
         }
-        // Where the packet before went may lead back here by now.
+        // The port that the previous packet took may lead back here by now.
         known.insert(switch, 0);
         let topology = &self.sim.net.topology;
         let behind = |&port: &u16| topology.behind(switch, port);
@@ -200,7 +200,7 @@ impl<'a> Candidate<'a> {
     }
 }
 
-/// How long `wire` bytes take over a link, as it is at this instant.
+/// How long `wire` bytes take over a link in its state at this instant.
 fn crossing(sim: &Sim<'_>, at: Time, link: &LinkSpec, wire: u64) -> Span {
     let number = sim.net.topology.out_number(link.from.0, link.from.1);
     let (rate, delay) = sim.net.faults.line(number, link, at);

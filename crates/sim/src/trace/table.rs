@@ -1,4 +1,4 @@
-//! Both passes together: a row for each candidate of each choice.
+//! Both passes together: one row for each candidate of each choice.
 
 use super::paths::{Candidate, Path, seen};
 use super::{Saw, Trace};
@@ -125,7 +125,7 @@ columns! {
     }
 }
 
-/// The trace of a run by its choices and what its second pass has seen.
+/// The trace of a run from its choices and what its second pass has seen.
 pub(super) fn table(sim: &Sim<'_>, choices: &Choices) -> Trace {
     let mut rows = Rows::new(sim, choices);
     for (number, choice) in choices.all.iter().enumerate() {
@@ -134,7 +134,7 @@ pub(super) fn table(sim: &Sim<'_>, choices: &Choices) -> Trace {
     rows.close(sim, losses(sim, choices))
 }
 
-/// What was lost, and the words of that.
+/// What was lost, and the words for that.
 fn losses(sim: &Sim<'_>, choices: &Choices) -> (Vec<Values>, Value) {
     let topology = &sim.net.topology;
     let mut table = LossTable::with_capacity(choices.losses.len());
@@ -148,7 +148,7 @@ fn losses(sim: &Sim<'_>, choices: &Choices) -> (Vec<Values>, Value) {
     (table.close(), words)
 }
 
-/// When the switch that had sent a packet where it was lost used other routes next; 0 for never.
+/// When the switch that had sent a packet towards the place of its loss next used other routes; 0 for never.
 fn rerouted(sim: &Sim<'_>, loss: &Loss) -> u64 {
     let topology = &sim.net.topology;
     let (Fate::OnLink | Fate::NoWay | Fate::Circled, Some(number)) = (loss.fate, loss.link) else { return 0 };
@@ -164,7 +164,7 @@ fn rerouted(sim: &Sim<'_>, loss: &Loss) -> u64 {
     next.map_or(0, |&(at, _)| at.0)
 }
 
-/// A scheme that chooses: its name, what it tells, and where its rules begin among all.
+/// A scheme that chooses: its name, what it reports, and where its rules begin among all.
 struct Chooser {
     name: &'static str,
     sees: &'static Sees,
@@ -212,7 +212,7 @@ impl Rows {
         rows
     }
 
-    /// The rows of one choice.
+    /// Adds the rows of one choice.
     fn add(&mut self, sim: &Sim<'_>, choices: &Choices, number: u32, choice: &Choice) {
         let look = |switch, port| seen(sim, choice.at, (switch, port));
         let ways = choices.ways(choice);
@@ -221,7 +221,7 @@ impl Rows {
         let offered = usize::from(choice.offered);
         let least = found[..offered].iter().filter(|path| path.is_open()).map(Path::time).min().unwrap_or(0);
         let at_host = sim.net.topology.is_host(choice.node);
-        // The scheme at the hosts stands first.
+        // The scheme at the hosts comes first.
         let chooser = if at_host || sim.world.edge.is_none() { 0 } else { self.choosers.len() - 1 };
         let (first_rule, rules) = (self.choosers[chooser].first_rule, self.choosers[chooser].sees.rules);
         let acts = match choice.rule.and_then(|rule| rules.get(usize::from(rule))) {
@@ -279,7 +279,7 @@ impl Rows {
     }
 }
 
-/// Puts the places of words for these numbers; the words, in the order of the numbers.
+/// Replaces these numbers with indices of words; returns the words, in the order of the numbers.
 fn worded(numbers: &mut [Word32], word: impl Fn(u32) -> String) -> Vec<String> {
     let some = |number: &&mut Word32| number.0 != Word32::NONE.0;
     let mut known: BTreeMap<u32, u32> = numbers.iter().map(|number| (number.0, 0)).collect();

@@ -1,8 +1,8 @@
-//! MPTCP (RFC 8684): what makes one connection of several subflows, each of which is a TCP of its own.
+//! MPTCP (RFC 8684): one connection over several subflows, each of which is a separate TCP.
 //!
-//! Raiciu et al., "Improving datacenter performance and robustness with multipath TCP", SIGCOMM 2011, has a host open
-//! several subflows between the same two addresses, which differ by their ports, so that ECMP may send them over
-//! different paths.
+//! Raiciu et al., "Improving datacenter performance and robustness with multipath TCP", SIGCOMM 2011: a host opens
+//! several subflows between the same two addresses, with different ports, so that ECMP may send them over different
+//! paths.
 //!
 //! | rule | where |
 //! |---|---|
@@ -45,7 +45,7 @@ use super::one_path::facts;
 use super::stream::Stream;
 use std::marker::PhantomData;
 
-/// MPTCP whose subflows send by `S`.
+/// MPTCP with senders `S` for its subflows.
 #[derive(Debug)]
 pub struct Multipath<S>(PhantomData<S>);
 

@@ -1,4 +1,4 @@
-//! TCP on one path: both ends of a flow as the contract of transports has them.
+//! TCP on one path: both ends of a flow, by the contract of transports.
 
 use super::config::TcpConfig;
 use super::contract::{
@@ -21,7 +21,7 @@ use std::marker::PhantomData;
 #[derive(Debug)]
 pub struct OnePath<S, R>(PhantomData<(S, R)>);
 
-/// TCP with cumulative acknowledgements alone: Reno, NewReno.
+/// TCP with cumulative acknowledgements only: Reno, NewReno.
 pub(crate) type Plain = OnePath<TcpSender, TcpReceiver>;
 
 /// TCP with selective acknowledgements: RFC 6675, RACK-TLP.
@@ -44,10 +44,10 @@ where
     }
 }
 
-/// [`Plain`], its packets kept apart.
+/// [`Plain`], with spaced packets.
 pub(crate) type PacedPlain = OnePath<PacedStream<TcpSender>, TcpReceiver>;
 
-/// [`Selective`], its packets kept apart.
+/// [`Selective`], with spaced packets.
 pub(crate) type PacedSelective = OnePath<PacedStream<SackSender>, Telling>;
 
 /// What all kinds of TCP have in common.
@@ -143,7 +143,7 @@ impl<S: Stream> Sender for Opened<S> {
     }
 }
 
-/// A segment as it is sent on a connection of its own.
+/// A segment as it is sent on a single-path connection.
 #[inline(always)]
 fn data_of(config: &TcpConfig, segment: &Segment) -> Data {
     let flag = |flag: u8, on: bool| if on { flag } else { 0 };
@@ -156,7 +156,7 @@ fn data_of(config: &TcpConfig, segment: &Segment) -> Data {
     }
 }
 
-/// An answer as TCP reads it.
+/// An answer in the form TCP reads.
 #[inline(always)]
 pub(super) fn ack_of(answer: &Answer) -> Ack {
     Ack { cumulative: answer.cumulative, echo: answer.echo, ece: answer.ece, echo_retransmit: answer.echo_retransmit }
@@ -199,7 +199,7 @@ impl Receiver for TcpReceiver {
     }
 }
 
-/// A receiver whose answers say what has arrived beyond a gap.
+/// A receiver whose answers report what has arrived beyond a gap.
 #[derive(Debug)]
 pub struct Telling(TcpReceiver);
 
@@ -248,7 +248,7 @@ fn option(sack: &Sack) -> Option<Told> {
     (!sack.is_empty()).then(|| Told { option: sack.encode(), wire: sack.wire_bytes() as u16 })
 }
 
-/// What answers data when all is here, without options.
+/// The answer to data when everything is here, without options.
 fn late(size: u64, data: &Arrival) -> Received {
     Received { answers: [Some(Answer::to(data, size)), None], out_of_order: data.end() < size, ..Received::default() }
 }

@@ -1,10 +1,10 @@
 //! Opening a connection, at the end that opens it: the three-way handshake of RFC 9293 §3.5.
 //!
-//! A SYN goes out at the start of the flow, again after each timeout; the SYN-ACK brings the first round-trip sample; its
-//! acknowledgement leaves right before the first data. The other end keeps no state: each SYN is answered by a SYN-ACK,
-//! and one that is lost is repaired by the next SYN. What is sent lives in [`Opening`] until the first data may go; then
-//! [`Opening::sender`] makes the sender, so that a sender knows nothing of handshakes. [`Opened`] is the layer around
-//! both: the sending end of a flow, whether its configuration asks for a handshake or not.
+//! A SYN goes out at the start of the flow, and again after each timeout; the SYN-ACK brings the first round-trip
+//! sample; its acknowledgement leaves right before the first data. The other end keeps no state: each SYN is answered
+//! by a SYN-ACK, and a lost SYN-ACK is repaired by the next SYN. The state is in [`Opening`] until the first data may
+//! go; then [`Opening::sender`] makes the sender, so a sender knows nothing of handshakes. [`Opened`] is the layer
+//! around both: the sending end of a flow, whether its configuration asks for a handshake or not.
 
 use super::Greeting;
 use super::config::TcpConfig;
@@ -24,7 +24,7 @@ pub struct Opening {
     /// Round-trip time of the SYN that was answered.
     rtt: Span,
     timeouts: u32,
-    /// It joins a connection: its acknowledgement is to be acknowledged before it is open.
+    /// It joins a connection: its acknowledgement must be acknowledged before it is open.
     joins: bool,
 }
 
@@ -41,7 +41,7 @@ impl Opening {
         Opening { due: None, joins: true, ..Opening::default() }
     }
 
-    /// One that waits may begin; any other has.
+    /// A subflow that waits may begin; any other has begun already.
     pub fn begin(&mut self) {
         if self.due.is_none() && self.deadline == Time::NEVER && self.rtt == Span::ZERO {
             self.due = Some(Greeting::Syn { again: false });
@@ -79,7 +79,7 @@ impl Opening {
         (self.deadline != Time::NEVER).then_some(self.deadline)
     }
 
-    /// Nobody answered in time.
+    /// No answer came in time.
     pub fn on_timeout(&mut self) {
         self.deadline = Time::NEVER;
         self.timeouts += 1;
@@ -97,7 +97,7 @@ impl Opening {
         self.joins && self.rtt > Span::ZERO
     }
 
-    /// SYNs, and third packets of MP_JOIN, given up waiting for an answer of.
+    /// SYNs, and third packets of MP_JOIN, that timed out without an answer.
     pub fn timeouts(&self) -> u32 {
         self.timeouts
     }
@@ -118,12 +118,12 @@ pub enum Opened<S> {
         /// The flow that will be sent over it.
         start: Start,
     },
-    /// It is, or has none.
+    /// The connection is open, or needs no handshake.
     Open(S),
 }
 
 impl<S: Stream> Opened<S> {
-    /// One without a handshake.
+    /// A sender without a handshake.
     pub fn at_once(config: &TcpConfig, start: &Start) -> Self {
         Opened::Open(S::over(config, TcpSender::new(config, start)))
     }
@@ -144,7 +144,7 @@ impl<S: Stream> Opened<S> {
         }
     }
 
-    /// A handshake that waits may begin.
+    /// A waiting handshake may begin.
     pub fn begin(&mut self) {
         match self {
             Opened::Opening { opening, .. } => opening.begin(),
@@ -152,7 +152,7 @@ impl<S: Stream> Opened<S> {
         }
     }
 
-    /// Has it a packet of a handshake to send?
+    /// Does it have a handshake packet to send?
     pub fn greets(&self) -> bool {
         match self {
             Opened::Opening { opening, .. } => opening.may_send(),
@@ -178,14 +178,14 @@ impl<S: Stream> Opened<S> {
         Some(Outgoing::Greeting { path, wire, flags, follows })
     }
 
-    /// The handshake is through.
+    /// The handshake is finished.
     fn be_open(&mut self, config: &TcpConfig) {
         if let Opened::Opening { opening, start } = self {
             *self = Opened::Open(S::over(config, opening.sender(config, start)));
         }
     }
 
-    /// What an answer is to the handshake; none if that is over.
+    /// The handshake's reaction to an answer; none if the handshake is over.
     #[inline(always)]
     pub fn on_greeted(&mut self, config: &TcpConfig, now: Time, answer: &Answer) -> Option<Answered> {
         match self {
@@ -240,7 +240,7 @@ mod tests {
         let mut opening = Opening::default();
         opening.next(&config, us(0));
         opening.on_syn_ack(Span::from_us(80));
-        // A second SYN-ACK says nothing.
+        // A second SYN-ACK changes nothing.
         opening.on_syn_ack(Span::from_us(300));
         assert_eq!(opening.next(&config, us(80)), Some(Greeting::Ack));
         assert_eq!((opening.next(&config, us(80)), opening.deadline()), (None, None));

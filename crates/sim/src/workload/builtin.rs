@@ -1,28 +1,28 @@
-//! The flow-size distributions that come with the simulator: public measurements as the field's programs state them.
+//! The built-in flow-size distributions: public measurements in the form the field's programs use.
 //!
-//! The points stand in `builtin/*.txt` in the form [`Cdf::parse`] reads, so that each is an example to copy.
+//! The points are in `builtin/*.txt` in the form [`Cdf::parse`] reads, so each file is an example to copy.
 
 use super::cdf::Cdf;
 
-/// Bytes of payload in one packet of the tables that count packets.
+/// Payload bytes per packet in the tables that count packets.
 const PACKET_BYTES: f64 = 1460.0;
 
-/// One distribution that comes with the simulator.
+/// One built-in distribution.
 #[derive(Debug, PartialEq)]
 pub struct BuiltinCdf {
     /// The name in a specification, such as `web_search`.
     pub name: &'static str,
-    /// Other names it answers to: those of the files other programs keep it in.
+    /// Other accepted names: those of the files that other programs keep it in.
     pub aliases: &'static [&'static str],
     /// Where the points come from.
     pub source: &'static str,
     /// What to know before using it.
     pub remark: &'static str,
-    /// The mean size in bytes as the sources' own arithmetic gives it; a test compares.
+    /// The mean size in bytes by the sources' own arithmetic; a test compares.
     pub mean_bytes: f64,
     /// Bytes in one unit of the file's sizes: 1, or 1460 where it counts packets.
     pub unit_bytes: f64,
-    /// The file: `size value` a line.
+    /// The file: one `size value` per line.
     pub text: &'static str,
 }
 
@@ -39,17 +39,17 @@ impl BuiltinCdf {
     }
 }
 
-/// All of them, in the order to list them.
+/// All of them, in listing order.
 pub fn builtins() -> &'static [BuiltinCdf] {
     TABLE
 }
 
-/// The one of this name or alias, in capitals or not.
+/// The distribution with this name or alias, ignoring case.
 pub fn find(name: &str) -> Option<&'static BuiltinCdf> {
     builtins().iter().find(|entry| names(entry).any(|known| known.eq_ignore_ascii_case(name)))
 }
 
-/// The name whose spelling (or whose alias's) comes nearest to `name`, if any comes near.
+/// The name whose spelling (or whose alias's) is nearest to `name`, if any is near.
 pub fn nearest(name: &str) -> Option<&'static str> {
     let wanted = name.to_ascii_lowercase();
     let closeness = |entry: &BuiltinCdf| {

@@ -2,9 +2,9 @@
 
 use core::fmt;
 
-/// Above this a last value is read as a percentage, below as a probability.
+/// A last value above this is read as a percentage, otherwise as a probability.
 const PERCENT_FROM: f64 = 1.5;
-/// A last probability may miss 1 by this much, as decimal fractions do.
+/// A last probability may differ from 1 by this much, as decimal fractions do.
 const ONE_TOLERANCE: f64 = 1e-9;
 /// A petabyte: larger "sizes" are mistakes.
 const LARGEST_SIZE: f64 = 1e15;
@@ -15,14 +15,14 @@ const LARGEST_SIZE: f64 = 1e15;
 /// gap (no sizes between them).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cdf {
-    /// (bytes, probability), neither ever falling, the probability from exactly 0 to exactly 1.
+    /// (bytes, probability), neither ever decreasing, the probability from exactly 0 to exactly 1.
     points: Vec<(f64, f64)>,
 }
 
 /// What is wrong with a distribution, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CdfError {
-    /// The line of the text (or the place of the point), from 1; 0 if the whole is meant.
+    /// The line of the text (or the position of the point), from 1; 0 for the whole.
     pub line: usize,
     /// What is wrong and what would be right.
     pub problem: String,
@@ -47,13 +47,13 @@ struct Row {
 }
 
 impl Cdf {
-    /// Reads the text form: a point a line, `size value` or (as ns-2 scripts have it) `size 1 value`, separated by blanks
-    /// or commas. Sizes are bytes; values are probabilities, or percentages if the last one exceeds 1.5. `#`
+    /// Reads the text form: one point per line, `size value` or (as in ns-2 scripts) `size 1 value`, separated by
+    /// blanks or commas. Sizes are bytes; values are probabilities, or percentages if the last one exceeds 1.5. `#`
     /// starts a comment; blank lines do not count as points.
     ///
     /// # Errors
-    /// A line that is not two (or three) numbers; a second of three that changes; a size or value that falls; a first value other than 0 or a last one
-    /// other than 1 (100); fewer than two points; no size above zero.
+    /// A line that is not two (or three) numbers; a middle number that changes; a size or value that falls; a first
+    /// value other than 0 or a last one other than 1 (100); fewer than two points; no size above zero.
     pub fn parse(text: &str) -> Result<Cdf, CdfError> {
         let mut rows = Vec::new();
         let mut columns = 0;
@@ -73,7 +73,7 @@ impl Cdf {
                 return Err(problem(line, format!("{} columns after lines of {columns}", fields.len())));
             }
             columns = fields.len();
-            // Of files in another form, the last column need not be the value.
+            // In files of another form, the last column need not be the value.
             if columns == 3 && *middle.get_or_insert(fields[1].to_owned()) != fields[1] {
                 return Err(problem(
                     line,
@@ -91,7 +91,7 @@ impl Cdf {
     /// From (bytes, probability or percentage) pairs, by the rules of [`Cdf::parse`].
     ///
     /// # Errors
-    /// As [`Cdf::parse`], with the place of the point (from 1) as the line.
+    /// As [`Cdf::parse`], with the position of the point (from 1) as the line.
     pub fn from_points(points: Vec<(f64, f64)>) -> Result<Cdf, CdfError> {
         let rows: Vec<Row> =
             points.into_iter().enumerate().map(|(index, (size, value))| Row { line: index + 1, size, value }).collect();
@@ -136,7 +136,7 @@ impl Cdf {
         &self.points
     }
 
-    /// The mean size in bytes, exactly: every segment adds its probability times its middle.
+    /// The mean size in bytes, exactly: every segment adds its probability times its midpoint.
     pub fn mean(&self) -> f64 {
         self.points.windows(2).map(|pair| (pair[1].1 - pair[0].1) * (pair[1].0 + pair[0].0) / 2.0).sum()
     }
@@ -150,7 +150,8 @@ impl Cdf {
         (squares.sum::<f64>() - self.mean() * self.mean()).max(0.0).sqrt()
     }
 
-    /// The size below which the fraction `p` of all flows lies, in bytes, not rounded. Beyond [0, 1] the nearer end.
+    /// The size below which the fraction `p` of all flows lies, in bytes, not rounded. For `p` outside [0, 1], the
+    /// nearer end.
     pub fn quantile(&self, p: f64) -> f64 {
         // The first point above p, so that no segment without probability is ever entered.
         let above = self.points.partition_point(|point| point.1 <= p);
@@ -164,9 +165,9 @@ impl Cdf {
         }
     }
 
-    /// The size of the flow whose uniform draw in [0, 1) is `u`: the quantile, rounded to whole bytes, 1 at the least.
+    /// The size of the flow whose uniform draw in [0, 1) is `u`: the quantile, rounded to whole bytes, at least 1.
     ///
-    /// conweave-ns3 cuts the fraction off instead, which takes half a byte from the mean.
+    /// conweave-ns3 truncates instead, which lowers the mean by half a byte.
     pub fn sample(&self, u: f64) -> u64 {
         ((self.quantile(u) + 0.5) as u64).max(1)
     }

@@ -2,11 +2,11 @@
 //!
 //! Ring all-reduce (Patarasuk and Yuan, J. Parallel Distrib. Comput. 69(2), 2009): the data of n hosts is cut into n
 //! chunks. In step s = 0 … 2(n − 1) − 1 host i sends chunk (i − s) mod n to host i + 1: n − 1 steps in which chunks are
-//! summed up on their way round, and n − 1 in which the sums go round. What host i sends in step s is what it has received
-//! in step s − 1, so that step starts when the last byte of the other is there.
+//! summed on their way round, and n − 1 in which the sums go round. What host i sends in step s is what it has received
+//! in step s − 1, so that step starts when the last byte of the previous one has arrived.
 //!
-//! All-to-all: in step s = 1 … n − 1 host i sends to host i + s (the linear shift), and goes on when that is acknowledged
-//! and what host i − s sends to it is there; or all steps start at once.
+//! All-to-all: in step s = 1 … n − 1 host i sends to host i + s (the linear shift), and continues when that is
+//! acknowledged and what host i − s sends to it has arrived; or all steps start at once.
 
 use crate::warden::GoOn;
 use spinewise_policy::rng::Rng;
@@ -16,19 +16,19 @@ use super::{
     FlowSpec, GATED_FLOW_BYTES, Gate, Job, Jobs, MOST_FLOWS, Place, Places, Plan, Upon, WorkloadError, entity, shuffle,
 };
 
-/// Which hosts take part.
+/// The hosts that take part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Members {
     /// All of them, in one group.
     All,
-    /// These groups, each for itself, all at the same time.
+    /// These groups, independently and all at the same time.
     Groups(Vec<Vec<u32>>),
 }
 
-/// In which order the hosts of a group are numbered.
+/// The order in which the hosts of a group are numbered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
-    /// As they are listed; all hosts by number, so that most neighbours share a rack.
+    /// As listed; for all hosts, by number, so that most neighbours share a rack.
     #[default]
     Given,
     /// At random, the same for all rounds.
@@ -40,7 +40,7 @@ pub enum Order {
 pub enum Share {
     /// Bytes of each host, cut into one block for each of the others.
     OfHost(u64),
-    /// Bytes that each host sends to each other one.
+    /// Bytes that each host sends to each other host.
     OfPair(u64),
 }
 
@@ -49,7 +49,7 @@ pub enum Share {
 pub enum Pattern {
     /// Ring all-reduce.
     AllReduce {
-        /// Bytes of the data that each host has, and that is summed up.
+        /// Bytes of the data that each host has, and that is summed.
         size: u64,
     },
     /// Every host sends to every other one.
@@ -63,8 +63,8 @@ pub enum Pattern {
 
 /// A collective operation, repeated.
 ///
-/// Nothing but the first round starts by the clock: a host starts its part of the next one a `gap` after it has received
-/// all that the round has for it, and all it has sent is acknowledged.
+/// Only the first round starts by the clock: a host starts its part of the next one a `gap` after it has received
+/// everything the round has for it and everything it has sent is acknowledged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Collective {
     /// What is done.
@@ -77,11 +77,11 @@ pub struct Collective {
     pub start: Time,
     /// Number of rounds.
     pub rounds: u32,
-    /// Between a host's end of a round and its start of the next: the time it computes.
+    /// The time from a host's end of a round to its start of the next, in which it computes.
     pub gap: Span,
 }
 
-/// `size` bytes in `pieces`, as even as whole bytes allow: the first ones have one byte more.
+/// One of `pieces` of `size` bytes, as even as whole bytes allow: the first pieces have one byte more.
 fn piece(size: u64, pieces: u32, which: u32) -> u64 {
     size / u64::from(pieces) + u64::from(u64::from(which) < size % u64::from(pieces))
 }
@@ -95,7 +95,7 @@ impl Pattern {
         }
     }
 
-    /// To whom host `i` of `n` sends in a step from 0.
+    /// The receiver of host `i` of `n` in a step, counted from 0.
     fn receiver(self, i: u32, step: u32, n: u32) -> u32 {
         match self {
             Pattern::AllReduce { .. } => (i + 1) % n,
@@ -103,7 +103,7 @@ impl Pattern {
         }
     }
 
-    /// From whom host `i` of `n` receives in that step.
+    /// The sender that host `i` of `n` receives from in that step.
     fn sender(self, i: u32, step: u32, n: u32) -> u32 {
         match self {
             Pattern::AllReduce { .. } => (i + n - 1) % n,
@@ -120,8 +120,8 @@ impl Pattern {
         }
     }
 
-    /// The message of each of `n` hosts, as NCCL's tests count it: of an all-to-all with the block that a host has for
-    /// itself (nccl-tests, doc/PERFORMANCE.md and src/alltoall.cu).
+    /// The message of each of `n` hosts, as NCCL's tests count it: for an all-to-all, including the block that a host
+    /// keeps for itself (nccl-tests, doc/PERFORMANCE.md and src/alltoall.cu).
     fn message(self, n: u32) -> u64 {
         let n = u128::from(n);
         let bytes = match self {
@@ -140,7 +140,7 @@ impl Pattern {
         }
     }
 
-    /// The least bytes of its key for `n` hosts: a flow is never empty.
+    /// The key and its minimum in bytes for `n` hosts: a flow is never empty.
     fn least(self, n: u32) -> (&'static str, u64, u64, String) {
         match self {
             Pattern::AllReduce { size } => {
@@ -249,8 +249,7 @@ impl Collective {
         Ok(plan)
     }
 
-    /// Adds a round of a group: flows step by step, host by host, then their gates. `like` is of its first
-    /// step.
+    /// Adds a round of a group: flows step by step, host by host, then their gates. `like` is a flow of its first step.
     fn add_round(&self, plan: &mut Plan, group: &[u32], round: u32, like: FlowSpec, go_on: GoOn<'_>) {
         let (pattern, n) = (self.pattern, group.len() as u32);
         let steps = pattern.steps(n);

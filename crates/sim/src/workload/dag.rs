@@ -1,13 +1,13 @@
 //! Operations that wait for operations: sends, receives and computations of ranks, as traces of programs have them.
 //!
-//! The words are those of GOAL (Hoefler, Siebert and Lumsdaine, "Group Operation Assembly Language", ICPP 2009): a
+//! The terms are those of GOAL (Hoefler, Siebert and Lumsdaine, "Group Operation Assembly Language", ICPP 2009): a
 //! *rank* sends, receives and computes; an operation *requires* others, which must have ended before it starts, or
 //! *irequires* them, which must have started. A send ends when all of it is acknowledged, a receive when it has started
-//! and all of its data is there, a computation when its time is over.
+//! and all of its data has arrived, a computation when its time is over.
 //!
-//! All that an operation waits for happens at its own rank; what other ranks do is known by receiving from them. So no
-//! news travels faster than packets do. Only ranks that share a host, or a server with an exchange of its own, send
-//! without the network: at a rate and with a delay that are given.
+//! Everything that an operation waits for happens at its own rank; a rank learns what others do only by receiving from
+//! them. So no news travels faster than packets do. Only ranks that share a host, or a server with its own
+//! interconnect, send outside the network: at a given rate and with a given delay.
 
 mod check;
 mod names;
@@ -23,7 +23,7 @@ use super::{FLOW_BYTES, FlowSpec, Job, Jobs, Place, Places, Plan, WorkloadError}
 pub use check::{Stuck, check};
 pub use table::Table;
 
-/// Memory of an operation besides its flow, bytes: measured at a million of them.
+/// Memory per operation in addition to its flow, bytes: measured at a million operations.
 pub const OPERATION_BYTES: u64 = 250;
 
 /// What an operation does.
@@ -41,7 +41,7 @@ pub enum Does {
         /// The rank that sends.
         from: u32,
     },
-    /// Computes, on one of the units of its rank, which do one thing at a time.
+    /// Computes, on one of the units of its rank; a unit does one thing at a time.
     Compute {
         /// For how long.
         takes: Span,
@@ -63,26 +63,26 @@ pub enum Milestone {
 /// An operation of a [`Table`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operation {
-    /// Whose it is.
+    /// Its rank.
     pub rank: u32,
     /// What it does.
     pub does: Does,
-    /// How many of those that it waits for must be through.
+    /// How many of the operations that it waits for must have finished.
     pub needs: u32,
-    /// It starts no earlier.
+    /// Its earliest start.
     pub start: Time,
-    /// From 1; 0: its flow stands alone.
+    /// The batch, from 1; 0: its flow stands alone.
     pub batch: u32,
-    /// Step of the batch, from 1; 0: the batch has none.
+    /// Step of the batch, from 1; 0: the batch has no steps.
     pub step: u32,
-    /// Of a send its receive, of a receive its send; of a computation itself.
+    /// For a send its receive, for a receive its send; for a computation itself.
     pub mate: u32,
 }
 
 /// How ranks of one server send to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Local {
-    /// Ranks of each server: the first server has this many from rank 0 on, the next server the following ones.
+    /// Ranks per server: the first server has this many from rank 0 on, the next server the following ones.
     pub ranks: u32,
     /// Bits per second that each rank can send to others of its server.
     pub rate: u64,
@@ -99,7 +99,7 @@ pub struct Dag {
     local: Option<Local>,
 }
 
-/// What an operation comes to at its host.
+/// An operation's action at its host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Starts a flow.
@@ -138,7 +138,7 @@ pub struct Programme {
 }
 
 impl Programme {
-    /// Flow `number` has become `to(number)`.
+    /// Renumbers flows: flow `number` has become `to(number)`.
     pub fn renumber(&mut self, to: impl Fn(u32) -> u32) {
         for (_, action) in &mut self.actions {
             if let Action::Send(flow) = action {
@@ -152,8 +152,8 @@ impl Dag {
     /// Operations of ranks at these hosts.
     ///
     /// # Errors
-    /// A rank without a host, an unknown host, ranks that would have to send to their own host or server without the
-    /// network, though nothing says how fast.
+    /// A rank without a host, an unknown host, or ranks that would have to send to their own host or server outside the
+    /// network though no rate is given.
     pub fn new(table: Table, hosts: Vec<u32>, local: Option<Local>, of: u32) -> Result<Dag, WorkloadError> {
         let ranks = table.ranks();
         if (hosts.len() as u64) < u64::from(ranks) {
@@ -169,7 +169,7 @@ impl Dag {
         Ok(dag)
     }
 
-    /// Sends that stay on a host or in a server take a rate, and a delay where their hosts differ.
+    /// Sends that stay on a host or in a server need a rate, and a delay where their hosts differ.
     fn check_local(&self) -> Result<(), WorkloadError> {
         for (number, operation) in (0u32..).zip(self.table.operations()) {
             let Does::Send { to, .. } = operation.does else { continue };
@@ -191,13 +191,13 @@ impl Dag {
         self.hosts[rank as usize]
     }
 
-    /// Do these ranks send to each other without the network?
+    /// Do these ranks send to each other outside the network?
     fn is_local(&self, a: u32, b: u32) -> bool {
         let same_server = self.local.is_some_and(|local| local.ranks > 0 && a / local.ranks == b / local.ranks);
         same_server || self.host(a) == self.host(b)
     }
 
-    /// What is carried out.
+    /// The operations.
     pub fn table(&self) -> &Table {
         &self.table
     }
@@ -238,7 +238,7 @@ impl Dag {
         Ok(plan)
     }
 
-    /// What an operation comes to; a send over the network adds its flow to `plan`.
+    /// The action of an operation; a send over the network adds its flow to `plan`.
     fn action(&self, operation: &Operation, plan: &mut Plan, units: &mut Units, entry: u8) -> Action {
         let rank = operation.rank;
         match operation.does {
@@ -268,7 +268,7 @@ impl Dag {
     }
 }
 
-/// Units of ranks, numbered as they are met; `None` is what copies to others of the server.
+/// Units of ranks, numbered as they first occur; `None` is the unit that copies to other ranks of the server.
 #[derive(Default)]
 struct Units(BTreeMap<(u32, Option<u32>), u32>);
 

@@ -5,10 +5,10 @@ use spinewise_policy::time::{Span, Time};
 
 use super::{FLOW_BYTES, FlowSpec, Jobs, Places, WorkloadError, draw, entity};
 
-/// Who sends.
+/// The hosts that send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Senders {
-    /// So many hosts other than the receiver, drawn at random once for all rounds.
+    /// This many hosts other than the receiver, drawn at random once for all rounds.
     Count(u32),
     /// These hosts.
     List(Vec<u32>),
@@ -45,7 +45,7 @@ impl Incast {
         }
     }
 
-    /// What its flows are parts of: each round is a gather, for NCCL's tests.
+    /// What its flows are parts of: each round is a gather, in the terms of NCCL's tests.
     pub(super) fn jobs(&self) -> Jobs {
         let ranks = self.count() + 1;
         Jobs::of_one(1, ranks, self.size.saturating_mul(ranks.into()))

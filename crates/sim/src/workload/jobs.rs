@@ -1,20 +1,20 @@
 //! What flows are parts of: rounds of collective operations, requests with their answers, and the steps of these.
 //!
-//! The parts of an entry are numbered from 1, so that a flow holds one number for all three: round by round, within a
-//! round group by group, within a group step by step.
+//! The parts of an entry are numbered from 1, so a flow holds one number for all three: round by round, within a round
+//! group by group, within a group step by step.
 
 /// What a group of hosts does each round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Job {
     /// Steps of a round, at least 1.
     pub steps: u32,
-    /// How many hosts take part; 0: those of its flows.
+    /// How many hosts take part; 0: counted from its flows.
     pub ranks: u32,
-    /// Bytes of the message of each host, as NCCL's tests count them; 0 where they know no such operation.
+    /// Bytes of the message of each host, as NCCL's tests count them; 0 where they have no such operation.
     pub message: u64,
 }
 
-/// Where in its entry's jobs a flow belongs; all from 0.
+/// A flow's place in its entry's jobs; all counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     /// Round.
@@ -25,7 +25,7 @@ pub struct Place {
     pub step: u32,
 }
 
-/// The jobs of an entry: what each group does, once a round.
+/// The jobs of an entry: what each group does, once per round.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Jobs {
     groups: Vec<Job>,

@@ -8,9 +8,9 @@ use super::{FlowSpec, GATED_FLOW_BYTES, Gate, Jobs, MOST_FLOWS, Places, Plan, Up
 
 /// The columns of the table.
 const COLUMNS: [&str; 4] = ["src", "dst", "size_bytes", "start_ns"];
-/// One that it may have.
+/// An optional column.
 const BATCH: &str = "batch";
-/// Additional columns in tables of stores and files of other simulators, which no one expects to be read.
+/// Additional columns in tables of stores and files of other simulators, which nobody expects to be read.
 const BESIDE: [&str; 6] = ["key", "pg", "sport", "dport", "fct_ns", "ideal_fct_ns"];
 const PS_PER_NS: u64 = 1_000;
 /// Digits a fraction of a nanosecond may have: picoseconds are the unit of simulated time.
@@ -27,7 +27,7 @@ pub struct ListedFlow {
     pub size: u64,
     /// When it starts.
     pub start: Time,
-    /// Which batch it belongs to, from 1 to [`MOST_FLOWS`]; 0: it stands alone.
+    /// The batch it belongs to, from 1 to [`MOST_FLOWS`]; 0: it stands alone.
     pub batch: u32,
 }
 
@@ -35,23 +35,23 @@ pub struct ListedFlow {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowList {
     flows: Vec<ListedFlow>,
-    /// How often each is sent, at least once.
+    /// How many times each is sent, at least once.
     rounds: u32,
     /// From the acknowledgement of a flow's last byte to its next start.
     gap: Span,
-    /// Columns of its table that nothing is read from, without those of tables of results.
+    /// Columns of its table that are not read, other than those of tables of results.
     unread: Vec<String>,
 }
 
 /// What is wrong with a list of flows, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListError {
-    /// The line of the text from 1, the header included; for a list without text the place in it from 1; 0 if the whole
-    /// is meant.
+    /// The line of the text from 1, the header included; for a list without text the position in it from 1; 0 for the
+    /// whole.
     pub line: usize,
     /// The column.
     pub column: String,
-    /// What stands there.
+    /// The value there.
     pub value: String,
     /// What would be accepted.
     pub allowed: String,
@@ -72,7 +72,7 @@ impl FlowList {
     /// Flows as given, each checked against the number of hosts.
     ///
     /// # Errors
-    /// An unknown host, a flow to its own sender, a size of zero; the line is the place in the list, from 1.
+    /// An unknown host, a flow to its own sender, a size of zero; the line is the position in the list, from 1.
     pub fn new(flows: Vec<ListedFlow>, hosts: u32) -> Result<FlowList, ListError> {
         if flows.len() as u64 > MOST_FLOWS {
             return Err(error("src", flows.len(), format!("at most {MOST_FLOWS} flows")));
@@ -101,8 +101,8 @@ impl FlowList {
         Ok(FlowList { rounds, gap, ..self })
     }
 
-    /// Columns of its table that nothing is read from and that stores and other simulators do not have, in order; and whether one of
-    /// them may be meant for `batch`.
+    /// Columns of its table that are not read and that stores and other simulators do not have, in order; and whether
+    /// one of them may be meant for `batch`.
     pub(crate) fn unread(&self) -> (&[String], bool) {
         let is_near = |field: &String| strsim::jaro_winkler(&field.to_lowercase(), BATCH) > 0.75;
         (&self.unread, self.batches() == 0 && self.unread.iter().any(is_near))
@@ -113,7 +113,8 @@ impl FlowList {
         self.flows.iter().map(|flow| flow.batch).max().unwrap_or(0)
     }
 
-    /// What its flows are parts of: batches as given, those of each round behind those of the one before; or rounds.
+    /// What its flows are parts of: batches as given, those of each round numbered after those of the previous one; or
+    /// rounds.
     pub(super) fn jobs(&self) -> Option<Jobs> {
         (self.batches() > 0 || self.rounds > 1).then(|| Jobs::of_one(1, 0, 0))
     }
@@ -124,12 +125,13 @@ impl FlowList {
     }
 
     /// Reads a table of comma-separated values whose header names `src`, `dst`, `size_bytes` and `start_ns` in any
-    /// order, and `batch` if there are batches. Other columns are ignored, so that a table of results serves as a list of
-    /// flows, and told by [`FlowList::unread`]; lines that begin with `#` are comments. Starts may have up to three decimals (picoseconds).
+    /// order, and `batch` if there are batches. Other columns are ignored, so that a table of results serves as a list
+    /// of flows, and reported by [`FlowList::unread`]; lines that begin with `#` are comments. Starts may have up to
+    /// three decimals (picoseconds).
     ///
     /// # Errors
-    /// A column missing or there twice; a row of another length than the header; a field that is not a number of its
-    /// kind; and those of [`FlowList::new`], with the line of the text.
+    /// A column missing or duplicate; a row of another length than the header; a field that is not a number of its
+    /// kind; and the errors of [`FlowList::new`], with the line of the text.
     pub fn from_csv(text: &str, hosts: u32) -> Result<FlowList, ListError> {
         let (text, mut reader) = reader_of(text);
         let header = reader.headers().map_err(|problem| unreadable(&problem))?.clone();
@@ -145,7 +147,7 @@ impl FlowList {
         Ok(FlowList { unread, ..FlowList::new(flows, hosts)? })
     }
 
-    /// What rounds wait for besides the sending: an answer and the gap, each time.
+    /// What rounds wait for in addition to the sending: an answer and the gap, each time.
     pub fn waits(&self, rtt: Span) -> Span {
         (rtt + self.gap) * u64::from(self.rounds - 1)
     }
@@ -201,7 +203,7 @@ impl ListError {
     }
 }
 
-/// The text without its byte-order mark, and what reads it as comma-separated values with comments behind `#`.
+/// The text without its byte-order mark, and a reader of comma-separated values with comments after `#`.
 pub(super) fn reader_of(text: &str) -> (&str, csv::Reader<&[u8]>) {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut builder = csv::ReaderBuilder::new();
@@ -209,7 +211,7 @@ pub(super) fn reader_of(text: &str) -> (&str, csv::Reader<&[u8]>) {
     (text, builder.from_reader(text.as_bytes()))
 }
 
-/// The line a row stands on. The reader knows only where it began to look for the row, before blank lines and comments.
+/// The line of a row. The reader knows only where it began to look for the row, before blank lines and comments.
 pub(super) fn line_of(text: &str, row: &csv::StringRecord) -> usize {
     let Some(position) = row.position() else { return 1 };
     let ahead = text.get(position.byte() as usize..).unwrap_or_default();
@@ -217,7 +219,7 @@ pub(super) fn line_of(text: &str, row: &csv::StringRecord) -> usize {
     position.line() as usize + skipped
 }
 
-/// Where columns stand in the header.
+/// The positions of columns in the header.
 #[derive(Clone, Copy, Debug)]
 struct Header {
     /// Each of [`COLUMNS`].
@@ -278,7 +280,7 @@ fn read_row(row: &csv::StringRecord, header: Header, hosts: u32) -> Result<Liste
     Ok(flow)
 }
 
-/// The number of a batch; nothing for none.
+/// The number of a batch; an empty field means none.
 fn read_batch(text: &str) -> Result<u32, ListError> {
     let number = if text.is_empty() { Some(0) } else { text.parse::<u32>().ok() };
     let allowed = || format!("the number of a batch, 1 to {MOST_FLOWS}; 0 or nothing for none");

@@ -1,8 +1,8 @@
-//! How much the offered traffic asks of the fabric, said three ways.
+//! How much the offered traffic asks of the fabric, expressed in three ways.
 //!
 //! "Load 0.8" means payload over nominal capacity in most papers. Headers and acknowledgements come on top (a third for
-//! flows of 342 bytes), and failed or slowed links take capacity away, so that a cell of a figure may be overloaded
-//! where its label does not say so: its completion times then depend on how long the run lasts.
+//! flows of 342 bytes), and failed or slowed links take capacity away, so a cell of a figure may be overloaded where
+//! its label does not say so: its completion times then depend on how long the run lasts.
 
 use super::{FlowSpec, Places};
 use serde_json::{Value, json};
@@ -13,34 +13,34 @@ const PS_PER_SECOND: f64 = 1e12;
 const BITS_PER_BYTE: f64 = 8.0;
 /// Above this share of the worst leaf's capacity, queues grow for as long as arrivals last.
 const OVERLOAD: f64 = 0.95;
-/// What an entry has of all bytes at least that counts by its own time: one that has less is no time of its own.
+/// The minimum share of all bytes for an entry to count over its own time: an entry with less has no time of its own.
 const LEAST_SHARE: f64 = 0.1;
 
-/// The offered traffic between leaves, relative to capacity, at the time when most is offered.
+/// The offered traffic between leaves, relative to capacity, at the time of the highest offer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Loads {
     /// Payload that leaves its rack over the nominal rate of all uplinks.
     pub payload_of_nominal: f64,
     /// The same with headers and acknowledgements.
     pub wire_of_nominal: f64,
-    /// With headers and acknowledgements, over what is available to the leaf or pod and direction (up or down) that is
-    /// worst off; infinite if nothing is.
+    /// With headers and acknowledgements, over what is available to the worst-off leaf or pod and direction (up or
+    /// down); infinite if nothing is.
     pub wire_of_available: f64,
     /// Whether `wire_of_available` exceeds 0.95.
     pub overloaded: bool,
-    /// Entries that are in none of them, as they have no rate: much comes at once, or when the network lets it.
+    /// Entries excluded from all of these because they have no rate: much comes at once, or when the network allows it.
     pub without: Vec<u8>,
 }
 
 impl Loads {
-    /// With these entries left out, too.
+    /// Also excludes these entries.
     pub fn also_without(mut self, entries: Vec<u8>) -> Loads {
         self.without.extend(entries);
         self.without.sort_unstable();
         self
     }
 
-    /// As reports have them.
+    /// In the form of reports.
     pub fn json(&self) -> Value {
         let available = self.wire_of_available;
         json!({
@@ -53,7 +53,7 @@ impl Loads {
     }
 }
 
-/// What loads are measured by.
+/// The capacities that loads are relative to.
 #[derive(Clone, Copy, Debug)]
 pub struct Capacity<'a> {
     /// Payload of a full segment, in bytes.
@@ -70,7 +70,7 @@ pub struct Capacity<'a> {
     pub up: &'a [u64],
     /// Bits per second that the spines can send down to each leaf, after overrides.
     pub down: &'a [u64],
-    /// Of a fat-tree: how many leaves a pod has, and what each pod can send up and be sent down by its cores.
+    /// In a fat-tree: how many leaves a pod has, and what each pod can send up and be sent down by its cores.
     pub pods: Option<(u32, &'a [u64], &'a [u64])>,
 }
 
@@ -79,11 +79,11 @@ pub struct Capacity<'a> {
 pub struct Offered {
     entry: u8,
     bytes: Bytes,
-    /// From when to when its flows start; none if so few come at once that they have no rate.
+    /// The time range in which its flows start; none if so few come at once that they have no rate.
     during: Option<Range<Time>>,
 }
 
-/// From when to when `flows` start that have no clock: k instants are k gaps.
+/// The time range in which `flows` start that follow no clock: k instants are k gaps.
 pub(super) fn starts(flows: &[FlowSpec], places: &Places) -> Option<Range<Time>> {
     let mut starts: Vec<Time> = flows.iter().map(|flow| flow.start).collect();
     starts.sort_unstable();
@@ -94,7 +94,7 @@ pub(super) fn starts(flows: &[FlowSpec], places: &Places) -> Option<Range<Time>>
     lasts(first..first + length, flows, places)
 }
 
-/// This time, if no flow takes longer by itself on the link of its host: so few flows have no rate.
+/// This time range, unless some flow alone takes longer on the link of its host: so few flows have no rate.
 pub(super) fn lasts(during: Range<Time>, flows: &[FlowSpec], places: &Places) -> Option<Range<Time>> {
     let rate = |flow: &FlowSpec| places.host_rates[flow.src as usize] as f64;
     let takes = |flow: &FlowSpec| flow.size as f64 * BITS_PER_BYTE * PS_PER_SECOND / rate(flow);
@@ -172,8 +172,8 @@ impl Capacity<'_> {
         Bytes { payload: 0.0, wire: 0.0, leaves: Crossed::new(self.nominal.len()), pods }
     }
 
-    /// What these flows of an entry ask for that start `during` this time. Retransmissions, handshakes and probes do not
-    /// count, nor does traffic within a rack.
+    /// What the flows of an entry ask for that start `during` this time range. Retransmissions, handshakes and probes
+    /// do not count, nor does traffic within a rack.
     pub fn offered(&self, entry: u8, flows: &[FlowSpec], during: Option<Range<Time>>) -> Offered {
         let mut bytes = self.nothing();
         for flow in flows {
@@ -194,9 +194,9 @@ impl Capacity<'_> {
         Offered { entry, bytes, during: during.filter(|during| !during.is_empty()) }
     }
 
-    /// The loads of some entries at the time when most is offered; none if no entry has a time, since a load is a rate. An
-    /// entry counts over its own time, one that has little of all bytes over the whole of all times. One that has much and no
-    /// time is left out.
+    /// The loads of some entries at the time of the highest offer; none if no entry has a time range, since a load is a
+    /// rate. An entry counts over its own time range, or over the whole if it has little of all bytes. One with much
+    /// and no time range is excluded.
     pub fn loads(&self, entries: &[Offered]) -> Option<Loads> {
         let times = || entries.iter().filter_map(|entry| entry.during.as_ref());
         let whole = times().map(|during| during.start).min()?..times().map(|during| during.end).max()?;
@@ -207,7 +207,7 @@ impl Capacity<'_> {
         let own = |entry: &Offered| entry.during.clone().filter(|_| is_much(entry));
         let during: Vec<Range<Time>> = steady.iter().map(|entry| own(entry).unwrap_or(whole.clone())).collect();
         let mut most = Loads { without: left.iter().map(|entry| entry.entry).collect(), ..Loads::default() };
-        // More is offered only where something begins.
+        // The offer rises only where something begins.
         for begin in during.iter().map(|during| during.start) {
             let mut rates = self.nothing();
             for (entry, during) in steady.iter().zip(&during).filter(|(_, during)| during.contains(&begin)) {
@@ -235,7 +235,7 @@ mod tests {
         FlowSpec { src, dst, size, start: Time(start), ..FlowSpec::default() }
     }
 
-    /// Packets of 1,000 bytes behind headers of 40, on links as they were built.
+    /// Packets of 1,000 bytes with headers of 40, on links as built.
     fn capacity<'a>(places: &'a Places<'a>) -> Capacity<'a> {
         let nominal = places.uplink_rate_of_leaf;
         let leaf_of = places.leaf_of;
@@ -323,7 +323,7 @@ mod tests {
         assert!((alone - 1.0).abs() < 1e-12);
         assert!((payload(&[full.clone(), later]) - alone).abs() < 1e-12);
         assert!((payload(&[full.clone(), beside]) - 2.0 * alone).abs() < 1e-12);
-        // Little, over a long time or at one instant, is spread over all the time there is.
+        // Little, over a long time or at one instant, is spread over the whole time.
         let little = |during| capacity.offered(1, &[flow(0, 2, 1_000, 0)], during);
         assert!((payload(&[full.clone(), little(in_us(0, 1_000))]) - alone - 1_000.0 / 5_000_000.0).abs() < 1e-12);
         assert!((payload(&[full.clone(), little(in_us(4, 5))]) - alone - 0.02).abs() < 1e-12, "no burst of its own");
@@ -357,8 +357,9 @@ mod tests {
         assert!(all.wire_of_available >= all.wire_of_nominal);
     }
 
-    /// The load of conweave-ns3: its runner hands the load over the oversubscription to a generator that fills each host's
-    /// link with it, to all other hosts, the own rack included. That is the load of the leaf's uplinks here.
+    /// The load of conweave-ns3: its runner passes the load over the oversubscription to a generator that fills each
+    /// host's link with it, to all other hosts, the host's own rack included. Here that is the load of the leaf's
+    /// uplinks.
     #[test]
     fn the_load_of_the_conweave_code_is_that_of_uplinks_with_any_receiver() {
         // 8 leaves of 16 hosts, 8 uplinks: oversubscribed 2:1, the 128 hosts of the ConWeave paper.
@@ -385,7 +386,7 @@ mod tests {
         assert!((loads.payload_of_nominal / expected - 1.0).abs() < 4.0 * sigma, "{loads:?}");
         let rate = bytes * 8.0 / 0.04;
         assert!((rate / (0.4 * 128.0 * 10e9) - 1.0).abs() < 4.0 * sigma, "{rate}");
-        // On the wire: what packets of these sizes weigh, counted one by one.
+        // On the wire: the weight of packets of these sizes, counted one by one.
         let far = flows.iter().filter(|flow| flow.src / 16 != flow.dst / 16);
         let wire: u64 = far.map(|flow| flow.size + flow.size.div_ceil(1000) * (48 + 60)).sum();
         let share = wire as f64 * 8.0 / 0.04 / (64.0 * 10e9);

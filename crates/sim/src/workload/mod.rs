@@ -1,8 +1,8 @@
 //! Workloads: which host sends how much to which other host, and when.
 //!
 //! The traffic is a function of the specification and the seed alone: it does not see the scheme, the transport or the
-//! engine, so that two schemes are compared on the same flows. Every random choice comes from a stream of its own
-//! purpose and, where hosts act on their own, of its own host: what one host does never shifts what another does.
+//! engine, so two schemes are compared on the same flows. Every random choice draws from a stream for its own purpose
+//! and, where hosts act independently, for its own host: what one host does never shifts what another does.
 
 use core::fmt;
 
@@ -43,12 +43,12 @@ pub use plan::{Gate, Plan, Upon};
 pub use poisson::{LoadOf, Poisson};
 pub use rpc::{Arrivals, Rpc};
 
-/// More flows than this from one entry are taken for a mistake in the load or the duration (3 GB of them).
+/// More flows than this from one entry are taken for a mistake in the load or the duration (they would take 3 GB).
 pub const MOST_FLOWS: u64 = 100_000_000;
 
-/// Memory that a flow takes while a run is set up, bytes: measured at a million of them.
+/// Memory per flow while a run is set up, bytes: measured at a million flows.
 pub const FLOW_BYTES: u64 = 200;
-/// The same for one that waits for others.
+/// The same for a flow that waits for others.
 pub const GATED_FLOW_BYTES: u64 = 350;
 
 /// One flow to offer to the network.
@@ -60,20 +60,20 @@ pub struct FlowSpec {
     pub dst: u32,
     /// Payload in bytes, at least 1.
     pub size: u64,
-    /// When the sender has all of it to send. Of a flow behind a [`Gate`]: no earlier than this, until it has started.
+    /// When the sender has all of it to send. For a flow behind a [`Gate`]: the earliest start, until it has started.
     pub start: Time,
     /// The `[[traffic]]` entry it belongs to, from 0.
     pub entry: u8,
     /// Priority of its data packets in switches with several data queues, 0 to 6.
     pub priority: u8,
-    /// Subflows of its connection, if fewer than `transport.subflows`; 0: as many.
+    /// Subflows of its connection, if fewer than `transport.subflows`; 0: that many.
     pub subflows: u8,
-    /// Which part of its entry's [`Jobs`] it belongs to: a round and a step of it. 0 for flows that stand alone.
+    /// The part of its entry's [`Jobs`] it belongs to: a round and a step of it. 0 for flows that stand alone.
     pub part: u32,
 }
 
 impl FlowSpec {
-    /// Where it belongs in the jobs of its entry, one per entry, and which job that is; none if it stands alone.
+    /// Its place in the jobs of its entry (`jobs` has one item per entry), and that job; none if it stands alone.
     pub(crate) fn place(&self, jobs: &[Option<Jobs>]) -> Option<(Place, Job)> {
         let jobs = jobs[usize::from(self.entry)].as_ref()?;
         let place = jobs.place(self.part)?;
@@ -93,14 +93,14 @@ impl FlowSpec {
     }
 }
 
-/// How much is drawn at most.
+/// Limits on what is drawn.
 #[derive(Clone, Copy)]
 pub struct Bounds<'a> {
-    /// Flows that would start then or later are left out: the run has ended.
+    /// Flows that would start at this time or later are omitted: the run has ended.
     pub until: Time,
     /// Memory that the flows may take, bytes.
     pub memory: u64,
-    /// May the drawing go on? What is left off is not whole.
+    /// May drawing continue? If not, the result is incomplete.
     pub go_on: GoOn<'a>,
 }
 
@@ -117,7 +117,7 @@ impl fmt::Debug for Bounds<'_> {
 }
 
 impl Bounds<'_> {
-    /// Rounds by the clock that begin before the end.
+    /// Rounds started by the clock that begin before the end.
     fn rounds(&self, start: Time, period: Span, repeat: u32) -> u32 {
         match self.until.0.checked_sub(start.0) {
             None | Some(0) => 0,
@@ -126,7 +126,7 @@ impl Bounds<'_> {
         }
     }
 
-    /// Refuses more flows than there is memory for, before any is drawn; each takes `bytes`.
+    /// Refuses more flows than fit into memory, before any is drawn; each takes `bytes`.
     fn refuse_too_many(
         &self,
         key: &str,
@@ -151,15 +151,15 @@ impl Bounds<'_> {
 pub struct Places<'a> {
     /// Number of hosts.
     pub hosts: u32,
-    /// The leaf of each host; as many as hosts, each below `leaves`.
+    /// The leaf of each host; one per host, each below `leaves`.
     pub leaf_of: &'a [u32],
     /// Number of leaves.
     pub leaves: u32,
-    /// Nominal rate of each host's link, in bits per second, before any override; as many as hosts.
+    /// Nominal rate of each host's link, in bits per second, before any override; one per host.
     pub host_rates: &'a [u64],
     /// Nominal rate of all uplinks of each leaf together, in bits per second, before any override.
     pub uplink_rate_of_leaf: &'a [u64],
-    /// How much is drawn at most.
+    /// Limits on what is drawn.
     pub bounds: Bounds<'a>,
 }
 
@@ -194,7 +194,7 @@ impl std::error::Error for WorkloadError {}
 pub enum Workload {
     /// Poisson arrivals at a load, sizes from a distribution.
     Poisson(Poisson),
-    /// A number of flows in bursts, sizes heavy-tailed (PDLB, "Basic performance").
+    /// A number of flows in bursts, with heavy-tailed sizes (PDLB, "Basic performance").
     OnOff(OnOff),
     /// Flows given one by one.
     List(FlowList),
@@ -211,8 +211,8 @@ pub enum Workload {
 }
 
 impl Workload {
-    /// The flows of this entry, sorted by start, then source, then destination, and the gates before them. Of a list,
-    /// flows that start at once keep their order: queue pairs take their ports and their turns by it.
+    /// The flows of this entry, sorted by start, then source, then destination, and the gates before them. In a list,
+    /// flows that start at once keep their order, which determines the ports and turns of queue pairs.
     ///
     /// # Errors
     /// A value that does not fit this topology: a leaf or host that does not exist, no host to send to, a load that is
@@ -231,7 +231,7 @@ impl Workload {
         Ok(plan.sorted())
     }
 
-    /// What its flows are parts of, if they do not stand alone, among `hosts` hosts.
+    /// What its flows are parts of among `hosts` hosts, if they do not stand alone.
     pub fn jobs(&self, hosts: u32) -> Option<Jobs> {
         match self {
             Workload::Poisson(_) | Workload::OnOff(_) => None,
@@ -244,7 +244,7 @@ impl Workload {
         }
     }
 
-    /// Were flows left out of `drawn`, which would have started when the run has ended?
+    /// Were flows omitted from the `drawn` ones because they would have started after the run has ended?
     pub fn is_cut(&self, drawn: usize, places: &Places) -> bool {
         let (drawn, until) = (drawn as u64, places.bounds.until);
         let hosts = u64::from(places.hosts);
@@ -264,7 +264,7 @@ impl Workload {
         }
     }
 
-    /// From when to when its flows start, which are `planned`; none if so few come at once that they have no rate.
+    /// The time range in which its `planned` flows start; none if so few come at once that they have no rate.
     pub fn during(&self, planned: &[FlowSpec], places: &Places) -> Option<Range<Time>> {
         let rounds = |start: Time, period: Span, repeat: u32| {
             let rounds = places.bounds.rounds(start, period, repeat);
@@ -281,7 +281,7 @@ impl Workload {
         }
     }
 
-    /// Does what happens in the network decide when its flows start? Such traffic offers no load, which is a rate.
+    /// Do events in the network decide when its flows start? Such traffic offers no load, because a load is a rate.
     pub fn is_closed_loop(&self) -> bool {
         match self {
             Workload::Collective(_) | Workload::Dag(_) => true,
@@ -388,7 +388,7 @@ mod tests {
         }
     }
 
-    /// The traffic of a specification must never change unnoticed: published results hang on it.
+    /// The traffic of a specification must never change unnoticed: published results depend on it.
     #[test]
     fn traffic_is_pinned() {
         let fabric = Fabric::new(4, 8, 4);

@@ -1,9 +1,9 @@
 //! A given number of flows in bursts, with heavy-tailed sizes: PDLB, "Basic performance", first experiment.
 //!
-//! The paper says: arrivals at the edge follow an ON/OFF model; what lies between the bursts is normally distributed;
+//! The paper says: arrivals at the edge follow an ON/OFF model; the time between the bursts is normally distributed;
 //! 200 flows from 50 KB to 200 KB are heavy-tailed; their start times are Poisson. It gives no rate, no length of a
-//! burst, no parameters of the normal distribution and no tail index, and does not say who sends to whom: those defaults
-//! are assumptions of this simulator, marked as such at each field.
+//! burst, no parameters of the normal distribution and no tail index, and does not say which host sends to which: those
+//! defaults are assumptions of this simulator, marked as such at each field.
 
 use core::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -15,13 +15,13 @@ use super::pairs::{Matching, Pairs};
 use super::{FLOW_BYTES, FlowSpec, MOST_FLOWS, Places, WorkloadError, entity, math};
 
 const PS_PER_SECOND: f64 = 1e12;
-/// A mean gap may last this many bursts; beyond it the bursts are too short for the arrivals to notice them.
+/// A mean gap may last this many bursts; beyond that the bursts are too short to matter to the arrivals.
 const MOST_BURSTS_PER_GAP: f64 = 10_000.0;
 
 /// Flows from senders that each alternate between ON periods, with Poisson arrivals, and silent OFF periods.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OnOff {
-    /// How many flows in all, the first of all senders together. Paper: 200.
+    /// How many flows in all, counting the first of all senders together. Paper: 200.
     pub flows: u64,
     /// Smallest flow, in bytes. Paper: 50 KB (taken as 50 000).
     pub min_bytes: u64,
@@ -38,9 +38,9 @@ pub struct OnOff {
     pub off_mean: Span,
     /// Its standard deviation; draws below zero count as zero. Assumed: 150 µs.
     pub off_sd: Span,
-    /// Who sends to whom. Assumed: each host under leaf 0 to its counterpart under leaf 1.
+    /// Which host sends to which. Assumed: each host under leaf 0 to its counterpart under leaf 1.
     pub pairs: Pairs,
-    /// When the senders begin, each at its own random place in its first OFF period.
+    /// When the senders begin, each at its own random position in its first OFF period.
     pub start: Time,
 }
 
@@ -65,7 +65,7 @@ impl Default for OnOff {
 struct Source {
     host: u32,
     now: Time,
-    /// What is left of the ON period it is in.
+    /// The rest of the ON period it is in.
     on_left: Span,
     arrivals: Rng,
     off_periods: Rng,
@@ -130,7 +130,7 @@ impl OnOff {
         for (index, source) in sources.iter_mut().enumerate() {
             next.push(Reverse((source.next(self, mean_gap), source.host, index)));
         }
-        // No more than come if all senders were ON all the time.
+        // At most the flows that would come if all senders were ON all the time.
         let lasts = places.bounds.until.0.saturating_sub(self.start.0) as f64 / PS_PER_SECOND;
         let flows = (self.flows as f64).min(lasts * self.arrivals_per_second) as u64;
         places.bounds.refuse_too_many("flows", self.flows, flows, FLOW_BYTES)?;
@@ -168,7 +168,8 @@ impl Source {
         }
     }
 
-    /// The next arrival. The Poisson process runs on ON time, so a gap that outlasts its burst goes on in the next one.
+    /// The next arrival. The Poisson process runs on ON time, so a gap that outlasts its burst continues in the next
+    /// one.
     fn next(&mut self, on_off: &OnOff, mean_gap: f64) -> Time {
         let mut gap = Span((mean_gap * math::exponential(&mut self.arrivals) + 0.5) as u64);
         while gap > self.on_left {

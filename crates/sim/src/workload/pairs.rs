@@ -1,4 +1,4 @@
-//! Who may send to whom, and the uniform choice among the receivers.
+//! Which hosts may send to which, and the uniform choice among the receivers.
 
 use spinewise_policy::rng::Rng;
 
@@ -12,14 +12,14 @@ pub enum Pairs {
     InterRack,
     /// From every host to every other host, the same rack included (conweave-ns3).
     Any,
-    /// From the hosts under leaf `from` to those under leaf `to`, each receiver as likely.
+    /// From the hosts under leaf `from` to those under leaf `to`, each receiver equally likely.
     LeafPair {
         /// The leaf of the senders.
         from: u32,
         /// The leaf of the receivers, another one.
         to: u32,
     },
-    /// From the k-th host under leaf `from` to the k-th under leaf `to` (counted round if that leaf has fewer).
+    /// From the k-th host under leaf `from` to the k-th under leaf `to` (wrapping round if that leaf has fewer).
     OneToOne {
         /// The leaf of the senders.
         from: u32,
@@ -29,7 +29,7 @@ pub enum Pairs {
 }
 
 impl Pairs {
-    /// The word of the specification for it.
+    /// Its word in the specification.
     pub fn name(self) -> &'static str {
         match self {
             Pairs::InterRack => "inter_rack",
@@ -118,7 +118,7 @@ impl<'a> Matching<'a> {
             Pairs::InterRack => {
                 let own = self.hosts_under(leaf);
                 let k = rng.below(hosts - own);
-                // Past the sender's own rack, which stands as one block in `order`.
+                // Past the sender's own rack, which is one block in `order`.
                 let skip = if k >= self.first[leaf as usize] { own } else { 0 };
                 self.order[(k + skip) as usize]
             }
@@ -140,7 +140,7 @@ mod tests {
     use super::super::testing::Fabric;
     use super::*;
 
-    /// How often each host is drawn for `src`.
+    /// How many times each host is drawn for `src`.
     fn counts(pairs: Pairs, places: &Places, src: u32, draws: u32) -> Vec<u32> {
         let matching = Matching::new(pairs, places).unwrap();
         let mut rng = Rng::stream(1, "test", 0);

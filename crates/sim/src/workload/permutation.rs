@@ -11,18 +11,18 @@ const SHUFFLES: u32 = 100;
 /// Rounds of a random permutation without fixed points; every round draws another.
 ///
 /// Without `inter_rack` each derangement is equally likely: shuffles are rejected until one has no fixed point. With
-/// `inter_rack` the same is tried first, which suffices in small networks. Where racks are so large that a shuffle never
-/// fits, the permutation starts from one built to fit (the hosts of a random order of racks, each shuffled, moved on by
-/// the largest rack) and is mixed by random swaps of two receivers and rotations of three, refused where they would
-/// leave a receiver in its sender's rack. Those moves are symmetric, so the uniform distribution is what they tend to;
-/// rotations are needed, for with three racks no swap changes how many flows go from one rack to another.
+/// `inter_rack` the same is tried first, which suffices in small networks. Where racks are so large that a shuffle
+/// never fits, the permutation starts from one built to fit (the hosts of a random order of racks, each shuffled, moved
+/// on by the largest rack) and is mixed by random swaps of two receivers and rotations of three, refused if they would
+/// leave a receiver in its sender's rack. Those moves are symmetric, so they converge to the uniform distribution;
+/// rotations are needed because with three racks no swap changes how many flows go from one rack to another.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Permutation {
     /// Size of every flow in bytes, at least 1.
     pub size: u64,
     /// Start of the first round, for all hosts at once.
     pub start: Time,
-    /// Whether every receiver must lie under another leaf than its sender.
+    /// Whether every receiver must be under another leaf than its sender.
     pub inter_rack: bool,
     /// Number of rounds.
     pub repeat: u32,
@@ -100,8 +100,8 @@ fn shuffle_apart(group: &[u32], rng: &mut Rng) -> Option<Vec<u32>> {
     Some(to)
 }
 
-/// Shuffles, giving up at the first place that would keep its group: with rejection, all fitting permutations are
-/// equally likely.
+/// Shuffles, giving up at the first place that would keep its group: with rejection, all valid permutations are equally
+/// likely.
 fn try_shuffle(to: &mut [u32], group: &[u32], rng: &mut Rng) -> bool {
     for place in 0..to.len() {
         let other = place + rng.below((to.len() - place) as u32) as usize;

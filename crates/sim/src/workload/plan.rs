@@ -1,16 +1,17 @@
-//! What a workload comes to: its flows, and the gates before those that wait for others.
+//! The plan of a workload: its flows, and the gates before those that wait for others.
 //!
-//! Most flows start by the clock. In a collective operation the next step starts when the one before is through, which
-//! only the network decides. Such flows stand behind a [`Gate`], and everything a gate waits for is known at the host
-//! whose flows it holds back: flows which that host receives, or sends and has acknowledged. So no news travels faster
-//! than packets do. Operations that also compute, or start before others have ended, form a [`Programme`] instead.
+//! Most flows start by the clock. In a collective operation the next step starts when the previous one has finished,
+//! which only the network decides. Such flows are behind a [`Gate`], and everything a gate waits for is known at the
+//! host whose flows it holds back: flows which that host receives, or sends and has acknowledged. So no news travels
+//! faster than packets do. Operations that also compute, or start before others have ended, form a [`Programme`]
+//! instead.
 
 use spinewise_policy::time::Span;
 
 use super::FlowSpec;
 use super::dag::Programme;
 
-/// What has to happen to a flow.
+/// What must happen to a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Upon {
@@ -20,16 +21,16 @@ pub enum Upon {
     Acknowledged = 1,
 }
 
-/// Flows of one host that start together when other flows are through.
+/// Flows of one host that start together when other flows have finished.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gate {
-    /// The host that sends the flows, and learns of all that the gate waits for.
+    /// The host that sends the flows, and learns of everything that the gate waits for.
     pub host: u32,
     /// What it waits for, by flow number; never empty.
     pub after: Vec<(u32, Upon)>,
     /// From the last of these to the start of the flows.
     pub gap: Span,
-    /// The flows, by number; no flow stands behind two gates.
+    /// The flows, by number; no flow is behind two gates.
     pub flows: Vec<u32>,
 }
 
@@ -55,8 +56,7 @@ impl Plan {
         self.sorted_by(|flow| flow.start)
     }
 
-    /// The same, sorted by start, then source, then destination. Flows alike in all three keep the order they were made
-    /// in.
+    /// The same, sorted by start, then source, then destination. Flows alike in all three keep their original order.
     pub fn sorted(self) -> Plan {
         self.sorted_by(|flow| (flow.start, flow.src, flow.dst))
     }
@@ -75,21 +75,21 @@ impl Plan {
 }
 
 impl Gate {
-    /// Flow `number` has become `to[number]`.
+    /// Renumbers flows: flow `number` has become `to[number]`.
     pub fn renumber(&mut self, to: &[u32]) {
         self.after.iter_mut().for_each(|(flow, _)| *flow = to[*flow as usize]);
         self.flows.iter_mut().for_each(|flow| *flow = to[*flow as usize]);
     }
 
-    /// Every flow comes `by` places later.
+    /// Moves every flow `by` places later.
     pub fn shift(&mut self, by: u32) {
         self.after.iter_mut().for_each(|(flow, _)| *flow += by);
         self.flows.iter_mut().for_each(|flow| *flow += by);
     }
 }
 
-/// Sorts `items`, those alike in their order, and says where each has gone: the one that was first is now at the first
-/// number returned.
+/// Sorts `items`, keeping the order of equal ones, and returns where each has gone: the one that was first is now at
+/// the first number returned.
 pub fn sort_by_key<T, K: Ord>(items: &mut Vec<T>, key: impl Fn(&T) -> K) -> Vec<u32> {
     let mut numbered: Vec<(u32, T)> = (0u32..).zip(items.drain(..)).collect();
     numbered.sort_by_key(|(_, item)| key(item));
@@ -103,12 +103,12 @@ pub fn sort_by_key<T, K: Ord>(items: &mut Vec<T>, key: impl Fn(&T) -> K) -> Vec<
 
 #[cfg(test)]
 pub(crate) mod testing {
-    //! What must hold of every plan.
+    //! Properties of every plan.
 
     use super::*;
 
-    /// Checks that gates are local, hold each flow at most once and wait for something; then lets all flows pass in some
-    /// order, and says after how many others in a row each starts: 0 by the clock, `None` never.
+    /// Checks that gates are local, hold each flow at most once and wait for something; then lets all flows pass in
+    /// some order, and returns how many others in a row each starts after: 0 by the clock, `None` never.
     pub(crate) fn depths(plan: &Plan) -> Vec<Option<u32>> {
         let flows = &plan.flows;
         let mut gate_of = vec![None; flows.len()];

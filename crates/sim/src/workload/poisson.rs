@@ -1,4 +1,4 @@
-//! Poisson arrivals at a given load, each host on its own: the workload of most evaluations.
+//! Poisson arrivals at a given load, independently at each host: the workload of most evaluations.
 
 use core::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,7 +13,7 @@ use super::{Bounds, FLOW_BYTES, FlowSpec, MOST_FLOWS, Places, WorkloadError, ent
 const PS_PER_SECOND: f64 = 1e12;
 const BITS_PER_BYTE: f64 = 8.0;
 
-/// What a load of 1 fills.
+/// The capacity that a load of 1 fills.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LoadOf {
     /// The nominal uplinks of each sender's leaf, shared by its hosts (ns3-load-balance). With [`Pairs::Any`] some of
@@ -34,15 +34,15 @@ pub struct Poisson {
     pub cdf: Cdf,
     /// Offered payload over capacity; 0 sends nothing.
     pub load: f64,
-    /// The capacity meant.
+    /// That capacity.
     pub load_of: LoadOf,
-    /// Who sends to whom.
+    /// Which host sends to which.
     pub pairs: Pairs,
     /// When the processes begin; the first arrival is one gap later.
     pub start: Time,
-    /// Arrivals fall before `start + duration`; [`Span::FOREVER`] if only `max_flows` ends them.
+    /// Arrivals come before `start + duration`; [`Span::FOREVER`] if only `max_flows` ends them.
     pub duration: Span,
-    /// Most arrivals, the first of all hosts together; 0 = no limit.
+    /// Maximum number of arrivals, the first of all hosts together; 0 = no limit.
     pub max_flows: u64,
 }
 
@@ -97,7 +97,7 @@ impl Poisson {
         Ok(self.merge(sources, entry, &matching, &places.bounds))
     }
 
-    /// Refuses endless and absurdly long arrivals before any memory is taken.
+    /// Refuses endless and absurdly long arrivals before any memory is allocated.
     fn check_length(&self, flows_per_second: f64, bounds: &Bounds) -> Result<(), WorkloadError> {
         let lasts = self.end(bounds).0.saturating_sub(self.start.0);
         let expected = flows_per_second * lasts as f64 / PS_PER_SECOND;
@@ -113,7 +113,7 @@ impl Poisson {
         bounds.refuse_too_many(key, value, limited as u64, FLOW_BYTES)
     }
 
-    /// Has it as many flows as it may have?
+    /// Has it reached its maximum number of flows?
     pub(super) fn is_limited(&self, drawn: u64) -> bool {
         self.max_flows > 0 && drawn >= self.max_flows
     }

@@ -1,4 +1,4 @@
-//! Fan-in of remote procedure calls: one host asks many at once, and their answers meet at its link. Again and again.
+//! Fan-in of remote procedure calls: repeatedly, one host asks many at once, and their answers meet at its link.
 
 use spinewise_policy::rng::Rng;
 use spinewise_policy::time::{Span, Time};
@@ -21,13 +21,13 @@ pub enum Arrivals {
 /// Requests of one host to several others, drawn anew for each request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rpc {
-    /// The host that asks; `None` if it is drawn for each request, too.
+    /// The host that asks; `None` if it is also drawn for each request.
     pub receiver: Option<u32>,
     /// How many answer.
     pub fan_in: u32,
     /// Size of each answer in bytes, at least 1.
     pub size: u64,
-    /// Size of each request in bytes, sent as a flow of its own: an answer starts when its sender has the request. 0 for
+    /// Size of each request in bytes, sent as a separate flow: an answer starts when its sender has the request. 0 for
     /// requests that take no time, as in [`super::Incast`].
     pub request_size: u64,
     /// Number of requests.
@@ -79,19 +79,19 @@ impl Rpc {
         Ok(())
     }
 
-    /// What its flows are parts of: a gather of the answers, for NCCL's tests.
+    /// What its flows are parts of: a gather of the answers, in the terms of NCCL's tests.
     pub(super) fn jobs(&self) -> Jobs {
         let ranks = self.fan_in + 1;
         let steps = if self.request_size > 0 { 2 } else { 1 };
         Jobs::of_one(steps, ranks, self.size.saturating_mul(ranks.into()))
     }
 
-    /// Flows that a request makes.
+    /// Number of flows per request.
     pub(super) fn flows_of_request(&self) -> u64 {
         u64::from(self.fan_in) * if self.request_size > 0 { 2 } else { 1 }
     }
 
-    /// Refuses more flows than there is memory for. Poisson gaps are taken as they are on average.
+    /// Refuses more flows than there is memory for. Poisson gaps count with their average.
     fn check_room(&self, bounds: &Bounds) -> Result<(), WorkloadError> {
         let requests = bounds.rounds(self.start, self.period, self.requests);
         bounds.refuse_too_many(
@@ -133,7 +133,7 @@ impl Rpc {
         Ok(plan)
     }
 
-    /// A request to one host, and its answer; `like` is of the first step.
+    /// A request to one host, and its answer; `like` is a flow of the first step.
     fn ask(&self, plan: &mut Plan, receiver: u32, sender: u32, like: FlowSpec) {
         if self.request_size > 0 {
             let number = plan.flows.len() as u32;

@@ -8,13 +8,13 @@ use super::{DEFAULT_ROUNDING, KINDS, MOST_HOSTS, TxTimeRounding};
 use crate::keys::{Default, Kind, Reader, SpecError, Unit, Zero, keys, tidy};
 use crate::topology::Topology;
 
-/// Most leaves, as of every kind.
+/// Maximum number of leaves, as for every kind.
 const MOST_LEAVES: u64 = 4096;
-/// Most pairs of a switch and a leaf: each has a route of 8 bytes.
+/// Maximum number of pairs of a switch and a leaf: each has a route of 8 bytes.
 const MOST_ROUTES: u64 = 1 << 24;
-/// Most links between switches, as in a leaf-spine.
+/// Maximum number of links between switches, as in a leaf-spine.
 const MOST_CABLES: u64 = 1 << 17;
-/// Whether leaves still reach each other is looked at in reading if there are no more.
+/// Whether leaves still reach each other is checked on reading only up to this many.
 const MOST_LEAVES_AT_ONCE: u32 = 512;
 const HALF: Default = Default::Nothing("k / 2");
 
@@ -116,7 +116,7 @@ pub struct FatTreeOverride {
     pub core: Option<u32>,
     /// The link of this host.
     pub host: Option<u32>,
-    /// What becomes of them.
+    /// The change to them.
     pub change: Change,
 }
 
@@ -132,7 +132,8 @@ impl FatTree {
         }
     }
 
-    /// Rate and delay of each link between hosts of two pods, of two racks if there is one, as if there were no overrides.
+    /// Rate and delay of each link between hosts of two pods, or of two racks if there is one pod, as if there were no
+    /// overrides.
     pub fn nominal_path(&self) -> Vec<(u64, Span)> {
         let tier = |n: usize| (self.rates[n], self.delays[n]);
         let at_switch = |(rate, delay): (u64, Span)| (rate, delay + self.switch_latency);
@@ -163,7 +164,7 @@ impl FatTree {
         self.aggregations_per_pod * self.cores_per_aggregation
     }
 
-    /// Most ways from leaf to leaf: one through each core; nor are there fewer than pods, which a core chooses among.
+    /// Most ways from leaf to leaf: one through each core; and at least the number of pods, among which a core chooses.
     pub fn most_ways(&self) -> u16 {
         let inside = if self.leaves_per_pod > 1 { self.aggregations_per_pod } else { 0 };
         let across = if self.pods > 1 { self.cores() } else { 0 };
@@ -221,8 +222,8 @@ pub(super) fn read(
     }
     reader.set_resolved("override", Value::Array(resolved));
     if !fabric.overrides.is_empty() {
-        // Whether they select anything, and whether all leaves still reach each other, only the wiring tells. Of a huge
-        // fabric the latter is looked at when it is built for good, which may be stopped.
+        // Whether they select anything, and whether all leaves still reach each other, shows only in the wiring. For a
+        // huge fabric the latter is checked in the final build, which may be stopped.
         Topology::fat_tree(&fabric, &|| fabric.leaves() <= MOST_LEAVES_AT_ONCE)?;
     }
     Ok((fabric, keys.tx_time_rounding, reader.finish()))

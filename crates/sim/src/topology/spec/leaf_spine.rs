@@ -9,7 +9,8 @@ use crate::keys::{Default, Kind, Reader, SpecError, Unit, Zero, keys};
 
 /// Ports of a switch are numbered in 16 bits.
 const MOST_PORTS: u64 = 65_535;
-/// Most links between leaves and spines: 256 leaves and 256 spines take half a gigabyte, and seconds to wire.
+/// Maximum number of links between leaves and spines: 256 leaves and 256 spines take half a gigabyte, and seconds to
+/// wire.
 const MOST_CABLES: u64 = 1 << 17;
 
 keys! {
@@ -126,7 +127,7 @@ pub struct LinkOverride {
     pub link: Option<u32>,
     /// The link of this host.
     pub host: Option<u32>,
-    /// What becomes of them.
+    /// The change to them.
     pub change: Change,
 }
 
@@ -252,7 +253,7 @@ fn any_fabric_link_up(fabric: &LeafSpine, direction: Direction, leaf: u32) -> bo
     })
 }
 
-/// The last word of the overrides that select a link on whether it is up.
+/// Whether a link is up by the last override that selects it.
 fn is_up(fabric: &LeafSpine, direction: Direction, selects: impl Fn(&LinkOverride) -> bool) -> bool {
     let words = fabric.overrides.iter().rev().filter(|change| direction_is_in(direction, change.change.direction));
     words.filter(|change| selects(change)).find_map(|change| change.change.up).unwrap_or(true)

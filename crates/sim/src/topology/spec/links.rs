@@ -10,13 +10,13 @@ use crate::keys::{Default, Kind, Reader, SpecError, Unit, Zero, keys, tidy};
 use crate::topology::Topology;
 use crate::warden::ALWAYS;
 
-/// Most switches.
+/// Maximum number of switches.
 const MOST_SWITCHES: u64 = 1 << 16;
-/// Traffic names leaves up to here.
+/// Maximum number of leaves that traffic can name.
 const MOST_LEAVES: usize = 4096;
-/// Most pairs of a switch and a leaf: each has a route of 8 bytes.
+/// Maximum number of pairs of a switch and a leaf: each has a route of 8 bytes.
 const MOST_ROUTES: usize = 1 << 24;
-/// Most links between switches, as in a leaf-spine.
+/// Maximum number of links between switches, as in a leaf-spine.
 const MOST_CABLES: usize = 1 << 17;
 /// Ports are numbered in 16 bits; the last two numbers have a meaning.
 const MOST_PORTS: usize = 65_534;
@@ -90,13 +90,13 @@ pub struct Graph {
     pub switch_latency: Span,
     /// Number of switches that have hosts.
     pub leaves: u32,
-    /// No fewer than the ways between any two leaves.
+    /// At least the number of ways between any two leaves.
     pub most_ways: u16,
     /// Is a way a whole path? See [`Topology::tags_name_paths`].
     pub tags_name_paths: bool,
 }
 
-/// A link, alike in both directions.
+/// A link, the same in both directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cable {
     /// One end.
@@ -204,7 +204,7 @@ fn check_node(reader: &Reader<'_>, name: &str, node: u32, graph: &Graph) -> Resu
     Err(reader.refuse(name, allowed))
 }
 
-/// Refuses graphs in pieces or too large; returns the switch of each host.
+/// Refuses graphs that are disconnected or too large; returns the switch of each host.
 fn check_graph(graph: &Graph, reader: &Reader<'_>) -> Result<Vec<u32>, SpecError> {
     let (hosts, nodes) = (graph.hosts as usize, (graph.hosts + graph.switches) as usize);
     let mut neighbours = vec![Vec::new(); nodes];

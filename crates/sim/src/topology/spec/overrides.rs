@@ -1,4 +1,4 @@
-//! `[[topology.override]]`: what is common to all kinds of fabric.
+//! `[[topology.override]]`: the part common to all kinds of fabric.
 
 use serde_json::Value;
 use spinewise_policy::Span;
@@ -17,7 +17,7 @@ words! {
     }
 }
 
-/// What becomes of links that an override selects.
+/// The change to the links that an override selects.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Change {
     /// Which directions.
@@ -26,19 +26,19 @@ pub struct Change {
     pub rate: Option<u64>,
     /// New one-way delay.
     pub delay: Option<Span>,
-    /// Does it work?
+    /// Whether it works.
     pub up: Option<bool>,
-    /// Which `[[topology.override]]` says so, from 0. One with a list stands for several changes.
+    /// The `[[topology.override]]` that says so, from 0. An entry with a list stands for several changes.
     pub entry: usize,
 }
 
-/// By what an override selects links: name, number given, and how many there are. The last is the host, whose link is
+/// What an override selects links by: name, number given, and how many there are. The last is the host, whose link is
 /// selected by nothing else.
 type Selectors = [(&'static str, Option<u32>, u32); 4];
 
 impl Change {
-    /// Refuses selectors out of range, none, or those of no link; and a change of nothing. `noun` is what a selector of
-    /// that name is called.
+    /// Refuses selectors out of range, none, or those of no link; and a change of nothing. `noun` is the name of a
+    /// selector's kind.
     pub(super) fn check(
         &self,
         reader: &Reader<'_>,
@@ -69,13 +69,13 @@ impl Change {
     }
 }
 
-/// Most links that the lists of one override may select one by one.
+/// Maximum number of links that the lists of one override may select individually.
 const MOST_SELECTED: usize = 65_536;
 
 /// The overrides that one entry stands for: where a selector is a list, one for each of its numbers.
 ///
 /// # Errors
-/// A list of nothing, or lists that select too many.
+/// An empty list, or lists that select too many.
 pub(super) fn one_by_one(path: &str, value: &Value, selectors: &[&str]) -> Result<Vec<Value>, SpecError> {
     let mut all = vec![value.clone()];
     for &name in selectors {

@@ -8,16 +8,16 @@
 //! | alpha up | on each CNP, eq. (1) | at the end of a slot in which a CNP came |
 //! | alpha down | after each `alpha_timer` without CNP, eq. (2) | at the end of any other slot |
 //!
-//! No events: the machine has the instants of its own timers and catches up when it is touched, which gives what timers
-//! would. At one instant alpha comes first, then a rise, then a check, then a CNP. Checks stand 1 ns behind the slots
-//! of alpha, as the public code has it. Slots and checks that change nothing are skipped, so that a long silence is
-//! cheap: alpha is computed only when needed, and is zero once it is negligible.
+//! No events: the machine knows the instants of its own timers and catches up when it is used, with the same result as
+//! timers. At one instant alpha comes first, then a rise, then a check, then a CNP. Checks come 1 ns after the slots of
+//! alpha, as in the public code. Slots and checks that change nothing are skipped, so a long silence is cheap: alpha is
+//! computed only when needed, and is zero once it is negligible.
 
 use super::{About, Controller, Marks, Start, Window};
 use crate::keys::{Default, Kind, LARGEST_EXACT, Unit, Zero, keys};
 use spinewise_policy::time::{Span, Time};
 
-/// What people read of it.
+/// Its user documentation.
 pub(super) const ABOUT: About = About {
     about: "rates that congestion notifications cut and that rise with time and bytes",
     source: "DCQCN (SIGCOMM 2015), the public ns-3 code of ConWeave (SIGCOMM 2023)",
@@ -63,11 +63,11 @@ keys! {
 }
 
 impl DcqcnConfig {
-    /// The link that the increases of the defaults are for, bits per second.
+    /// The link rate that the default increases are made for, bits per second.
     pub const MADE_FOR: u64 = 100_000_000_000;
 
-    /// DCQCN, §5.2: g = 1/256, timers of 55 us, a byte counter of 10 MB, F = 5, 40 Mbps. The analysis there leaves hyper
-    /// increase out and no value is printed; it is the additive one here.
+    /// DCQCN, §5.2: g = 1/256, timers of 55 us, a byte counter of 10 MB, F = 5, 40 Mbps. The analysis there omits hyper
+    /// increase and no value is printed; here it equals the additive one.
     pub fn paper() -> Self {
         Self {
             g: 1.0 / 256.0,
@@ -87,7 +87,7 @@ impl DcqcnConfig {
     }
 }
 
-/// Below this alpha is zero: the cut it makes is less than a bit per second at any rate of a link.
+/// Below this alpha is zero: the cut it makes is less than a bit per second at any link rate.
 pub(super) const LEAST_ALPHA: f64 = 1.0 / (1_u64 << 48) as f64;
 
 /// Checks come this long after the slots of alpha that end with them.
@@ -105,13 +105,13 @@ pub struct Dcqcn {
     next: Time,
     /// End of the first slot not yet in `alpha`; [`Time::NEVER`] before the first CNP.
     alpha_at: Time,
-    /// Next check; only kept up to date while `cut_due`.
+    /// Next check; kept up to date only while `cut_due`.
     check_at: Time,
     /// Next rise by time.
     increase_at: Time,
     /// Bytes since the last rise by bytes.
     bytes: u64,
-    /// Rises since the last cut, by time and by bytes; no more are counted than are told apart.
+    /// Rises since the last cut, by time and by bytes, counted only as far as they are distinguished.
     time_stage: u32,
     byte_stage: u32,
     /// A CNP came in the slot that ends at `alpha_at`.
@@ -175,7 +175,7 @@ impl Dcqcn {
         self.target
     }
 
-    /// Alpha at `now`, which must not lie behind what was advanced to.
+    /// Alpha at `now`, which must not be before the last instant advanced to.
     pub fn alpha(&self, config: &DcqcnConfig, now: Time) -> f64 {
         let mut then = self.clone();
         then.settle_alpha(config, now);
@@ -265,7 +265,7 @@ impl Dcqcn {
             self.slot_cnp = false;
             empty -= 1;
         }
-        // With g = 1/256 alpha is gone after 8,600 slots. No power is taken, for slot by slot must give the same.
+        // With g = 1/256 alpha is gone after 8,600 slots. No power is taken, because slot by slot must give the same.
         while empty > 0 && self.alpha > 0.0 {
             self.alpha *= 1.0 - config.g; // DCQCN eq. (2)
             if self.alpha < LEAST_ALPHA {
@@ -288,7 +288,7 @@ impl Dcqcn {
         self.increase_at = now + config.increase_timer;
     }
 
-    /// A rise by time; `until` is how far rises that change nothing may be stepped over.
+    /// A rise by time; rises that change nothing may be skipped up to `until`.
     fn increase_by_time(&mut self, config: &DcqcnConfig, until: Time) {
         let before = (self.rate, self.target, self.time_stage);
         self.increase(config);
@@ -311,7 +311,7 @@ impl Dcqcn {
         self.rate = if config.halves_cut {
             self.rate / 2 + self.target / 2
         } else {
-            // Up, so that the target is reached.
+            // Rounded up, so that the target is reached.
             (self.rate + self.target).div_ceil(2)
         };
     }
@@ -321,7 +321,7 @@ impl Dcqcn {
     }
 }
 
-/// The first of the instants `at`, `at + every`, … that lies behind `now`.
+/// The first of the instants `at`, `at + every`, … after `now`.
 fn first_after(at: Time, every: Span, now: Time) -> Time {
     if at > now { at } else { at + every * (now.since(at).0 / every.0 + 1) }
 }

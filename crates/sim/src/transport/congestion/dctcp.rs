@@ -7,7 +7,7 @@ use super::{About, Acked, Controller, Marks, Start, Window};
 use crate::keys::{Default, Kind, keys};
 use spinewise_policy::time::Time;
 
-/// What people read of it.
+/// Its user documentation.
 pub(super) const ABOUT: About =
     About { about: "NewReno for losses; ECN marks cut the window by the marked fraction", source: "RFC 8257" };
 
@@ -26,7 +26,7 @@ keys! {
 #[derive(Clone, Copy, Debug)]
 pub struct Dctcp {
     alpha: f64,
-    /// DCTCP.WindowEnd: the estimate is renewed by the first ACK beyond.
+    /// DCTCP.WindowEnd: the first ACK beyond it renews the estimate.
     window_end: u64,
     acked: u64,
     marked: u64,
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
     use spinewise_policy::time::Span;
 
-    /// A sender that estimates with g = 1/4 from `alpha` on, and is told of acknowledgements.
+    /// A sender that estimates with g = 1/4 from `alpha` on, and receives acknowledgements.
     struct Told(Config, Dctcp);
 
     impl Told {

@@ -4,11 +4,11 @@ use super::reno::Reno;
 use super::{About, Acked, Controller, Marks, NoKeys, Start, Window};
 use spinewise_policy::time::Time;
 
-/// What people read of it.
+/// Its user documentation.
 pub(super) const ABOUT: About =
     About { about: "TCP that halves its window on an ECN mark as on a loss", source: "RFC 3168, RFC 5681, RFC 6298" };
 
-/// Reno that listens.
+/// Reno that reacts to marks.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ecn(Reno);
 

@@ -10,12 +10,12 @@
 //! | `NewAck`: every answer counts from the reference window W^c, which moves once per round trip | [`Controller::on_telemetry`] |
 //!
 //! Departures:
-//! * The first answer tells only of the path, as in that code, and so does the first after a change of path: the paper
-//!   does so when the header's path ID differs.
-//! * W is at most what the NIC sends in T, and at least what the least rate sends in T. Of data that may be under way, it
-//!   is at least a packet.
-//! * What ports tell is not rounded to units of the header: see [telemetry](crate::telemetry). The NIC tells nothing: its
-//!   queue pairs take turns.
+//! * The first answer reports only the path, as in that code, and so does the first after a change of path: in the
+//!   paper, a change is a different path ID in the header.
+//! * W is at most what the NIC sends in T, and at least what the minimum rate sends in T. As the limit on data in
+//!   flight, it is at least a packet.
+//! * What ports report is not rounded to units of the header: see [telemetry](crate::telemetry). The NIC reports
+//!   nothing: its queue pairs take turns.
 //! * Marks are ignored. Losses do not change the window.
 //!
 //! Only `+ - * /` of `f64` are used, which round the same on every machine.
@@ -25,7 +25,7 @@ use crate::keys::{Default, Kind, Unit, Zero, keys};
 use crate::telemetry::Hop;
 use spinewise_policy::time::{BYTE_PS, Span, Time};
 
-/// What people read of it.
+/// Its user documentation.
 pub(super) const ABOUT: About = About {
     about: "HPCC: windows and rates set from the queues and utilization that ports report (INT)",
     source: "HPCC (SIGCOMM 2019) by way of its public ns-3 code",
@@ -67,9 +67,9 @@ pub struct Hpcc {
     stage: u32,
     /// lastUpdateSeq.
     until: u64,
-    /// L: what the ports told last.
+    /// L: what the ports last reported.
     path: Vec<Hop>,
-    /// What else bounds the data under way.
+    /// What else limits the data in flight.
     bound: u64,
 }
 
@@ -100,7 +100,8 @@ impl Controller for Hpcc {
         if !self.measure(hops) {
             return;
         }
-        // HPCC alg. 1, NewAck: the reference moves with the first answer to what was sent after it last did.
+        // HPCC alg. 1, NewAck: the reference moves with the first answer to what was sent after the reference last
+        // moved.
         let moves = ack.cumulative > self.until;
         self.compute(config, moves);
         if moves {
@@ -116,7 +117,7 @@ impl Controller for Hpcc {
 }
 
 impl Hpcc {
-    /// Takes up what the ports of the path tell. Is it news?
+    /// Takes in what the ports of the path report. Is it new?
     fn measure(&mut self, hops: Hops<'_>) -> bool {
         // HPCC alg. 1, MeasureInflight
         let (mut most, mut over) = (0.0, self.base);
@@ -138,7 +139,7 @@ impl Hpcc {
         true
     }
 
-    /// The window by the use of the path, from the reference on, which `moves` there or not.
+    /// The window by the use of the path, starting from the reference; `moves` says whether the reference moves there.
     fn compute(&mut self, config: &Config, moves: bool) {
         let of = |rate: u64| rate as f64 * self.base / BYTE;
         let least = of(config.min_rate).min(self.most);
@@ -186,8 +187,8 @@ mod tests {
             Pair { config, hpcc, window, at: 0, sent: 0 }
         }
 
-        /// An answer `us` microseconds after the one before, in which link `link` has been used to `used`, with bytes that
-        /// wait; `next` is the next byte to be sent, and the one acknowledged.
+        /// An answer `us` microseconds after the previous one, in which link `link` has been used to `used`, with
+        /// `queue` bytes waiting; `next` is the next byte to be sent, and the one acknowledged.
         fn told(&mut self, us: u64, used: f64, queue: u32, (cumulative, next, link): (u64, u64, u32)) {
             self.at += us;
             self.sent += (used * us as f64 * 12_500.0) as u64;
@@ -287,7 +288,7 @@ mod tests {
         for n in 0..40 {
             pair.told(8, 4.0, 1_000_000, (n * 10 + 1, n * 10 + 5, 7));
         }
-        // 0.1 Gbps in 8 us are 100 bytes: a packet may be under way all the same.
+        // 0.1 Gbps in 8 us are 100 bytes: a packet may still be in flight.
         assert_eq!((pair.hpcc.window, pair.window.cwnd), (100.0, 1000));
         for n in 40..200 {
             pair.told(8, 0.0, 0, (n * 10 + 1, n * 10 + 5, 7));

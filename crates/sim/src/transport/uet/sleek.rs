@@ -11,8 +11,8 @@
 //! A timeout during recovery sends nothing itself: [`Sleek::goes_back`].
 //!
 //! The rules and numbers are those of the reference simulator (`runSleek`, `sendProbe`, `rtxTimerExpired` and
-//! `processAck` in `uec.cpp`). One departure: if a probe is back before a full packet would be, the reference counts
-//! its delay as none in the average; here the average is unchanged.
+//! `processAck` in `uec.cpp`). One departure: a probe that is back before a full packet would be counts as no delay in
+//! the average; in the reference the average is unchanged.
 
 use super::Psn;
 use crate::transport::congestion::nscc::{averaged, bdp, window_of};

@@ -18,15 +18,16 @@ fn all_to_all(share: Share, concurrent: bool) -> Collective {
     Collective::new(Pattern::AllToAll { share, concurrent })
 }
 
-/// Carries out what the flows say: each host begins with its own share of every chunk, and step by step what a host sends
-/// is added to what its neighbour has (first half) or replaces it (second half). In the end all have all.
+/// Carries out what the flows say: each host begins with its own share of every chunk, and step by step what a host
+/// sends is added to what its neighbour has (first half) or replaces it (second half). In the end every host has
+/// everything.
 #[test]
 fn a_ring_reduces_and_gathers_every_chunk() {
     for n in 2..=9u32 {
         let size = 1_000 + u64::from(n);
         let plan = plan(&all_reduce(size), n);
         assert_eq!(plan.flows.len() as u32, 2 * (n - 1) * n);
-        // have[host][chunk]: whose shares are in it.
+        // have[host][chunk]: the hosts whose shares are in it.
         let mut have: Vec<Vec<BTreeSet<u32>>> = (0..n).map(|host| vec![BTreeSet::from([host]); n as usize]).collect();
         for (step, flows) in (0u32..).zip(plan.flows.chunks(n as usize)) {
             let before = have.clone();
@@ -46,7 +47,7 @@ fn a_ring_reduces_and_gathers_every_chunk() {
             }
         }
         assert!(have.iter().flatten().all(|shares| shares.len() as u32 == n));
-        // 2 (n − 1)/n of the data leave each host, but for the odd bytes.
+        // 2 (n − 1)/n of the data leave each host, up to the odd bytes.
         for host in 0..n {
             let sent: u64 = plan.flows.iter().filter(|flow| flow.src == host).map(|flow| flow.size).sum();
             assert!(sent.abs_diff(size * 2 * u64::from(n - 1) / u64::from(n)) <= 2, "{sent}");
@@ -106,7 +107,7 @@ fn a_step_of_all_to_all_waits_for_both_directions_of_the_one_before() {
     }
 }
 
-/// Whatever the numbers: no circle, every flow starts, and the longest chain is one step after the other.
+/// Whatever the numbers: no cycle, every flow starts, and the longest chain is one step after another.
 #[test]
 fn every_flow_starts_in_the_end() {
     let groups = Members::Groups(vec![vec![5, 1, 3], vec![0, 1], vec![7, 6, 5, 4, 3]]);
@@ -150,7 +151,7 @@ fn groups_are_numbered_and_keep_to_themselves() {
     );
     let next = plan.flows.iter().find(|flow| flow.src == 1).unwrap().dst;
     assert_eq!(next, 3, "in the order given");
-    // Between rounds a host waits for all of its flows, in and out; within one there is no gap.
+    // Between rounds a host waits for all of its flows, in and out; within a round there is no gap.
     let between: Vec<&Gate> = plan.gates.iter().filter(|gate| gate.gap > Span::ZERO).collect();
     assert_eq!(between.len(), 5);
     assert!(between.iter().all(|gate| gate.gap == Span(9)));

@@ -1,18 +1,18 @@
-//! Whether all operations can start one after the other, and how long the longest chain of them takes.
+//! Checks whether all operations can start, and computes how long the longest chain of them takes.
 
 use spinewise_policy::time::Span;
 
 use super::{Does, Milestone, Operation, Table};
 
-/// Names of a chain that are told.
+/// How many names of a chain are shown.
 const TOLD: usize = 8;
 
 /// An operation that can never start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stuck {
-    /// Which.
+    /// Its number.
     pub operation: u32,
-    /// What it waits for, what that waits for, and so on, up to one that is there already.
+    /// What it waits for, what that waits for, and so on, up to one already in the list.
     pub waits_for: Vec<u32>,
 }
 
@@ -29,11 +29,11 @@ impl Stuck {
     }
 }
 
-/// Lets everything happen as soon as it can, if each send arrives.
+/// Lets everything happen as soon as it can, assuming that each send arrives.
 struct Flood<'a> {
     table: &'a Table,
     left: Vec<u32>,
-    /// Of a receive: two things it takes to end, its start and the start of its send.
+    /// For a receive: how many of the two things it takes to end are missing, its start and the start of its send.
     halves: Vec<u8>,
     /// Longest chain up to the start, and up to the end.
     at: Vec<[Span; 2]>,
@@ -84,7 +84,7 @@ impl<'a> Flood<'a> {
         self.todo.push((n, milestone));
     }
 
-    /// One of the two that a receive takes to end.
+    /// One of the two things that a receive takes to end.
     fn half(&mut self, receive: u32, at: Span) {
         let slot = &mut self.at[receive as usize][1];
         *slot = (*slot).max(at);
@@ -95,10 +95,10 @@ impl<'a> Flood<'a> {
     }
 }
 
-/// Can all operations start, if each send arrives?
+/// Can all operations start, assuming that each send arrives?
 ///
 /// # Errors
-/// The first that cannot, with what it waits for: a circle at the end.
+/// The first that cannot, with what it waits for: a cycle at the end.
 pub fn check(table: &Table) -> Result<(), Stuck> {
     let mut flood = Flood::new(table, Span::ZERO);
     flood.run();
@@ -109,7 +109,7 @@ pub fn check(table: &Table) -> Result<(), Stuck> {
     };
     let count = table.operations().len() as u32;
     let Some(operation) = (0..count).find(|&n| !starts(n)) else { return Ok(()) };
-    // What each still waits for: one of them is enough.
+    // Something that each still waits for: one is enough.
     let mut waits_for = vec![None; count as usize];
     for n in 0..count {
         for (milestone, happens) in [(Milestone::Started, starts(n)), (Milestone::Ended, ends(n))] {
@@ -127,7 +127,7 @@ pub fn check(table: &Table) -> Result<(), Stuck> {
     Err(Stuck { operation, waits_for: chain.split_off(1) })
 }
 
-/// What `n` waits for: of a receive that has started, its send.
+/// What `n` waits for: for a receive that has started, its send.
 fn next(table: &Table, waits_for: &[Option<u32>], starts: &impl Fn(u32) -> bool, n: u32) -> Option<u32> {
     if starts(n) { Some(table.operations()[n as usize].mate).filter(|&mate| mate != n) } else { waits_for[n as usize] }
 }

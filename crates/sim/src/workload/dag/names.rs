@@ -1,8 +1,8 @@
-//! Names of operations, and finding one among a million.
+//! Names of operations, with fast lookup among a million.
 
 use spinewise_policy::hash;
 
-/// Names, one behind the other.
+/// Names, concatenated.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Names {
     text: String,
@@ -34,7 +34,7 @@ pub(super) struct Index {
 const FREE: u32 = u32::MAX;
 
 impl Index {
-    /// Of all names, or the number of one that is there twice.
+    /// An index of all names, or the number of a duplicate.
     pub(super) fn of(names: &Names) -> Result<Index, u32> {
         let mut index = Index { slots: vec![FREE; (2 * names.ends.len()).next_power_of_two()] };
         for number in 0..names.len() {
@@ -47,7 +47,7 @@ impl Index {
         Ok(index)
     }
 
-    /// Where `name` stands, or would.
+    /// The slot of `name`, or where it would go.
     pub(super) fn slot(&self, names: &Names, name: &str) -> usize {
         let mask = self.slots.len() - 1;
         let mut slot = hash::name(name) as usize & mask;

@@ -40,7 +40,7 @@ words! {
 const COLUMNS: &[&str] = Column::WORDS;
 const REQUIRED: usize = 3;
 
-/// Where columns stand.
+/// The positions of columns.
 pub(super) struct Header {
     pub(super) places: [Option<usize>; COLUMNS.len()],
     pub(super) width: usize,
@@ -81,7 +81,7 @@ pub(super) struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// The field of a column, by its place in [`COLUMNS`]; nothing if empty.
+    /// The field of a column, by its position in [`COLUMNS`]; none if empty.
     pub(super) fn get(&self, column: Column) -> Option<&'a str> {
         let place = self.header.places[column as usize]?;
         Some(&self.record[place]).filter(|field| !field.is_empty())
@@ -105,7 +105,7 @@ impl<'a> Row<'a> {
         value.ok_or_else(|| error(column.word(), "nothing", format!("a value, since op is {of}")))
     }
 
-    /// Refuses what an operation of this kind has not.
+    /// Refuses fields that an operation of this kind does not have.
     pub(super) fn refuse(&self, columns: &[Column], of: &str) -> Result<(), ListError> {
         match columns.iter().find_map(|&column| self.get(column).map(|text| (column, text))) {
             Some((column, text)) => Err(error(column.word(), text, format!("nothing, since op is {of}"))),

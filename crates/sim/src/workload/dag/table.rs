@@ -1,4 +1,4 @@
-//! The table of operations: comma-separated values, an operation a line.
+//! The table of operations: comma-separated values, one operation per line.
 
 use spinewise_policy::time::{Span, Time};
 
@@ -17,13 +17,13 @@ const MOST_RANKS: u32 = 1 << 20;
 const MOST_OPERATIONS: usize = MOST_FLOWS as usize;
 const LARGEST_EXACT: u64 = 1 << 53;
 
-/// Operations, who waits for whom, and what they are called.
+/// Operations, their dependencies, and their names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Table {
     operations: Vec<Operation>,
     names: Names,
-    /// Those that wait for `operation` to reach a milestone stand at `first[2 * operation + milestone]` and on, up to
-    /// the next of these.
+    /// Those that wait for `operation` to reach a milestone are at `first[2 * operation + milestone]` and on, up to the
+    /// next of these.
     first: Vec<u32>,
     waiting: Vec<u32>,
     ranks: u32,
@@ -32,17 +32,17 @@ pub struct Table {
     pub(super) steps: u32,
 }
 
-/// Who waits for whom: the one awaited, for what, and the one that waits.
+/// A dependency: the operation awaited, the milestone, and the operation that waits.
 type Edge = (u32, Milestone, u32);
 
 impl Table {
     /// Reads a table whose header names `id`, `rank` and `op`, and any of the other columns, in any order. An empty
-    /// field is as good as none; lines that begin with `#` are comments.
+    /// field counts as absent; lines that begin with `#` are comments.
     ///
     /// # Errors
-    /// With the line: a column missing, unknown or there twice, a row of another length, a field that is not of its
-    /// kind or says what such an operation has not, an id that is there twice or unknown, one of another rank, a send
-    /// without its receive or the other way round, sizes of the two that differ.
+    /// With the line: a column missing, unknown or duplicate, a row of another length, a field of the wrong kind or
+    /// that such an operation does not have, an id that is duplicate or unknown, one of another rank, a send without
+    /// its receive or the other way round, sizes of the two that differ.
     pub fn from_csv(text: &str) -> Result<Table, ListError> {
         let (text, mut reader) = reader_of(text);
         let header = reader.headers().map_err(|problem| unreadable(&problem))?.clone();
@@ -71,7 +71,7 @@ impl Table {
         self.sends
     }
 
-    /// What an operation is called.
+    /// The name of an operation.
     pub fn name(&self, operation: u32) -> &str {
         self.names.get(operation)
     }
@@ -82,7 +82,7 @@ impl Table {
         &self.waiting[self.first[at] as usize..self.first[at + 1] as usize]
     }
 
-    /// Chains what decides who waits for whom into a hash.
+    /// Folds the dependencies into a hash.
     pub fn fold(&self, start: u64, mix: impl Fn(u64, u64) -> u64) -> u64 {
         let all = self.operations.iter().fold(start, |h, operation| {
             let does = match operation.does {
@@ -112,13 +112,13 @@ struct Rows {
     operations: Vec<Operation>,
     names: Names,
     lines: Vec<u32>,
-    /// Names of those awaited, as they stand.
+    /// Names of the operations awaited, as written.
     awaited: Names,
     /// By [`Rows::awaited`]: who waits, for what.
     edges: Vec<(u32, Milestone)>,
     sends: Vec<End>,
     receives: Vec<End>,
-    /// Sizes that receives give.
+    /// Sizes given by receives.
     sizes: Vec<(u32, u64)>,
     batches: u32,
     steps: u32,
@@ -244,7 +244,7 @@ impl Rows {
         self.lines[operation as usize] as usize
     }
 
-    /// Who waits for whom, by number.
+    /// Dependencies by number.
     fn resolve(&self, index: &Index) -> Result<Vec<Edge>, ListError> {
         let mut edges = Vec::with_capacity(self.edges.len());
         for (n, &(waits, milestone)) in (0u32..).zip(&self.edges) {
@@ -263,7 +263,8 @@ impl Rows {
         Ok(edges)
     }
 
-    /// Pairs the k-th send from a rank to another with a tag with the k-th receive of these, in the order of the file.
+    /// Pairs the k-th send between two ranks with a tag with the k-th receive between them with that tag, in file
+    /// order.
     fn match_messages(&mut self) -> Result<(), ListError> {
         let key = |end: &End| (end.from, end.to, end.tag, end.operation);
         self.sends.sort_unstable_by_key(key);

@@ -1,4 +1,4 @@
-//! Tables of operations: what is read, what is refused, and what they come to.
+//! Tables of operations: what is read, what is refused, and the resulting actions.
 
 use super::super::testing::Fabric;
 use super::super::{Plan, Workload};
@@ -118,7 +118,7 @@ fn ranks_of_a_server_send_without_the_network() {
     let dag = Dag::new(table(PING_PONG), vec![3, 1], Some(local), 4).unwrap();
     let Plan { flows, programmes, .. } = plan(&dag);
     assert!(flows.is_empty());
-    // 1 ns a byte; the unit that computes is another than that which copies.
+    // 1 ns a byte; computing and copying use different units.
     let copy = |bytes: u64, unit| Action::Copy { takes: Span(bytes * 1000), unit, delay: Span(5) };
     assert_eq!((programmes[0].actions[1], programmes[0].actions[3]), ((3, copy(1000, 1)), (1, copy(2000, 2))));
 }

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 const LINE: u64 = 100_000_000_000;
 
-/// What happens at one instant, in the order it does.
+/// What happens at one instant, in that order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Event {
     Slot,
@@ -197,7 +197,7 @@ proptest! {
     ) {
         let config = &configs()[which];
         let mut at = 0;
-        // Gaps from nothing to many timers, often whole numbers of them.
+        // Gaps from zero to many timers, often whole numbers of them.
         let touches: Vec<_> = steps.into_iter().map(|(scale, gap, kind, bytes)| {
             let slot = config.alpha_timer.0;
             at += [gap, gap * slot / 1000, gap % 9 * slot, gap % 20 * config.increase_timer.0 / 3][usize::from(scale)];
