@@ -366,19 +366,20 @@ impl Topology {
         self.ways[self.pair(self.leaf(from), self.leaf(to))]
     }
 
-    /// Has any switch a choice of ports towards any leaf, now or after a fault?
+    /// Does any switch have a choice of ports towards any leaf, now or after a fault?
     pub fn has_choice(&self) -> bool {
         self.routes.iter().any(|&(_, ports)| ports > 1)
     }
 
-    /// Ports of a switch towards a leaf that uses the routes from `row` on: [`Topology::first_row`] unless something has broken.
+    /// Ports towards a leaf of a switch that uses the routes from `row` on: [`Topology::first_row`] unless something
+    /// has broken.
     #[inline]
     pub fn choices(&self, row: u32, leaf: SwitchId) -> &[u16] {
         let (at, len) = self.routes[(row + leaf.number()) as usize];
         &self.candidates[at as usize..at as usize + usize::from(len)]
     }
 
-    /// Asks memory for all that [`Topology::choices`] of these routes reads first.
+    /// Prefetches what [`Topology::choices`] reads first for these routes.
     #[inline]
     pub(crate) fn fetch_choices(&self, row: u32) {
         if let Some(routes) = self.routes.get(row as usize..(row + self.leaves) as usize) {
@@ -403,7 +404,7 @@ impl Topology {
         !self.is_host(link.from.0) && !self.is_host(link.to.0)
     }
 
-    /// A link's name for people: `leaf0->spine3`, `host12->leaf0`, with `#1` for parallel ones.
+    /// A link's name in reports: `leaf0->spine3`, `host12->leaf0`, with `#1` for parallel ones.
     pub fn link_name(&self, number: LinkId) -> String {
         let link = &self.links[number];
         let twins: Vec<LinkId> = (0..self.ports(link.from.0))
@@ -417,7 +418,7 @@ impl Topology {
         }
     }
 
-    /// A node's name for people: `host3`, `leaf0`, `spine7`; in a graph `switch130`, by its number in the spec.
+    /// A node's name in reports: `host3`, `leaf0`, `spine7`; in a graph `switch130`, by its number in the spec.
     pub fn node_name(&self, node: NodeId) -> String {
         let Some(switch) = self.as_switch(node) else { return format!("host{}", node.number()) };
         match self.naming {
@@ -432,7 +433,7 @@ impl Topology {
     }
 
     /// Bits per second between each leaf and other switches: `(nominal, available up, available down)`. Nominal is
-    /// before overrides. In a graph whose leaves also pass on what is for others, that takes of the same links.
+    /// before overrides. In a graph, transit traffic of leaves uses the same links.
     pub fn leaf_rates(&self) -> (Vec<u64>, Vec<u64>, Vec<u64>) {
         let (mut up, mut down) = (Vec::new(), Vec::new());
         for leaf in self.leaf_ids() {

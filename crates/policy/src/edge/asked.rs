@@ -3,7 +3,7 @@
 
 use crate::FlowKey;
 
-/// A probe: whose it is, where it went, and what came of it.
+/// A probe: its flow, its label, and its outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Probe<A> {
     flow: FlowKey,
@@ -24,19 +24,19 @@ impl<A: Copy, const ROOM: usize> Default for Asked<A, ROOM> {
 }
 
 impl<A: Copy, const ROOM: usize> Asked<A, ROOM> {
-    /// For how many probes there is room.
+    /// The number of probes there is room for.
     pub fn room(&self) -> usize {
         self.probes.iter().filter(|probe| probe.is_none()).count()
     }
 
-    /// A flow probes `label`. Without room nothing is kept.
+    /// A flow probes `label`. If there is no room nothing is kept.
     pub fn add(&mut self, flow: FlowKey, label: u16) {
         if let Some(free) = self.probes.iter_mut().find(|probe| probe.is_none()) {
             *free = Some(Probe { flow, label, answer: None });
         }
     }
 
-    /// What came of the probe to `label`.
+    /// Records the outcome of the probe to `label`.
     pub fn answered(&mut self, label: u16, answer: A) {
         let waits = |probe: &&mut Probe<A>| probe.label == label && probe.answer.is_none();
         if let Some(probe) = self.probes.iter_mut().flatten().find(waits) {
@@ -44,7 +44,7 @@ impl<A: Copy, const ROOM: usize> Asked<A, ROOM> {
         }
     }
 
-    /// Is `label` probed?
+    /// Is `label` being probed?
     pub fn has(&self, label: u16) -> bool {
         self.probes.iter().flatten().any(|probe| probe.label == label)
     }

@@ -20,12 +20,12 @@ pub struct Live<F: Fn(u16) -> bool> {
     pub ways: u16,
     /// How many are dead.
     pub dead: u16,
-    /// Is this one?
+    /// Is this way dead?
     pub is_dead: F,
 }
 
 impl<F: Fn(u16) -> bool> Live<F> {
-    /// Is `way` closed? When all are dead, none is: something may have come back to life.
+    /// Is `way` closed? If all are dead, none is: one of them may work again.
     fn closed(&self, way: u16) -> bool {
         self.dead > 0 && self.dead < self.ways && (self.is_dead)(way)
     }
@@ -80,7 +80,7 @@ crate::listed! {
     }
 }
 
-/// A flow's present cell. Counts packets as they are sent, retransmissions too, as the authors' code does.
+/// A flow's current cell. Counts packets as they are sent, retransmissions too, as in the authors' code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cell {
     way: Way,
@@ -88,7 +88,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// What becomes of it with the next packet.
+    /// What happens to it with the next packet.
     #[inline]
     fn turn<F: Fn(u16) -> bool>(&self, size: u32, live: &Live<F>) -> Turn {
         match () {
@@ -99,15 +99,15 @@ impl Cell {
         }
     }
 
-    /// Tells by which [`Turn`] it goes, and of [`OfCell`].
+    /// Reports which [`Turn`] applies, and [`OfCell`].
     pub fn tell<F: Fn(u16) -> bool>(&self, size: u32, live: &Live<F>, sight: &mut Sight<'_>) {
         sight.rule(self.turn(size, live));
         sight.flow(OfCell::Sent, f64::from(self.packets));
         sight.flow(OfCell::Size, f64::from(size));
     }
 
-    /// The way of the next packet, at a granularity of `size` packets. A size that shrinks below what this cell has
-    /// sent ends it at once; so does the death of its path.
+    /// The way of the next packet, at a granularity of `size` packets. If the size shrinks below what this cell has
+    /// sent, the cell ends at once; so does the death of its path.
     #[inline]
     pub fn next<F: Fn(u16) -> bool>(&mut self, size: u32, how: Dispatch, live: &Live<F>, rng: &mut Rng) -> Way {
         if !matches!(self.turn(size, live), Turn::GoesOn) {
@@ -157,7 +157,7 @@ mod tests {
             same += u32::from(cell[0] == last);
             last = cell[0];
         }
-        // 80,000 draws, 10,000 each with standard deviation 94; a repeat as likely as any other way.
+        // 80,000 draws, 10,000 each with standard deviation 94; a repeat is as likely as any other way.
         assert!(count.iter().all(|&n| (9_600..10_400).contains(&n)), "{count:?}");
         assert!((9_600..10_400).contains(&same), "{same}");
     }

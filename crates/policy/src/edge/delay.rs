@@ -13,7 +13,7 @@ crate::choice! {
 }
 
 impl Delay {
-    /// That of a packet that took `one_way` there, and `rtt` with its answer.
+    /// The delay of a packet that took `one_way` there, and `rtt` with its answer.
     #[inline]
     pub fn of(self, one_way: Span, rtt: Span) -> Span {
         match self {
@@ -22,8 +22,8 @@ impl Delay {
         }
     }
 
-    /// That of a full packet on an empty path, as told. The way there is more than half of the round trip, for
-    /// acknowledgements are short.
+    /// The delay of a full packet on an empty path, as configured. The way there is more than half of the round trip,
+    /// because acknowledgements are short.
     #[inline]
     pub fn base(self, view: &HostView<'_>) -> Span {
         self.of(view.base_one_way, view.base_rtt)

@@ -6,7 +6,7 @@
 
 use crate::{Event, Kind, Layout, Packet, Rng, Sight, Way};
 
-/// Most values that a scheme spreads over.
+/// The most values that a scheme spreads over.
 pub const MOST: f64 = 32_768.0;
 
 /// What an answer says of the value of the packet it answers.
@@ -18,13 +18,13 @@ pub enum Verdict {
     Marked,
     /// It was trimmed inside the fabric.
     Trimmed,
-    /// It was waited for in vain.
+    /// It was not answered in time.
     Lost,
 }
 
 impl Verdict {
-    /// What an event says of a value, if anything. A packet trimmed at the port of its destination has met nothing worse than
-    /// its mark tells: no other path would have helped.
+    /// What an event says of a value, if anything. A packet trimmed at the port of its destination has met nothing
+    /// worse than its mark says: no other path would have helped.
     #[inline]
     pub const fn of(event: &Event) -> Option<Verdict> {
         match event {
@@ -38,7 +38,7 @@ impl Verdict {
     }
 }
 
-/// Is it a packet that has a value of its own? Answers return by the value of what they answer.
+/// Does the packet have a value of its own? Answers return with the value of what they answer.
 #[inline]
 pub const fn chooses(packet: &Packet) -> bool {
     matches!(packet.kind, Kind::Data)
@@ -49,47 +49,47 @@ pub fn layout() -> Layout {
     Layout { draws_tags: true, ..Layout::default() }
 }
 
-/// Tells what there is to choose from: the value that is chosen now, and the one that would be if the packet after were sent
-/// at once.
+/// Reports the choices: the value that is chosen now, and the one that would be if another packet were sent right
+/// after.
 pub fn tell(sight: &mut Sight<'_>, mut choose: impl FnMut() -> u16) {
     (0..2).for_each(|_| sight.offer(Way(choose())));
 }
 
-/// A walk over a power of two of values: each once a round, in an order that is drawn anew for each round.
+/// A walk over a power of two of values: each once per round, in an order drawn anew for each round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Walk {
     step: u16,
     mask: u16,
-    /// Bits above, the same for all packets of a flow.
+    /// The higher bits, the same for all packets of a flow.
     above: u16,
     begun: bool,
 }
 
 impl Walk {
-    /// Draws where it begins, once.
+    /// Draws the starting point, once.
     #[inline]
     pub fn begin(&mut self, values: u16, rng: &mut Rng) {
         if !self.begun {
-            // All bits at once would be no value at all.
+            // All bits set would mean no value.
             let blocks = u32::from(u16::MAX) / u32::from(values);
             *self =
                 Walk { step: 0, mask: draw(values, rng), above: rng.below(blocks.max(1)) as u16 * values, begun: true };
         }
     }
 
-    /// The value that is next, of `values`, without the bits above.
+    /// The next of `values` values, without the higher bits.
     #[inline]
     pub const fn next(&self, values: u16) -> u16 {
         (self.step ^ self.mask) & (values - 1)
     }
 
-    /// The same with the bits above.
+    /// The same with the higher bits.
     #[inline]
     pub const fn whole(&self, values: u16) -> u16 {
         self.above | self.next(values)
     }
 
-    /// The value that is next by number, from the one that was drawn first, and goes on.
+    /// The next value in numerical order, starting from the one drawn first; advances.
     #[inline]
     pub fn count_up(&mut self, values: u16) -> u16 {
         let value = self.above | (self.mask.wrapping_add(self.step) & (values - 1));
@@ -97,7 +97,7 @@ impl Walk {
         value
     }
 
-    /// Goes on to the one after.
+    /// Advances to the next value.
     #[inline]
     pub fn go_on(&mut self, values: u16, rng: &mut Rng) {
         self.step += 1;
@@ -107,7 +107,7 @@ impl Walk {
     }
 }
 
-/// Any of `values`, all alike.
+/// One of `values`, all equally likely.
 #[inline]
 pub fn draw(values: u16, rng: &mut Rng) -> u16 {
     rng.below(u32::from(values)) as u16

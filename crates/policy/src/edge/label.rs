@@ -39,12 +39,12 @@ crate::choice! {
 pub struct Label {
     /// 0: none has been drawn.
     value: u16,
-    /// The one of before; 0: there was none.
+    /// The previous label; 0: there was none.
     before: u16,
 }
 
 impl Label {
-    /// As the tag of a packet; drawn before the first.
+    /// The label as a packet tag; drawn before the first use.
     #[inline]
     pub fn way(&mut self, rng: &mut Rng) -> Way {
         if self.value == 0 {
@@ -53,18 +53,18 @@ impl Label {
         Way(self.value)
     }
 
-    /// Has one been drawn?
+    /// Has a label been drawn?
     pub fn is_drawn(&self) -> bool {
         self.value > 0
     }
 
-    /// Any label, the old one perhaps. All ones mean none.
+    /// Draws any label, possibly the old one. All ones mean none.
     pub fn rethink(&mut self, rng: &mut Rng) {
         self.before = self.value;
         self.value = 1 + rng.below(u32::from(u16::MAX) - 1) as u16;
     }
 
-    /// Tells what there is to choose from: the label, and the one of before or else the one that would come next.
+    /// Reports the choices: the label, and the previous one or else the one that would come next.
     pub fn tell(mut self, sight: &mut Sight<'_>, mut rng: Rng) {
         sight.offer(self.way(&mut rng));
         if self.before == 0 {
@@ -73,36 +73,36 @@ impl Label {
         sight.offer(Way(self.before));
     }
 
-    /// Takes this one.
+    /// Adopts this label.
     pub fn become_number(&mut self, number: u16) {
         (self.before, self.value) = (self.value, number);
     }
 
-    /// As a number.
+    /// The label as a number.
     pub fn number(&self) -> u16 {
         self.value
     }
 }
 
-/// What a receiver remembers of the data it has had.
+/// What a receiver remembers of the data it has received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Heard {
-    /// First byte it does not have, by its last acknowledgement.
+    /// First byte it lacks, by its last acknowledgement.
     expected: u64,
-    /// Where the last duplicate began, and one more, in the 32 bits of TCP; 0: there was none.
+    /// Where the last duplicate began, plus one, in the 32 bits of TCP; 0: there was none.
     duplicate: u32,
     /// The label of the last data; 0: there was none.
     label: u16,
 }
 
 impl Heard {
-    /// It acknowledges what is before this byte.
+    /// It acknowledges everything before this byte.
     #[inline]
     pub fn acknowledges(&mut self, next: u64) {
         self.expected = self.expected.max(next);
     }
 
-    /// Data has come: does it call for another label of what is sent back?
+    /// Data has arrived: must what is sent back get another label?
     pub fn calls(&mut self, data: &Packet, rule: Receiver) -> bool {
         let again = data.payload > 0 && data.seq + u64::from(data.payload) <= self.expected;
         let from = (data.seq as u32).wrapping_add(1);

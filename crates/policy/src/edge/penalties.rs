@@ -4,7 +4,7 @@
 use crate::Rng;
 use crate::edge::entropy::{Verdict, Walk};
 
-/// Most values: each has four bits in the row of a flow.
+/// The most values: each has four bits in the row of a flow.
 const MOST: usize = 1_024;
 /// Highest penalty.
 const WORST: u8 = 15;
@@ -43,7 +43,7 @@ impl Penalties {
         *byte = if value.is_multiple_of(2) { *byte & 0xf0 | penalty } else { *byte & WORST | penalty << 4 };
     }
 
-    /// What became of a packet with this value.
+    /// Records the outcome of a packet with this value.
     pub fn blame(&mut self, values: u16, value: u16, verdict: Verdict) {
         let more = match verdict {
             Verdict::Good => return,
@@ -76,7 +76,7 @@ impl Penalties {
 }
 
 impl Blames {
-    /// The value that a verdict falls on.
+    /// The value that a verdict applies to.
     pub const fn blamed(self, value: u16, verdict: Verdict) -> u16 {
         match (self, verdict) {
             (Blames::First, Verdict::Lost) => 0,

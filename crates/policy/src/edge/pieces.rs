@@ -9,7 +9,7 @@
 
 use crate::{HostView, Out, To, Way};
 
-/// Bytes of the scheme's own in each piece.
+/// Bytes in each piece for the scheme itself.
 pub(crate) const HEAD: usize = 12;
 
 /// Bytes of a piece before its entries.
@@ -18,8 +18,8 @@ pub const LEAD: usize = 4 + HEAD;
 /// The most bytes of entries in a piece, whatever the MTU.
 const MOST: usize = 9216;
 
-/// Every path from this rack to another between which and its like there is a choice: destination leaf and way, in an
-/// order that all hosts of the rack share.
+/// Every path from this rack to another rack reached by more than one: destination leaf and way, in an order that all
+/// hosts of the rack share.
 pub fn paths<'v>(view: &HostView<'v>) -> impl Iterator<Item = (u32, Way)> + use<'v> {
     let own = view.leaf;
     let others = view.ways.iter().enumerate().filter(move |&(leaf, &ways)| leaf as u32 != own && ways > 1);
@@ -31,10 +31,10 @@ pub const fn room(entries: usize, size: usize) -> (usize, usize) {
     (entries, entries * (LEAD + size))
 }
 
-/// How pieces travel.
+/// How pieces are sent.
 #[derive(Clone, Copy, Debug)]
 pub struct Parcel {
-    /// To whom.
+    /// The recipient.
     pub to: To,
     /// The scheme's message class.
     pub class: u8,
@@ -42,19 +42,19 @@ pub struct Parcel {
     pub mtu: u32,
     /// Bytes of headers below the body of each packet.
     pub below: u32,
-    /// What each piece says besides its entries.
+    /// What each piece says in addition to its entries.
     pub head: [u8; HEAD],
 }
 
 impl Parcel {
-    /// Entries of `N` bytes in a full packet; at least one, even if that is above the MTU.
+    /// Entries of `N` bytes in a full packet; at least one, even if that exceeds the MTU.
     const fn fill<const N: usize>(&self) -> usize {
         let bytes = (self.mtu as usize).saturating_sub(self.below as usize + LEAD);
         let bytes = if bytes < MOST { bytes } else { MOST };
         if bytes < N { 1 } else { bytes / N }
     }
 
-    /// Sends all `entries`, in as many packets as they take. Says how many.
+    /// Sends all `entries`, in as many packets as they take. Returns how many.
     pub fn send<const N: usize>(&self, out: &mut Out<'_>, entries: impl Iterator<Item = [u8; N]>) -> u32 {
         let fill = self.fill::<N>();
         let mut body = [0; LEAD + MOST];
@@ -87,7 +87,7 @@ pub struct Piece<'a, const N: usize> {
 }
 
 impl<'a, const N: usize> Piece<'a, N> {
-    /// Reads a body; nothing if it is none of ours.
+    /// Reads a body; none if it is not one of these.
     pub fn read(body: &'a [u8]) -> Option<Self> {
         let (first, rest) = body.split_first_chunk::<4>()?;
         let (head, entries) = rest.split_first_chunk::<HEAD>()?;
@@ -125,7 +125,7 @@ mod tests {
         mtu: 0,
     };
 
-    /// Wire sizes and bodies of what a parcel of `entries` becomes.
+    /// Wire sizes and bodies of the packets of a parcel of `entries`.
     fn sent(mtu: u32, entries: &[[u8; 8]]) -> Vec<(u32, Vec<u8>)> {
         let (actions, bytes) = room(entries.len(), 8);
         let (mut actions, mut bytes) = (vec![Action::MaskEcn; actions], vec![0; bytes]);
@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn a_table_is_cut_at_the_mtu_and_put_together_again() {
         let entries: Vec<[u8; 8]> = (0..5u8).map(|n| [n; 8]).collect();
-        // 42 below, 16 before the entries: 82 bytes hold three of eight.
+        // 42 below, 16 before the entries: 82 bytes hold three entries of eight.
         for (mtu, sizes) in [(1500, vec![98]), (82, vec![82, 74]), (89, vec![82, 74]), (1, vec![66; 5])] {
             let pieces = sent(mtu, &entries);
             assert_eq!(pieces.iter().map(|(wire, _)| *wire).collect::<Vec<_>>(), sizes, "MTU {mtu}");

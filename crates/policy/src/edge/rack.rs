@@ -7,12 +7,12 @@ pub fn hosts_of<'v>(view: &HostView<'v>, leaf: u32) -> impl Iterator<Item = u32>
     view.leaf_of.iter().enumerate().filter(move |&(_, &of)| of == leaf).map(|(host, _)| host as u32)
 }
 
-/// The place of the host of this view in its own rack; the first is 0.
+/// The position of this view's host in its own rack; the first is 0.
 pub fn place(view: &HostView<'_>) -> u32 {
     hosts_of(view, view.leaf).take_while(|&host| host < view.host).count() as u32
 }
 
-/// The host of rack `leaf` at this place, counted round if there are fewer; nothing if the rack is empty.
+/// The host of rack `leaf` at this position, wrapping round if there are fewer; none if the rack is empty.
 pub fn counterpart(view: &HostView<'_>, leaf: u32, place: u32) -> Option<u32> {
     let count = hosts_of(view, leaf).count();
     if count == 0 { None } else { hosts_of(view, leaf).nth(place as usize % count) }

@@ -5,7 +5,7 @@
 
 use crate::{Rng, Way};
 
-/// The most ways of one round.
+/// The most ways in one round.
 pub const MOST: usize = 4;
 
 /// The best answers towards one peer; a smaller score is better.
@@ -16,7 +16,7 @@ pub struct Rounds {
 }
 
 impl Rounds {
-    /// A round begins: the best answer so far becomes that of the round before; nothing, if all were lost.
+    /// Begins a round: the best answer so far becomes that of the previous round; none if all were lost.
     pub fn begin(&mut self) {
         self.before = self.now.take();
     }
@@ -28,18 +28,18 @@ impl Rounds {
         }
     }
 
-    /// A probe on `way` was lost: it is not the best of the round it was, nor remembered.
+    /// A probe on `way` was lost: the way is neither the best of its round nor remembered.
     pub fn lost(&mut self, way: Way) {
         self.now = self.now.filter(|&(best, _)| best != way);
         self.before = self.before.filter(|&(best, _)| best != way);
     }
 
-    /// The best answer of this round, before there is one that of the last: way and score.
+    /// The best answer of this round, or of the last one until there is one: way and score.
     pub fn best(&self) -> Option<(Way, u64)> {
         self.now.or(self.before)
     }
 
-    /// The best answer of the round before.
+    /// The best answer of the previous round.
     pub fn remembered(&self) -> Option<(Way, u64)> {
         self.before
     }
@@ -63,7 +63,7 @@ impl Picks {
         fits
     }
 
-    /// Adds one of `0..ways` that is `wanted` and not in it yet, each as likely. Was there any?
+    /// Adds one of `0..ways` that is `wanted` and not in it yet, all equally likely. Was there any?
     pub fn draw(&mut self, ways: u16, rng: &mut Rng, wanted: impl Fn(Way) -> bool) -> bool {
         let all = (0..ways).map(Way);
         let fits = |way: &Way| !self.ways().contains(way) && wanted(*way);

@@ -9,17 +9,17 @@
 
 /// A way in a round robin.
 pub trait Turns {
-    /// Its weight; without any it has no turn.
+    /// Its weight; with a weight of zero it has no turn.
     fn weight(&self) -> u32;
 
-    /// What it is owed; below zero, what it has had too much. Zero in the beginning.
+    /// What it is owed; negative if it has had too much. Initially zero.
     fn owed(&mut self) -> &mut i64;
 }
 
-/// A weight as a part of all: together they make [`WHOLE`], except for rounding.
+/// The sum of all weights, apart from rounding.
 pub(crate) const WHOLE: u32 = 1 << 16;
 
-/// The weight of a way that has `part` of `all`, rounded down, but never to nothing.
+/// The weight of a way that has `part` of `all`, rounded down, but never to zero.
 #[inline]
 pub const fn share(part: u64, all: u64) -> u32 {
     if part >= all {
@@ -29,7 +29,8 @@ pub const fn share(part: u64, all: u64) -> u32 {
     if share == 0 && part > 0 { 1 } else { share }
 }
 
-/// The way whose turn it is. Of those that are owed as much, the next from `first` on; [`None`] if none has a weight.
+/// The way whose turn it is. Among ways that are owed the same, the next from `first` on; [`None`] if none has a
+/// weight.
 #[inline]
 pub fn take_turn<W: Turns>(ways: &mut [W], first: u16) -> Option<u16> {
     let mut total = 0i64;
@@ -39,7 +40,7 @@ pub fn take_turn<W: Turns>(ways: &mut [W], first: u16) -> Option<u16> {
         let way = &mut ways[at];
         let weight = i64::from(way.weight());
         if weight == 0 {
-            // No debt grows old: it starts afresh with its next weight.
+            // No debt is kept: it starts afresh with its next weight.
             *way.owed() = 0;
             continue;
         }
@@ -135,7 +136,7 @@ mod tests {
     fn debts_of_before_do_not_outweigh_new_shares() {
         let mut all = ways(&[share(9, 10), share(1, 10)]);
         for stretch in 0..50 {
-            // Rates that shrink and change places: shares are of one whole all the same.
+            // Rates that shrink and change places: shares still add up to one whole.
             let (part, rest) = if stretch % 2 == 0 { (9, 1) } else { (1, 9) };
             let scale = 10u64.pow(8 - stretch % 9);
             all[0].weight = share(part * scale, 10 * scale);

@@ -53,7 +53,7 @@ impl Compare {
     }
 }
 
-/// A level, and when it was looked up.
+/// A level, and when it was measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Level {
     at: Time,
@@ -67,12 +67,12 @@ struct Reading {
     busy: Span,
 }
 
-/// Row per port: its levels as they were last looked up.
+/// Row per port: its levels as last measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Levels {
     queue: Level,
     usage: Level,
-    /// The counter as the window before this one began, and as this one did.
+    /// The counter when the previous window began, and when this one did.
     readings: [Reading; 2],
 }
 
@@ -82,7 +82,7 @@ pub struct Bands {
     by: Compare,
     /// Where the queue's levels 1, 2 and 3 begin, millionths of its room.
     queue: [u32; 3],
-    /// Bytes of a queue's room; 0: what the port has.
+    /// Bytes of a queue's room; 0: that of the port.
     room: u64,
     refresh: Span,
 }
@@ -90,12 +90,12 @@ pub struct Bands {
 /// Where levels 2 and 3 of use begin, percent.
 const USED: [u64; 2] = [15, 50];
 
-/// Over how long use is measured.
+/// The time over which use is measured.
 const WINDOW: Span = Span::from_us(30);
 
 impl Bands {
-    /// Queue levels that begin at these percents of `room` bytes (0: of what each port has), looked up again when they are
-    /// older than `refresh`.
+    /// Queue levels that begin at these percentages of `room` bytes (0: of what each port has), measured again when
+    /// they are older than `refresh`.
     pub fn new(by: Compare, percent: [f64; 3], room: u64, refresh: Span) -> Bands {
         Bands { by, queue: percent.map(|percent| (percent * 1e4 + 0.5) as u32), room, refresh }
     }
@@ -137,7 +137,8 @@ impl Bands {
         row.usage.level
     }
 
-    /// How `port` compares: less is better. 16 if it is paused, 4 for each level of its queue, 1 for each of its use.
+    /// How `port` compares: less is better. 16 if it is paused, plus 4 for each level of its queue, plus 1 for each
+    /// level of its use.
     pub fn rank(&self, row: &mut Levels, now: Time, view: &SwitchView<'_>, port: Port) -> u8 {
         let paused = u8::from(self.by.pause() && view.is_paused(port));
         let queue = if self.by.queue() { self.queue(row, now, view, port) } else { 0 };
@@ -148,18 +149,18 @@ impl Bands {
 
 /// A group of ports, compared at one instant.
 pub struct Group<'a, 'v> {
-    /// How.
+    /// How they are compared.
     pub bands: &'a Bands,
     /// Rows of all ports of the switch.
     pub rows: &'a mut [Levels],
-    /// The present.
+    /// The current time.
     pub now: Time,
     /// The switch, and the group as its candidates.
     pub view: &'a SwitchView<'v>,
 }
 
 impl Group<'_, '_> {
-    /// The rank of a candidate. Looked up again at this instant it is the same.
+    /// The rank of a candidate. Measured again at the same instant it does not change.
     #[inline]
     pub fn rank(&mut self, way: usize) -> u8 {
         let port = self.view.candidates[way];
@@ -174,7 +175,7 @@ impl Group<'_, '_> {
         all
     }
 
-    /// One of the candidates that have the best rank, drawn.
+    /// One of the candidates with the best rank, drawn at random.
     #[inline]
     pub fn one_of_best(&mut self, ranks: &Ranks, rng: &mut Rng) -> usize {
         let one = rng.below(ranks.many) as usize;

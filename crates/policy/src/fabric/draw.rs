@@ -5,14 +5,14 @@ use crate::Rng;
 /// Most ports drawn at once.
 pub(crate) const MOST_D: usize = 16;
 
-/// `d` different numbers below `n`, every sequence of them as likely as any other; all if there are no more.
-// The order matters: of queues as long the one drawn first is taken.
+/// `d` different numbers below `n`, every sequence equally likely; all numbers if there are no more than `d`.
+// The order matters: among queues of equal length the one drawn first is taken.
 #[inline]
 pub fn draw(rng: &mut Rng, n: usize, d: usize) -> ([usize; MOST_D], usize) {
     let many = d.min(n).min(MOST_D);
     let (mut drawn, mut sorted) = ([0; MOST_D], [0; MOST_D]);
     for i in 0..many {
-        // The one-th of those not drawn yet: each drawn one at or below it moves it up by one.
+        // The one-th of those not drawn yet: each drawn number at or below it moves it up by one.
         let (mut one, mut at) = (rng.below((n - i) as u32) as usize, 0);
         while at < i && sorted[at] <= one {
             one += 1;

@@ -29,9 +29,9 @@ crate::choice! {
 /// What a decay keeps.
 #[derive(Clone, Copy, Debug)]
 enum Keep {
-    /// Of 65536.
+    /// Out of 65536.
     Fixed(u32),
-    /// Of one.
+    /// Out of one.
     Double(f64),
 }
 
@@ -43,12 +43,12 @@ pub struct Rules {
     tau: Span,
     /// Bits of the metric.
     bits: u32,
-    /// The greatest metric.
+    /// The maximum metric.
     most: u8,
 }
 
 impl Rules {
-    /// A decay every `period` takes the share `alpha` off; the metric has `bits` bits.
+    /// Each decay, one per `period`, removes the share `alpha`; the metric has `bits` bits.
     pub fn new(period: Span, alpha: f64, bits: u32, register: Register) -> Rules {
         match register {
             Register::Fixed => {
@@ -69,7 +69,7 @@ impl Rules {
 pub struct Dre {
     /// X, bytes.
     pub bytes: u64,
-    /// Decays it has undergone, in periods of the clock it is given.
+    /// Decays applied so far, in periods of its clock.
     beats: u64,
     /// The rate that `full` was computed for, bits per second.
     rate: u64,
@@ -78,7 +78,7 @@ pub struct Dre {
 }
 
 impl Dre {
-    /// Makes up for the decays since it was last looked at, and for a changed rate of the link.
+    /// Applies the decays since the last look, and a changed rate of the link.
     #[inline]
     pub fn catch_up(&mut self, now: Time, rate: u64, rules: &Rules) {
         let beats = now.0 / rules.period.0;

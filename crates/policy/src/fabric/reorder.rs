@@ -43,7 +43,7 @@ use crate::{Key, Out, Packet, Port, Queue, Series, Span, SwitchView, Time, Verdi
 pub use header::{Body, Header, Mark};
 use header::{CLEAR, NO_QUEUE, Stamp, microseconds};
 
-/// The flow timer this half arms; a scheme's own are numbered from 1.
+/// The flow timer that this half arms; a scheme's own are numbered from 1.
 pub const TIMER: u8 = 0;
 
 /// Most actions of one call.
@@ -52,8 +52,8 @@ pub(crate) const ACTIONS: usize = 12;
 /// Most message bytes of one call.
 pub const BYTES: usize = 2 * header::BODY;
 
-/// Held queues per port that stand for "unlimited": more flows than that held at one host's port at one instant have
-/// not been seen in any workload here, and if there were, `no_queue` would say so. A queue costs 48 bytes a port.
+/// Held queues per port that stand for "unlimited": more flows held at one host's port at one instant have not been
+/// seen in any workload here, and `no_queue` would report it. A queue costs 48 bytes per port.
 pub const UNLIMITED: u16 = 1024;
 
 /// `Layout::queues` for a parameter that gives their number, 0 for no limit.
@@ -84,7 +84,7 @@ crate::listed! {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InUse(pub u16);
 
-/// How far the TAIL of the present epoch is.
+/// The state of the current epoch's TAIL.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
     /// No TAIL has come, and nothing that overtook it.
@@ -101,15 +101,15 @@ pub enum Order {
 /// A flow's row at its destination leaf.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Row {
-    /// When a packet of this epoch was sent, the first that was seen here.
+    /// When the first packet of this epoch that was seen here was sent.
     seen: Stamp,
-    /// Last phase-0 packet of the epoch: when it came, minus when it was sent (by the two leaves' own clocks).
+    /// Last phase-0 packet of the epoch: arrival time minus sending time (by the two leaves' own clocks).
     lag: Stamp,
-    /// When the TAIL was sent, as phase-1 packets say.
+    /// When the TAIL was sent, according to phase-1 packets.
     tail: Stamp,
-    /// When the first packet held came.
+    /// When the first held packet arrived.
     since: Time,
-    /// Sum over the packets held of how much later than the first they came.
+    /// Sum over the held packets of how much later than the first they arrived.
     later: Span,
     /// Packets held.
     held: u32,
@@ -129,9 +129,9 @@ enum Age {
     Newer,
 }
 
-/// What the half is lent besides rows: the parts of `Cx` it needs.
+/// What the half is lent in addition to rows: the parts of `Cx` it needs.
 pub struct Place<'a, 'v, 'o> {
-    /// The present.
+    /// The current time.
     pub now: Time,
     /// The leaf's view of itself.
     pub view: SwitchView<'v>,
@@ -144,15 +144,15 @@ pub struct Place<'a, 'v, 'o> {
 pub struct Rules {
     /// Waited beyond the time at which a TAIL is expected.
     pub extra_flush: Span,
-    /// Waited for a TAIL of whose path nothing is known, before the extra.
+    /// Waited, before the extra, for a TAIL whose path is unknown.
     pub default_wait: Span,
     /// Bytes of a control packet on the wire.
     pub control_bytes: u32,
     /// Is the source leaf told when no queue was free?
     pub tell_no_queue: bool,
-    /// What a newer epoch does that finds packets of the last one held.
+    /// What a newer epoch does when packets of the last one are still held.
     pub new_epoch: NewEpoch,
-    /// When a TAIL lets go what overtook it.
+    /// When a TAIL releases what overtook it.
     pub release: Release,
 }
 
@@ -178,7 +178,7 @@ crate::choice! {
 }
 
 impl Rules {
-    /// A data packet from leaf `leaf` at the last leaf of its path. `in_use` is of the port it will leave by.
+    /// A data packet from leaf `leaf` at the last leaf of its path. `in_use` belongs to the port it will leave by.
     pub fn arrives(
         &self,
         at: &mut Place<'_, '_, '_>,
@@ -314,7 +314,7 @@ impl Rules {
         }
     }
 
-    /// When the TAIL should have come. Early packets may come when that has passed: then at once.
+    /// When the TAIL should have come. If early packets come when that has passed: at once.
     fn due(&self, row: &Row, now: Time) -> Time {
         let expected =
             if row.sampled { row.tail.shifted(Stamp::default(), row.lag).near(now) } else { now + self.default_wait };
@@ -324,7 +324,7 @@ impl Rules {
 
 impl Row {
     /// Everything of a newer epoch was sent after everything of an older one. An epoch's INIT is its first packet, so a
-    /// later one is of a newer epoch even if the numbers agree, as they may after a row was forgotten.
+    /// later INIT belongs to a newer epoch even if the numbers agree, as they may after a row was forgotten.
     fn age(&self, header: &Header) -> Age {
         let after = header.tx.since(self.seen);
         let same = self.epoch == header.epoch;
@@ -337,12 +337,12 @@ impl Row {
         }
     }
 
-    /// Is it at an epoch after this packet's?
+    /// Is the row at an epoch after this packet's?
     pub(crate) fn is_beyond(&self, header: &Header) -> bool {
         self.age(header) == Age::Older
     }
 
-    /// How far the TAIL of the present epoch is.
+    /// The state of the current epoch's TAIL.
     pub fn order(&self) -> Order {
         self.order
     }

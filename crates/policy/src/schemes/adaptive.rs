@@ -73,7 +73,7 @@ pub struct Adaptive {
     bands: Bands,
     small: u32,
     gap: Span,
-    /// Of 2³².
+    /// Out of 2³².
     move_part: u64,
 }
 
@@ -166,7 +166,7 @@ impl Policy for Adaptive {
 }
 
 impl Adaptive {
-    /// One of the best ways, drawn.
+    /// One of the best ways, drawn at random.
     #[inline]
     fn best(&self, cx: &mut Cx<'_, Self>) -> usize {
         let mut group = Group { bands: &self.bands, rows: cx.ports, now: cx.now, view: &cx.view };
@@ -174,7 +174,7 @@ impl Adaptive {
         group.one_of_best(&ranks, cx.rng)
     }
 
-    /// The way of a new flowlet of a flow that went this one.
+    /// The way of a new flowlet of a flow that took this one.
     // htsim: only after the gap, only if the coin says so, only to a strictly better port.
     fn moves(&self, cx: &mut Cx<'_, Self>, kept: usize) -> usize {
         if (cx.rng.bits() >> 32) >= self.move_part {

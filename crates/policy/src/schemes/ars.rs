@@ -80,7 +80,7 @@ crate::params! {
     }
 }
 
-/// Row per port: averages, and the quality they have.
+/// Row per port: averages, and the resulting quality.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Load {
     /// The counter of busy time at the last sample.
@@ -93,13 +93,13 @@ pub struct Load {
     quality: u8,
 }
 
-/// Row per switch: how many flows its table has. A stretch is an idle time long.
+/// Row per switch: how many flows its table has. A stretch lasts one idle time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Table {
     stretch: u64,
     /// Flows that sent in this stretch.
     now: u32,
-    /// Flows that sent in the one before and not since.
+    /// Flows that sent in the previous one and not since.
     before: u32,
 }
 
@@ -112,7 +112,7 @@ pub struct Entry {
 }
 
 impl Table {
-    /// May a flow that last sent in `entry` be in the table in `stretch`? If so it is.
+    /// Admits a flow that last sent in `entry` to the table in `stretch`, if there is room. Was it admitted?
     fn admits(&mut self, entry: &mut Option<u64>, stretch: u64, most: u32) -> bool {
         match stretch - self.stretch {
             0 => {}
@@ -136,7 +136,7 @@ impl Table {
 }
 
 /// An average after a sample.
-// SAI: a larger exponent gives more weight to the value of before.
+// SAI: a larger exponent gives more weight to the old value.
 fn averaged(average: u64, sample: u64, exponent: u32, current: bool) -> u64 {
     if current && sample < average {
         return sample;
@@ -155,7 +155,7 @@ pub struct Ars {
     sampling: Span,
     exponent: u32,
     current: bool,
-    /// Of past and future load.
+    /// For past and future load.
     weights: [u64; 2],
     bands: u64,
     future_min: u64,
@@ -221,7 +221,7 @@ impl Policy for Ars {
     }
 
     fn layout(&self, _: &Shape) -> Layout {
-        // A row that is no more in the table says nothing; a fixed one stays.
+        // A row that is no longer in the table says nothing; a fixed one stays.
         let flow_idle = if self.mode == Mode::Fixed { Span::FOREVER } else { self.idle + self.idle };
         Layout { tick: if self.by_quality() { self.sampling } else { Span::ZERO }, flow_idle, ..Layout::default() }
     }
@@ -275,7 +275,7 @@ impl Ars {
         !matches!(self.mode, Mode::FlowletRandom | Mode::PerPacketRandom)
     }
 
-    /// Is each packet assigned by itself? What is of no flow is.
+    /// Is each packet assigned separately? Packets without a flow are.
     #[inline]
     fn per_packet(&self, packet: &Packet) -> bool {
         matches!(self.mode, Mode::PerPacketQuality | Mode::PerPacketRandom)
@@ -287,7 +287,7 @@ impl Ars {
         now.0 / self.idle.0
     }
 
-    /// Does its flowlet go on? One that is fixed does for ever.
+    /// Does its flowlet go on? A fixed one does forever.
     #[inline]
     fn goes_on(&self, entry: &Entry, now: Time) -> bool {
         entry.flowlet.seen && (self.mode == Mode::Fixed || entry.flowlet.goes_on(now, self.idle))
@@ -314,7 +314,7 @@ impl Ars {
         (a * past + b * future).checked_div(a + b).unwrap_or(0) as u8
     }
 
-    /// One of the best members, drawn; any, if quality does not count.
+    /// One of the best members, drawn at random; any, if quality does not count.
     #[inline]
     fn best(&self, cx: &mut Cx<'_, Self>) -> usize {
         let candidates = cx.view.candidates;
@@ -366,7 +366,7 @@ mod tests {
         let mut flows = [None; 4];
         let mut at = |flow: usize, stretch: u64| table.admits(&mut flows[flow], stretch, 2);
         assert!(at(0, 0) && at(1, 0) && !at(2, 0) && at(0, 0));
-        // In the next stretch those that sent before are still known.
+        // In the next stretch the previous senders are still known.
         assert!(!at(2, 1) && at(1, 1) && !at(2, 1));
         // Flow 0 has been silent for a whole stretch.
         assert!(at(2, 2) && !at(0, 2) && at(1, 2) && !at(3, 2));

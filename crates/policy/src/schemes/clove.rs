@@ -104,29 +104,29 @@ crate::params! {
     }
 }
 
-/// Row per host: where to as a source, where from as a receiver.
+/// Row per host: as a destination of this host's packets, and as their source.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Peer {
     /// Weights have been set.
     ready: bool,
-    /// Which path comes first of those whose turn it is alike.
+    /// The path that comes first among those with equal turns.
     first: u16,
-    /// Marks not relayed.
+    /// Marks not relayed yet.
     pending: u16,
-    /// Path whose mark is to be relayed next, if it has one.
+    /// Path whose mark is relayed next, if it has one.
     next: u16,
     /// Until when all paths to this host are congested.
     congested_until: Time,
 }
 
-/// Row per path to (and from) a host. Of instants, zero is never: nothing arrives at the start of a run.
+/// Row per path to (and from) a host. An instant of zero means never: nothing arrives at the start of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Route {
     /// Share of new flowlets.
     pub weight: u32,
     /// Turns it is owed, in weight.
     pub owed: i64,
-    /// When a mark of it was last heard of.
+    /// When a mark on it was last reported.
     pub marked: Time,
     /// When its weight was last cut.
     cut: Time,
@@ -134,7 +134,7 @@ pub struct Route {
     seen: Time,
     /// When that host was last told.
     relayed: Time,
-    /// It is to be told.
+    /// Whether it is to be told.
     pending: bool,
 }
 
@@ -334,8 +334,8 @@ impl Clove {
         }
     }
 
-    /// Receiver: the path whose mark goes with this packet, in turn, each at most once an `interval`. One seen longer
-    /// than `window` ago is no news.
+    /// Receiver: the path whose mark goes with this packet, in turn, each at most once per `interval`. A mark seen
+    /// longer than `window` ago is not reported.
     pub(crate) fn relay(now: Time, interval: Span, window: Span, peer: &mut Peer, routes: &mut [Route]) -> Option<u16> {
         if peer.pending == 0 {
             return None;
@@ -364,7 +364,7 @@ impl Clove {
         let (now, ways) = (cx.now, cx.view.ways_to_host(from));
         let (peer, routes) = cx.peers.current();
         let routes = &mut routes[..usize::from(ways)];
-        // Bytes from the wire are not to be believed, nor that this host has ever sent there.
+        // Bytes from the wire cannot be trusted; nor is it certain that this host has ever sent there.
         if way >= ways || !peer.ready {
             return;
         }

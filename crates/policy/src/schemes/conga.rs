@@ -134,9 +134,10 @@ crate::params! {
 pub struct Header {
     /// The uplink's number at the source leaf; none before that leaf has stamped the packet.
     pub lb_tag: Option<u16>,
-    /// Greatest metric met so far.
+    /// Greatest metric on the path so far.
     pub ce: u8,
-    /// `(FB_LBTag, FB_Metric)`: how congested the *destination* leaf's uplink so numbered was towards the source leaf.
+    /// `(FB_LBTag, FB_Metric)`: how congested the *destination* leaf's uplink of this number was towards the source
+    /// leaf.
     pub feedback: Option<(u16, u8)>,
     /// Bytes charged.
     pub charged: u8,
@@ -174,17 +175,17 @@ impl Wire for Header {
 pub struct Congestion {
     /// Congestion-To-Leaf: the metric of this leaf's uplink towards that leaf, as it was fed back.
     pub to: u8,
-    /// When.
+    /// When it was received.
     pub to_at: Time,
     /// Congestion-From-Leaf: the metric of that leaf's uplink towards this leaf, as seen in CE; none has come yet if `None`.
     pub from: Option<u8>,
-    /// When.
+    /// When it was seen.
     pub from_at: Time,
-    /// The value of `from` that was fed back last.
+    /// The value of `from` that was last fed back.
     pub fed: Option<u8>,
 }
 
-/// Row per peer leaf: the entry whose turn to be fed back it is.
+/// Row per peer leaf: the entry to feed back next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Turn(pub u16);
 
@@ -215,7 +216,7 @@ pub struct Conga {
     header_bytes: u8,
 }
 
-/// An idle row serves only to prefer its port in a tie: remembered for a tenth of a second.
+/// An idle row serves only to prefer its port in a tie: kept for a tenth of a second.
 const REMEMBER: Span = Span::from_ms(100);
 
 crate::listed! {
@@ -369,7 +370,7 @@ impl Policy for Conga {
 }
 
 impl Started {
-    /// The present, on the clock of the estimators.
+    /// The current time, on the clock of the estimators.
     #[inline]
     fn clock(self, now: Time) -> Time {
         Time(now.0 - self.0.0)
@@ -377,7 +378,7 @@ impl Started {
 }
 
 impl Conga {
-    /// Beats begin, if they do with this packet.
+    /// Starts the beats, if they start with this packet.
     #[inline]
     fn start(&self, cx: &mut Cx<'_, Self>) {
         if self.beats == Beats::FirstPacket && cx.node.0 == Time::ZERO {
@@ -385,7 +386,7 @@ impl Conga {
         }
     }
 
-    /// As of when tables have aged: now, or the last beat.
+    /// The time for ageing tables: now, or the last beat.
     #[inline]
     fn aged_at(&self, cx: &Cx<'_, Self>) -> Time {
         match self.beats {
@@ -394,7 +395,7 @@ impl Conga {
         }
     }
 
-    /// The entry to feed back, drawn; a number is taken even for one.
+    /// The entry to feed back, drawn at random; a number is consumed even for one entry.
     #[cold]
     fn draw_first(&self, cx: &mut Cx<'_, Self>) -> Option<usize> {
         let at = self.aged_at(cx);
@@ -419,7 +420,7 @@ impl Conga {
         }
     }
 
-    /// The ways among which a new flowlet chooses, of `n`.
+    /// The ways that a new flowlet chooses from, out of `n`.
     fn range(&self, n: usize, rng: &mut Rng) -> core::ops::Range<usize> {
         match self.candidates {
             Candidates::All => 0..n,
@@ -494,14 +495,14 @@ pub const fn aged(metric: u8, at: Time, now: Time, age: Span) -> u8 {
     if now.since(at).0 > age.0 { 0 } else { metric }
 }
 
-/// What stands against an uplink: its own metric or the rest of the path's.
+/// The congestion of an uplink: its own metric or that of the rest of the path.
 // CONGA §3.5
 #[inline]
 pub(crate) const fn uplink_congestion(local: u8, remote: u8) -> u8 {
     if local > remote { local } else { remote }
 }
 
-/// The uplink of `range` with the least score; among equals `old`, or a draw where there are `from` of them or more.
+/// The uplink of `range` with the lowest score; among equals `old`, or a draw if there are `from` of them or more.
 // CONGA §3.5
 pub fn choose_uplink(
     range: core::ops::Range<usize>,
@@ -532,7 +533,7 @@ pub fn choose_uplink(
     range.start
 }
 
-/// Four neighbours of `n` candidates, or all if there are no more.
+/// Four neighbouring candidates of `n`, or all if there are no more.
 // ConWeave's code, conga-routing.cc GetBestPath: the start is drawn from 0..=n − 4, so the ends come up less often.
 pub fn four_consecutive(n: usize, rng: &mut Rng) -> core::ops::Range<usize> {
     if n <= 4 {
@@ -551,7 +552,7 @@ pub fn draw_feedback(table: &[Congestion], now: Time, age: Span, rng: &mut Rng) 
 }
 
 impl Congestion {
-    /// Has it been heard of Congestion-From-Leaf within `age`?
+    /// Has Congestion-From-Leaf been heard of within `age`?
     #[inline]
     fn is_known(&self, now: Time, age: Span) -> bool {
         self.from.is_some() && now.since(self.from_at).0 <= age.0
@@ -559,7 +560,7 @@ impl Congestion {
 }
 
 /// The entry to feed back: from `turn` on round the table, the first that has changed since it was last fed back, else
-/// the first; entries never heard of or older than `age` are passed over.
+/// the first; entries never heard of or older than `age` are skipped.
 // CONGA §3.3 step 4
 pub fn choose_feedback(table: &[Congestion], turn: usize, now: Time, age: Span) -> Option<usize> {
     let (before, after) = (0..turn.min(table.len()), turn.min(table.len())..table.len());

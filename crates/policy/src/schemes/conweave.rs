@@ -140,7 +140,7 @@ pub enum Flow {
 /// Row per (leaf, path).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Path {
-    /// At the source: not to be drawn before this.
+    /// At the source: not to be drawn before this time.
     pub busy_until: Time,
     /// At the destination: the earliest time of the next NOTIFY about it.
     pub notify_from: Time,
@@ -172,7 +172,7 @@ crate::listed! {
     }
 }
 
-/// A row serves for the next packet of its flow only; conweave-ns3 forgets one after 2 ms.
+/// A row serves only the next packet of its flow; conweave-ns3 forgets one after 2 ms.
 const REMEMBER: Span = Span::from_ms(2);
 
 crate::listed! {
@@ -257,7 +257,7 @@ impl Policy for ConWeave {
         }
         Layout {
             peers: Peers::Leaves,
-            // A path may have the number of any uplink, also where few lead to one leaf.
+            // A path may have the number of any uplink, even where few lead to one leaf.
             slots: shape.ways.max(shape.ports),
             // Longer than any silence that does not open an epoch.
             flow_idle: Span(REMEMBER.0.max(self.source.inactive.0 * 2)),
@@ -380,7 +380,7 @@ impl Policy for ConWeave {
 }
 
 impl ConWeave {
-    /// May a flow leave its path, as far as an oracle knows?
+    /// May a flow leave its path, according to an oracle?
     fn may_leave(&self, cx: &Cx<'_, Self>, packet: &Packet) -> bool {
         !self.oracle || cx.view.free_queues.get(packet.dst as usize).is_some_and(|&free| free > 0)
     }

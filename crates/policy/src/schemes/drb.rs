@@ -47,15 +47,15 @@ crate::params! {
     }
 }
 
-/// A place in the round.
+/// A position in the round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Turn {
-    /// One more than the path of the last packet; 0: there was none.
+    /// The path of the last packet, plus one; 0: there was none.
     last: u16,
 }
 
 impl Turn {
-    /// The path of the next packet, of `paths`; the first one at random.
+    /// The path of the next packet, out of `paths`; the first one is random.
     #[inline]
     pub fn next(&mut self, paths: u16, rng: &mut Rng) -> u16 {
         let path = match self.last {

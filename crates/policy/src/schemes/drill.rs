@@ -72,7 +72,7 @@ crate::choice! {
     }
 }
 
-/// Most ports remembered.
+/// The most ports remembered.
 const MOST_M: usize = 8;
 
 crate::params! {
@@ -91,7 +91,7 @@ crate::params! {
     }
 }
 
-/// Row per destination host, per port and of the switch: the ports remembered, best first.
+/// Row per destination host, per port and per switch: the ports remembered, best first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Remembered {
     ports: [Option<u16>; MOST_M],
@@ -106,7 +106,7 @@ pub struct Drill {
     within: Within,
 }
 
-/// Parts into which hashes divide what all components carry.
+/// The parts into which hashes divide the capacity of all components.
 const PARTS: u32 = 1 << 16;
 
 /// This switch's ports on the component that the flow of a packet is hashed to, in order; none if all paths are alike.
@@ -154,7 +154,7 @@ impl<'a> Choices<'a> {
         self.component.is_empty() || self.component.contains(&port)
     }
 
-    /// The way by a port, if that is one of them.
+    /// The way by a port, if the port is a candidate.
     #[inline]
     fn position(&self, port: u16) -> Option<usize> {
         self.candidates.iter().position(|&candidate| candidate == port).filter(|_| self.has(port))
@@ -249,7 +249,7 @@ impl Policy for Drill {
         let memory = match self.memory {
             Memory::Dst => cx.peers.current().0,
             Memory::Engine => &mut *cx.node,
-            // What is made here came by no port.
+            // A packet made here came by no port.
             Memory::Port => cx.ports.get_mut(packet.in_port.index()).unwrap_or(&mut *cx.node),
         };
         let mut best = Best::new(self.m);
@@ -271,7 +271,7 @@ impl Policy for Drill {
     }
 }
 
-/// The shortest queues of those looked at, shortest first, as (way, bytes).
+/// The shortest queues sampled, shortest first, as (way, bytes).
 #[derive(Clone, Copy, Debug)]
 pub struct Best {
     ways: [(usize, u64); MOST_M],
@@ -280,12 +280,12 @@ pub struct Best {
 }
 
 impl Best {
-    /// With room for `m` of them, and for one in any case.
+    /// With room for `m` of them, and for at least one.
     pub fn new(m: usize) -> Self {
         Best { ways: [(0, 0); MOST_M], len: 0, room: m.clamp(1, MOST_M) }
     }
 
-    /// The next queue looked at: behind all that are as short.
+    /// The next queue sampled: placed behind all of equal length.
     #[inline]
     pub fn offer(&mut self, way: usize, bytes: u64) {
         if self.ways().iter().any(|(known, _)| *known == way) {
@@ -300,7 +300,7 @@ impl Best {
         self.ways[at] = (way, bytes);
     }
 
-    /// What is kept.
+    /// The queues kept.
     pub fn ways(&self) -> &[(usize, u64)] {
         &self.ways[..self.len]
     }

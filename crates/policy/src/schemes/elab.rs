@@ -203,7 +203,7 @@ crate::params! {
     }
 }
 
-/// What was not believed, and dropped.
+/// What was rejected, and dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
     /// A header was cut short.
@@ -223,7 +223,7 @@ impl Refused {
     pub const KINDS: usize = 5;
 }
 
-/// Row of the host: how often each [`Refused`] was met.
+/// Row of the host: how many times each [`Refused`] occurred.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Node {
     /// By kind.
@@ -233,7 +233,7 @@ pub struct Node {
 /// The burst that is being sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Burst {
-    /// By which path.
+    /// The path of the burst.
     pub vp: u16,
     /// Packets of it still to be sent.
     pub left: u16,
@@ -246,7 +246,7 @@ pub struct Burst {
 pub struct Peer {
     /// Virtual paths in use, in the first rows.
     pub vps: u16,
-    /// When the next of them is to be probed by a burst.
+    /// When the next of them must be probed by a burst.
     pub explore: Time,
     /// The burst.
     pub burst: Burst,
@@ -256,7 +256,7 @@ pub struct Peer {
     pub search: Search,
     /// Ports by which packets arrive, in the first rows.
     pub entries: u16,
-    /// The one whose turn it is to be told of.
+    /// The one to report next.
     pub next: u16,
     /// The burst that is arriving.
     pub record: Record,
@@ -264,13 +264,13 @@ pub struct Peer {
     pub told: Time,
     /// The timer of feedback is armed.
     pub timer: bool,
-    /// Told: rate of this host's link, kbit/s; 0: nothing has been told yet.
+    /// Configured: rate of this host's link, kbit/s; 0: not read yet.
     pub link_rate: u32,
     /// First B_i, kbit/s.
     pub told_rate: u32,
     /// Least B_i, kbit/s.
     pub floor: u32,
-    /// Told: base RTT.
+    /// Configured: base RTT.
     pub rtt: Span,
     /// T_explore.
     pub t_explore: Span,
@@ -281,7 +281,7 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// A ceiling as it may be: no less than the floor, no more than what this host's link sends.
+    /// A ceiling within its limits: at least the floor, at most what this host's link sends.
     #[inline]
     pub fn bounded(&self, rate: u32) -> u32 {
         rate.max(self.floor).min(self.link_rate)
@@ -289,7 +289,7 @@ impl Peer {
 }
 
 /// Row per host and path: one line of the sender's table, and one of the receiver's, which have nothing in common but
-/// that there are as many.
+/// their number.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Route {
     /// A path to that host.
@@ -298,11 +298,11 @@ pub struct Route {
     pub entry: Entry,
 }
 
-/// Packets by what paths can still carry.
+/// Packets distributed by what paths can still carry.
 #[derive(Clone, Debug)]
 pub struct Elab {
     config: Config,
-    /// First B_i, kbit/s; 0: as the host is told.
+    /// First B_i, kbit/s; 0: from the host's configuration.
     initial: u32,
     /// In thousandths of the base RTT.
     t_explore: u64,
@@ -322,7 +322,7 @@ pub struct Elab {
 
 /// Message class of feedback.
 const FEEDBACK: u8 = 0;
-/// Most paths in one message.
+/// The most paths in one message.
 const MOST_TOLD: usize = 64;
 
 crate::listed! {
@@ -424,7 +424,7 @@ impl Policy for Elab {
         let told = usize::from(shape.ways).min(MOST_TOLD);
         Layout {
             peers: Peers::Hosts,
-            // A group of probes; and what one info header of each path can lead to.
+            // A group of probes; and everything that one info header of each path can lead to.
             actions: discovery::GROUP + 8 * (told + 1),
             bytes: told * LONG_BYTES,
             picks_acks: true,

@@ -64,7 +64,7 @@ crate::params! {
     }
 }
 
-/// Row per flow: its V, and the round trip under way.
+/// Row per flow: its V, and the current round trip.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bend {
     /// First byte never sent.
@@ -75,9 +75,9 @@ pub struct Bend {
     ends_at: u64,
     /// Acknowledgements of the round trip.
     total: u32,
-    /// The marked ones.
+    /// The marked ones among them.
     marked: u32,
-    /// Congested round trips in a row.
+    /// Consecutive congested round trips.
     congested: u16,
     /// This number of them changes V; 0: the flow has sent nothing yet.
     patience: u16,
@@ -98,7 +98,7 @@ enum Bent {
 }
 
 impl Bend {
-    /// Counts an acknowledgement of `bytes` new bytes. Says the marked and all acknowledgements of a round trip that
+    /// Counts an acknowledgement of `bytes` new bytes. Returns the marked and all acknowledgements of a round trip that
     /// ends with it.
     // F is computed once per round trip.
     #[inline]
@@ -113,7 +113,7 @@ impl Bend {
             return None;
         }
         let counts = (self.marked, self.total);
-        // With nothing out, the next one begins with its first acknowledgement.
+        // With nothing outstanding, the next one begins with its first acknowledgement.
         self.ends_at = if self.sent > self.acked { self.sent } else { 0 };
         (self.marked, self.total) = (0, 0);
         Some(counts)
@@ -292,7 +292,8 @@ pub fn other(v: u16, n: u16, change: Change, rng: &mut Rng) -> u16 {
 mod tests {
     use super::*;
 
-    /// A flow under way: `sent` bytes out, nothing acknowledged, and its first round trip ends with all of them.
+    /// A flow in progress: `sent` bytes outstanding, nothing acknowledged, and its first round trip ends with all of
+    /// them.
     fn flow(sent: u64, patience: u16) -> Bend {
         Bend { sent, ends_at: sent, patience, ..Bend::default() }
     }

@@ -66,27 +66,27 @@ crate::params! {
 /// Row per flow, at its source leaf.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flow {
-    /// Bytes since the question of this number.
+    /// Bytes since this poll.
     bytes: u64,
     round: u32,
-    /// Its slot among its host's, one more; 0: none.
+    /// Its slot among its host's, plus one; 0: none.
     slot: u16,
 }
 
-/// A slot as the leaf of the flow's source has it.
+/// A slot as the leaf of the flow's source sees it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
     taken: bool,
     key: FlowKey,
     dst: u32,
-    /// Since the last question.
+    /// Since the last poll.
     bytes: u64,
-    /// Where it was placed: one more than the uplink port; 0: nowhere.
+    /// Where it was placed: the uplink port plus one; 0: nowhere.
     port: u16,
 }
 
 impl Seen {
-    /// Is it of this flow?
+    /// Does it hold this flow?
     #[inline]
     fn is_of(&self, flow: FlowKey) -> bool {
         self.taken && self.key == flow
@@ -105,21 +105,21 @@ pub struct Slot {
 /// Row per leaf.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Node {
-    /// The last question: asked, at the controller; heard, elsewhere.
+    /// The last poll: sent, at the controller; received, elsewhere.
     round: u32,
     /// Leaves that have not answered it.
     awaited: u32,
-    /// Nothing has been placed since it was asked.
+    /// Nothing has been placed since it was sent.
     is_open: bool,
-    /// Bytes of an interval that make a flow large; 0 until they are worked out.
+    /// Bytes of an interval that make a flow large; 0 until computed.
     least: u64,
-    /// When the last question came.
+    /// When the last poll came.
     asked_at: Time,
 }
 
 impl Node {
-    /// How many bytes since the last question make a flow large by `now`. `least` is for one interval; it grows in proportion
-    /// where no question came for an interval and a half, as the one before took long to be answered.
+    /// How many bytes since the last poll make a flow large by `now`. `least` is for one interval; it grows in
+    /// proportion if no poll has come for an interval and a half, because the previous one took long to be answered.
     fn least_by(&self, least: u64, interval: Span, now: Time) -> u64 {
         let passed = now.since(self.asked_at).0;
         if passed / 3 <= interval.0 / 2 {
@@ -141,14 +141,14 @@ pub struct Hedera {
     header: u32,
 }
 
-/// The controller's question.
+/// The controller's poll.
 const POLL: u8 = 0;
 /// A leaf's answer, or a part of it.
 const REPORT: u8 = 1;
-/// Where elephants are to go.
+/// Where elephants must go.
 const PLACE: u8 = 2;
 
-/// Entries of a packet.
+/// Entries in a packet.
 const ENTRIES: usize = 60;
 /// Round (u32), is it the last of its leaf (u32).
 const LEAD: usize = 8;
@@ -226,7 +226,7 @@ impl Policy for Hedera {
         if shape.tier != Tier::Leaf {
             return Layout::default();
         }
-        // Those of this interval, and those of the last that are not known to have ended.
+        // The flows of this interval, and those of the last that are not known to have ended.
         let slots = 2 * (WHOLE as u64).div_ceil(self.share) as u16;
         let entries = shape.hosts as usize * usize::from(slots);
         // Each leaf may have a packet that is not full.
@@ -329,7 +329,7 @@ impl Hedera {
         (bits / 8 * u128::from(self.share) / WHOLE as u128) as u64
     }
 
-    /// Counts a packet of a flow of this rack. Returns the port that the flow was given, if it was.
+    /// Counts a packet of a flow of this rack. Returns the port that the flow was assigned, if any.
     #[inline]
     fn count(&self, cx: &mut Cx<'_, Self>, flow: &mut Flow, packet: &Packet) -> Option<u16> {
         let wire = u64::from(packet.wire);
@@ -340,7 +340,7 @@ impl Hedera {
                 seen.bytes += wire;
                 return seen.port.checked_sub(1);
             }
-            // It was not large any more.
+            // It was no longer large.
             *flow = Flow::default();
         }
         if flow.round != cx.node.round {
@@ -359,14 +359,14 @@ impl Hedera {
         None
     }
 
-    /// A question has come. Returns the bytes that make a flow large since the one before.
+    /// A poll has come. Returns the bytes since the previous one that make a flow large.
     fn asked(&self, cx: &mut Cx<'_, Self>) -> u64 {
         let least = cx.node.least_by(self.least(&cx.view), self.interval, cx.now);
         cx.node.asked_at = cx.now;
         least
     }
 
-    /// The flow of a slot and its destination, if it was large in the interval that ends now; if not, the slot is free.
+    /// The flow of a slot and its destination, if it was large in the interval that ends now; if not, frees the slot.
     fn look(least: u64, seen: &mut Seen) -> Option<(FlowKey, u32)> {
         if !seen.taken {
             return None;
@@ -379,7 +379,7 @@ impl Hedera {
         Some((seen.key, seen.dst))
     }
 
-    /// A leaf is asked.
+    /// A leaf is polled.
     fn answer(&self, cx: &mut Cx<'_, Self>, round: u32) {
         cx.node.round = round;
         let least = self.asked(cx);
@@ -399,13 +399,13 @@ impl Hedera {
         self.send(&mut cx.out, self.controller, REPORT, &mut report);
     }
 
-    /// Sends what there is of a table, and begins anew.
+    /// Sends the rows gathered so far, and starts over.
     fn send(&self, out: &mut Out<'_>, leaf: u32, class: u8, cut: &mut Cut) {
         let body = &cut.body[..LEAD + core::mem::take(&mut cut.held) * ENTRY];
         out.send(To::Leaf(leaf), class, None, Way::ANY, body, self.header + body.len() as u32);
     }
 
-    /// The controller hears from a leaf.
+    /// The controller receives a leaf's answer.
     fn hear(&self, cx: &mut Cx<'_, Self>, message: &Message<'_>) {
         let Some((lead, entries)) = message.body.split_at_checked(LEAD) else { return };
         for entry in entries.chunks_exact(ENTRY) {
@@ -426,7 +426,7 @@ impl Hedera {
         }
     }
 
-    /// The controller places what it has heard of, and tells the leaves.
+    /// The controller places the reported flows, and tells the leaves.
     fn place(&self, cx: &mut Cx<'_, Self>) {
         cx.node.is_open = false;
         let stride = cx.peers.stride;
@@ -443,7 +443,7 @@ impl Hedera {
         }
     }
 
-    /// Sends a leaf what has changed for it; the controller's own is told without a packet.
+    /// Sends a leaf its changes; the controller's own leaf is told without a packet.
     fn tell(&self, cx: &mut Cx<'_, Self>, leaf: u32) {
         let own = leaf == self.controller;
         let mut orders = Cut::new(cx.node.round);
@@ -495,7 +495,7 @@ impl Cut {
     }
 }
 
-/// A leaf is told where its elephants are to go.
+/// A leaf is told where its elephants must go.
 fn obey(cx: &mut Cx<'_, Hedera>, body: &[u8]) {
     for entry in body.get(LEAD..).unwrap_or(&[]).chunks_exact(ENTRY) {
         let [Some(key), Some(src), Some(port)] = [0, 1, 2].map(|at| word(entry, at)) else { return };
@@ -503,7 +503,7 @@ fn obey(cx: &mut Cx<'_, Hedera>, body: &[u8]) {
     }
 }
 
-/// A flow goes by this port from now on, if it is still large.
+/// From now on a flow uses this port, if it is still large.
 fn take(cx: &mut Cx<'_, Hedera>, key: FlowKey, src: u32, port: u16) {
     if (src as usize) < cx.peers.len() && port != NOWHERE {
         let (_, slots) = cx.peers.at(src as usize);

@@ -174,7 +174,7 @@ crate::params! {
 pub struct Flow {
     /// s_sent, bytes.
     sent: u64,
-    /// Of the released rules.
+    /// Used by the released rules.
     record: Record,
     /// r_f.
     rate: Meter,
@@ -195,7 +195,7 @@ pub struct Node {
     heard: bool,
 }
 
-/// What a host acts by, from the parameters.
+/// The settings a host uses, from the parameters.
 #[derive(Clone, Debug)]
 pub struct Hermes {
     config: Config,
@@ -203,7 +203,7 @@ pub struct Hermes {
     /// T_RTT_low and T_RTT_high above the base, and Δ_RTT, all at 10 Gbps.
     thresholds: [Span; 3],
     r_millionths: u64,
-    /// The base, if it is given.
+    /// The base RTT, if given.
     base: Option<Span>,
     interval: Span,
     give_up: Span,
@@ -286,7 +286,7 @@ impl Policy for Hermes {
     }
 
     fn layout(&self, shape: &Shape) -> Layout {
-        // Of each path there is one piece of news at most.
+        // There is at most one piece of news per path.
         let news = shape.leaves as usize * usize::from(shape.ways);
         let probes = shape.leaves as usize * edge::rounds::MOST;
         let (messages, bytes) = edge::pieces::room(news, ENTRY);
@@ -306,7 +306,7 @@ impl Policy for Hermes {
         if low <= high {
             return None;
         }
-        // The one that was set is refused; of two, the upper one.
+        // The threshold that was set is refused; if both were, the upper one.
         Some(if high == T_RTT_US[1] {
             ("t_rtt_low_us", Allowed::Number { min: 0.0, max: high }, "t_rtt_high_us")
         } else {
@@ -369,7 +369,7 @@ impl Policy for Hermes {
         self.prepare(cx);
         for (leaf, way, news) in probing::entries(message.body) {
             if cx.view.ways.get(leaf as usize).is_some_and(|&ways| way.0 < ways) {
-                // What others have sent outdoes no loss here: the agent has seen to that.
+                // What others have sent does not disprove a loss here: the agent has seen to that.
                 let sent = if news.lost { cx.now - news.delay } else { Time::ZERO };
                 self.learn(cx, leaf, way, news, sent);
             }

@@ -53,31 +53,31 @@ crate::params! {
     }
 }
 
-/// Probes under way to one host.
+/// Outstanding probes to one host.
 const ROOM: usize = 8;
 
-/// Row per other host: the probes to it, and their round trips; none: lost.
+/// Row per other host: the probes to it, and their round trips; none means lost.
 type Probes = Asked<Option<Span>, ROOM>;
 
 /// Row per flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flow {
     label: Label,
-    /// Average round trip on the present path; zero: none yet.
+    /// Average round trip on the current path; zero: none yet.
     average: Span,
     /// When the epoch ends.
     epoch_end: Time,
-    /// Where it will move, if it will; 0: nowhere.
+    /// The label it will move to, if it will; 0: none.
     next: u16,
     moves_at: Time,
-    /// Its probes are under way.
+    /// Whether its probes are outstanding.
     asks: bool,
 }
 
 /// Probes when round trips are long.
 #[derive(Clone, Copy, Debug)]
 pub struct Hopper {
-    /// Parts of 1024.
+    /// Out of 1024.
     weight: u64,
     congested: u64,
     gain: u64,
@@ -172,7 +172,7 @@ impl Policy for Hopper {
         }
         if flow.next > 0 && cx.now >= flow.moves_at {
             flow.label.become_number(flow.next);
-            // What was heard of the old path says nothing of this one.
+            // What was heard of the old path says nothing about this one.
             (flow.next, flow.average) = (0, Span::ZERO);
             cx.out.record(Points::Hopped, f64::from(flow.label.number()));
         }
@@ -211,7 +211,7 @@ impl Policy for Hopper {
 }
 
 impl Flow {
-    /// A round trip on the present path.
+    /// A round trip on the current path.
     fn hears(&mut self, rtt: Span, weight: u64) {
         let (old, new) = (u128::from(self.average.0), u128::from(rtt.0));
         let weight = u128::from(weight);
@@ -225,7 +225,7 @@ fn part(span: Span, of_1024: u64) -> Span {
 }
 
 impl Hopper {
-    /// Does an epoch end? Then other paths may be probed.
+    /// Does an epoch end? If so, other paths may be probed.
     fn epoch(&self, cx: &mut Cx<'_, Self>, flow: &mut Flow, key: FlowKey) {
         if cx.now < flow.epoch_end {
             return;
@@ -245,7 +245,7 @@ impl Hopper {
         }
     }
 
-    /// Have all probes been answered? Then the flow may move.
+    /// Have all probes been answered? If so, the flow may move.
     fn decides(&self, cx: &mut Cx<'_, Self>, flow: &mut Flow, key: FlowKey) {
         let asked = cx.peers.current().0;
         if !flow.asks || asked.awaits(key) {
@@ -262,7 +262,8 @@ impl Hopper {
     }
 }
 
-/// Takes the probes of a flow, all of which are answered. Says the best answer, if there is one; of equals the first.
+/// Takes the probes of a flow, all of which have been answered. Returns the best answer, if any; among equals the
+/// first.
 fn best(asked: &mut Probes, flow: FlowKey) -> Option<(u16, Span)> {
     let mut best = None;
     while let Some((label, answer)) = asked.take(flow) {
@@ -275,7 +276,7 @@ fn best(asked: &mut Probes, flow: FlowKey) -> Option<(u16, Span)> {
     best
 }
 
-/// Any label that is neither the flow's nor probed.
+/// Any label that is neither the flow's nor being probed.
 fn another(own: Label, asked: &Probes, rng: &mut Rng) -> u16 {
     let mut drawn = Label::default();
     loop {

@@ -49,7 +49,7 @@ crate::params! {
 #[derive(Clone, Copy, Debug)]
 pub struct HostAr {
     bands: Bands,
-    /// Of 2³².
+    /// Out of 2³².
     replace_part: u64,
 }
 

@@ -47,7 +47,7 @@ pub struct Flow {
 /// Another label after silence.
 #[derive(Clone, Copy, Debug)]
 pub struct HostFlowlet {
-    /// Of base round trips, thousandths.
+    /// Base round trips, in thousandths.
     gap: u64,
     hold: Span,
 }

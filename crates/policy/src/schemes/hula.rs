@@ -89,7 +89,7 @@ const UTIL_BITS: u32 = 8;
 pub struct Probe {
     /// The leaf that sent it, 24 bits.
     pub leaf: u32,
-    /// Use of the most used link on the best path from who passed it on to that leaf, 1/256.
+    /// Use of the most used link on the best path to that leaf from the switch that passed it on, 1/256.
     pub util: u8,
 }
 
@@ -100,7 +100,7 @@ impl Probe {
         [a, b, c, self.util]
     }
 
-    /// Decodes; nothing if it is no probe.
+    /// Decodes; none if it is not a probe.
     pub fn get(body: &[u8]) -> Option<Probe> {
         let &[a, b, c, util] = body else { return None };
         Some(Probe { leaf: u32::from_be_bytes([0, a, b, c]), util })
@@ -121,13 +121,13 @@ pub struct Best {
 /// Row per port: the use of its link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Estimator {
-    /// U, bytes; rate · τ on a link in full use.
+    /// U, bytes; rate · τ on a fully used link.
     pub bytes: u64,
     /// When it was last brought up to date.
     pub at: Time,
 }
 
-/// Flowlets on the least used next hop, learnt by probes.
+/// Flowlets on the least used next hop, as learnt from probes.
 #[derive(Clone, Copy, Debug)]
 pub struct Hula {
     interval: Span,
@@ -301,7 +301,7 @@ impl Estimator {
     }
 }
 
-/// U · (1 − Δt / τ), and nothing after τ; Δt / τ is rounded down to 1 / 2²⁰, the product to whole bytes.
+/// U · (1 − Δt / τ), and zero after τ; Δt / τ is rounded down to 1 / 2²⁰, the product to whole bytes.
 #[inline]
 pub const fn decayed(bytes: u64, since: Span, tau: Span) -> u64 {
     if since.0 >= tau.0 {
@@ -311,13 +311,13 @@ pub const fn decayed(bytes: u64, since: Span, tau: Span) -> u64 {
     (bytes * ((1 << 20) - gone)) >> 20
 }
 
-/// Use of the most used link of a path that goes on by `link`.
+/// Use of the most used link of a path that continues over `link`.
 #[inline]
 pub(crate) const fn path_util(beyond: u8, link: u8) -> u8 {
     if beyond > link { beyond } else { link }
 }
 
-/// Does what was `heard` go in the place of `best`?
+/// Does what was `heard` replace `best`?
 pub fn replaces(best: &Best, heard: &Best, aging: Span, same_hop: SameHop) -> bool {
     let renews = best.port == heard.port && same_hop == SameHop::Replaces;
     best.port.is_none() || heard.util < best.util || renews || heard.at.since(best.at) > aging

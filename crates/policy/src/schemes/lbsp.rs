@@ -93,9 +93,9 @@ crate::choice! {
     }
 }
 
-/// Most address bits of one tier.
+/// The most address bits of one tier.
 const MOST_BITS: u32 = 4;
-/// Most groups of one tier.
+/// The most groups of one tier.
 const MOST_GROUPS: usize = 1 << MOST_BITS;
 
 crate::params! {
@@ -128,7 +128,7 @@ crate::params! {
 
 /// Pointers per leaf where flows share them by hash.
 const FLOW_POINTERS: u16 = 16;
-/// Salts of hashes; those of groups are one per tier, so that all switches of a tier agree.
+/// Salts of hashes; there is one per tier for groups, so that all switches of a tier agree.
 const GROUP_SALTS: [u64; 2] = [0x6c62_7370_0001, 0x6c62_7370_0002];
 const FLOW_SALT: u64 = 0x6c62_7370_0003;
 
@@ -137,9 +137,9 @@ const FLOW_SALT: u64 = 0x6c62_7370_0003;
 pub struct Node {
     /// Round-robin pointer of each group.
     turns: [u16; MOST_GROUPS],
-    /// Pointer over all links, where no group is left.
+    /// Pointer over all links, used when no group is left.
     spray: u16,
-    /// How many input ports of each group have migrated, from the first.
+    /// How many input ports of each group have migrated, counted from the first.
     migrated: [u16; MOST_GROUPS],
     /// Failures heard of.
     pub known: Known,
@@ -152,14 +152,14 @@ pub struct Link {
     gone: bool,
     /// It is down.
     down: bool,
-    /// News of it so far.
+    /// News about it so far.
     number: u32,
 }
 
 /// Round robin over symmetric path groups.
 #[derive(Clone, Copy, Debug)]
 pub struct Lbsp {
-    /// Of a leaf, and of an aggregation switch.
+    /// For a leaf, and for an aggregation switch.
     bits: [u32; 2],
     assignment: Assignment,
     round_robin: RoundRobin,
@@ -237,7 +237,7 @@ impl Policy for Lbsp {
                 RoundRobin::Flow => FLOW_POINTERS,
             },
             tick: if shape.tier == Tier::Spine { Span::ZERO } else { self.sample },
-            // A link that comes up: its own news, all that is known, and each pod's state; or that to all leaves below.
+            // A link that comes up: its own news, everything known, and each pod's state; or that to all leaves below.
             actions: 2 + MOST_KNOWN + leaves,
             bytes: (1 + MOST_KNOWN) * FAILURE_BYTES + (1 + leaves) * ESCALATION_BYTES,
             ..Layout::default()
@@ -249,7 +249,7 @@ impl Policy for Lbsp {
             ("leaf_bits", self.bits[0], tree.columns, Tier::Leaf),
             ("aggregation_bits", self.bits[1], tree.cores_per_column, Tier::Aggregation),
         ];
-        // LBSP §3.4: more path groups, or more paths in each; of one size they must be.
+        // LBSP §3.4: more path groups, or more paths in each; they must be of one size.
         let uneven = |&(_, bits, uplinks, _): &(_, u32, u32, _)| uplinks % (1 << bits) != 0 || uplinks > MOST_UPLINKS;
         let (param, bits, uplinks, tier) = tiers.into_iter().find(uneven)?;
         Some(Uneven { param, groups: 1 << bits, uplinks, tier })
@@ -313,7 +313,7 @@ impl Policy for Lbsp {
             FAILURE => {
                 let Some(failure) = Failure::get(message.body, &tree) else { return };
                 let failure = Failure { hops: failure.hops.saturating_add(1), ..failure };
-                // A switch knows best of its own links.
+                // A switch knows best about its own links.
                 if failure.origin != cx.view.switch && cx.node.known.learn(failure) {
                     self.flood(cx, failure, Some(message.in_port));
                     self.bring_up_to_date(cx, &tree, (failure.first, failure.last));
@@ -376,12 +376,12 @@ impl Lbsp {
         (level * (1 << self.bits[0]) + link % (1 << self.bits[level as usize])) as u8
     }
 
-    /// Sends a failure to every neighbour but the one behind `except`.
+    /// Sends a failure to every neighbour except the one behind `except`.
     fn flood(&self, cx: &mut Cx<'_, Self>, failure: Failure, except: Option<Port>) {
         cx.out.send(To::Neighbours { except }, FAILURE, None, Way::ANY, &failure.put(), self.message_bytes);
     }
 
-    /// Computes the rows of these addresses anew, and tells the leaves below what changes for them.
+    /// Recomputes the rows of these addresses, and tells the leaves below what changes for them.
     fn bring_up_to_date(&self, cx: &mut Cx<'_, Self>, tree: &Tree, (first, last): (u32, u32)) {
         let switch = cx.view.switch;
         // It knows its own links however many failures elsewhere it has heard of.
@@ -402,14 +402,14 @@ impl Lbsp {
         }
     }
 
-    /// Tells the leaf behind `port` how this aggregation switch stands towards a pod.
+    /// Tells the leaf behind `port` this aggregation switch's state towards a pod.
     fn escalate(&self, cx: &mut Cx<'_, Self>, tree: &Tree, pod: u32, state: State, port: Port) {
         let hosts = tree.hosts_per_leaf * tree.leaves_per_pod;
         let told = Escalation { state, first: pod * hosts, last: (pod + 1) * hosts - 1 };
         cx.out.send(To::Port(port), ESCALATION, None, Way::ANY, &told.put(), self.message_bytes);
     }
 
-    /// A leaf hears from the aggregation switch at uplink `link`.
+    /// A leaf is told by the aggregation switch at uplink `link`.
     fn heed(&self, cx: &mut Cx<'_, Self>, tree: &Tree, link: u32, told: Escalation) {
         for leaf in told.first / tree.hosts_per_leaf..=told.last / tree.hosts_per_leaf {
             let (row, _) = cx.peers.at(leaf as usize);
@@ -420,7 +420,7 @@ impl Lbsp {
         self.bring_up_to_date(cx, tree, (told.first, told.last));
     }
 
-    /// A link came up: tells the switch behind it all that it may have missed.
+    /// A link came up: tells the switch behind it everything it may have missed.
     fn tell_all(&self, cx: &mut Cx<'_, Self>, tree: &Tree, port: Port) {
         for failure in cx.node.known.all() {
             cx.out.send(To::Port(port), FAILURE, None, Way::ANY, &failure.put(), self.message_bytes);

@@ -73,7 +73,7 @@ crate::params! {
     }
 }
 
-/// Choices of a path that are noted; beyond them packets are hashed.
+/// The most choices of a path that are recorded; beyond them packets are hashed.
 const MOST: usize = 6;
 
 /// A path: the port taken at the first switch, and at each further one that has a choice.
@@ -84,7 +84,7 @@ pub struct Path {
 }
 
 impl Path {
-    /// Notes the next choice, if there is room.
+    /// Records the next choice, if there is room.
     pub fn note(&mut self, port: u16) {
         if let Some(room) = self.ports.get_mut(usize::from(self.len)) {
             *room = port;
@@ -147,7 +147,7 @@ impl Wire for Header {
     }
 }
 
-/// Message class of a sample on its way.
+/// Message class of a sample in transit.
 pub const SAMPLE: u8 = 0;
 /// Message class of its answer.
 pub const ANSWER: u8 = 1;
@@ -162,11 +162,11 @@ pub const BODY: usize = 20 + PATH;
 pub struct Sample {
     /// The leaf that asks.
     pub from: u32,
-    /// The leaf at the path's end.
+    /// The leaf that requests it.
     pub to: u32,
     /// Number of the round.
     pub round: u32,
-    /// What the queues so far come to, bytes.
+    /// The sum of the queues so far, bytes.
     pub queue: u64,
     /// The path so far.
     pub path: Path,
@@ -184,7 +184,7 @@ impl Sample {
         body
     }
 
-    /// Decodes; nothing if it is no sample.
+    /// Decodes; none if it is not a sample.
     pub fn get(body: &[u8]) -> Option<Sample> {
         let (head, rest) = body.split_first_chunk::<20>()?;
         let path = Path::get(rest.try_into().ok()?);
@@ -198,13 +198,13 @@ impl Sample {
 /// Row per leaf: the shortest path sampled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sampled {
-    /// Something has been sent there.
+    /// Whether anything has been sent there.
     pub met: bool,
-    /// The path; none has been told yet if it is empty.
+    /// The path; empty if none has been reported yet.
     pub path: Path,
     /// Bytes queued along it.
     pub queue: u64,
-    /// The round it is of.
+    /// The round it belongs to.
     pub round: u32,
 }
 
@@ -227,7 +227,7 @@ pub struct Cell {
     pub path: Path,
 }
 
-/// Cells on the shortest of sampled paths.
+/// Cells on the shortest of the sampled paths.
 #[derive(Clone, Copy, Debug)]
 pub struct Luopan {
     samples: usize,
@@ -407,7 +407,7 @@ impl Luopan {
         let routes = view.towards(sample.to);
         let port = match routes {
             [] => return,
-            // Where there is no choice nobody will be asked for one.
+            // Where there is no choice, none will be requested.
             &[port] => port,
             _ => {
                 let port = routes[cx.rng.below(routes.len() as u32) as usize];
@@ -438,7 +438,7 @@ impl Luopan {
     }
 }
 
-/// Bytes by which a packet fills its cell.
+/// Bytes that a packet adds to its cell.
 #[inline]
 fn bytes_of(packet: &Packet) -> u64 {
     u64::from(if packet.kind == Kind::Data { packet.payload } else { packet.wire })

@@ -176,7 +176,7 @@ mod class {
     pub(crate) const BROADCAST: u8 = 2;
 }
 
-/// The timer of probes, if they do not go with the ticks.
+/// The timer of probes, if they are not sent with the ticks.
 const PROBE_TIMER: Key = Key::Node(0);
 
 /// Rack-level pooling.
@@ -186,17 +186,17 @@ pub struct Meet {
     t_update: Span,
     t_probe: Span,
     gap: Span,
-    /// K and the patience with a probe, if they are given.
+    /// K and the patience with a probe, if given.
     k: Option<Span>,
     patience: Option<Span>,
-    /// The proxy of one leaf fails then.
+    /// When the proxy of one leaf fails.
     fails: Option<(u32, Time)>,
 }
 
 /// Row of the host.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Node {
-    /// Its place in the rack, once known.
+    /// Its position in the rack, once known.
     place: Option<u32>,
     /// Hosts of the rack.
     rack: u32,
@@ -204,7 +204,7 @@ pub struct Node {
     proxy: u32,
     /// Which proxy in the rack's history that is.
     term: u32,
-    /// When a broadcast was heard or made.
+    /// When a broadcast was last heard or made.
     heard: Time,
     /// At the proxy: pieces of reports of this window, and the sum of the instants at which they were sent.
     reports: u32,
@@ -223,7 +223,7 @@ impl Meet {
         self.patience.unwrap_or(self.t_probe.max(view.base_rtt * 2))
     }
 
-    /// The delay that a lost probe counts as: the time it was waited for, but so much more than K that it is congestion.
+    /// The delay that a lost probe counts as: the time it was waited for, but enough above K to count as congestion.
     // MEET §4.2: "failed links will be considered as congested".
     pub(crate) fn penalty(&self, view: &HostView<'_>) -> Span {
         self.patience(view).max(self.threshold(view) + view.base_rtt.max(STEP))
@@ -231,7 +231,7 @@ impl Meet {
 }
 
 impl Meet {
-    /// The path of the flow's last flowlet, if it is one still.
+    /// The path of the flow's last flowlet, if the flowlet goes on.
     #[inline]
     fn old(&self, flowlet: &Flowlet, ways: u16) -> Option<Way> {
         (flowlet.seen && flowlet.to < ways).then_some(Way(flowlet.to))

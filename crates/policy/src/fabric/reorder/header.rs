@@ -20,13 +20,13 @@ use crate::{FlowKey, Out, Span, Time, To, Way, Wire};
 pub const CLEAR: u8 = 1;
 /// An early packet found no reorder queue and went out of order.
 pub const NO_QUEUE: u8 = 2;
-/// First message class that a scheme may use for itself.
+/// First message class available to the scheme itself.
 pub(crate) const OWN_CLASSES: u8 = 8;
 
 /// Bytes of the body of every control packet.
 pub const BODY: usize = 3;
 
-/// A time modulo 2⁴⁰ ps, as it stands in the header.
+/// A time modulo 2⁴⁰ ps, as in the header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stamp(u64);
 
@@ -34,20 +34,21 @@ impl Stamp {
     const BITS: u32 = 40;
     const MASK: u64 = (1 << Self::BITS) - 1;
 
-    /// Of this instant.
+    /// The stamp of this instant.
     #[inline]
     pub const fn of(time: Time) -> Stamp {
         Stamp(time.0 & Self::MASK)
     }
 
-    /// Picoseconds from `earlier` to here, negative if it lies ahead; right while the distance is below 2³⁹ ps.
+    /// Picoseconds from `earlier` to this stamp, negative if `earlier` is later; correct while the distance is below
+    /// 2³⁹ ps.
     #[inline]
     pub const fn since(self, earlier: Stamp) -> i64 {
         let unused = u64::BITS - Self::BITS;
         ((self.0.wrapping_sub(earlier.0) << unused) as i64) >> unused
     }
 
-    /// The stamp as much later than this one as `to` is later than `from`.
+    /// The stamp that is as much later than this one as `to` is later than `from`.
     #[inline]
     pub const fn shifted(self, from: Stamp, to: Stamp) -> Stamp {
         Stamp(self.0.wrapping_add(to.0).wrapping_sub(from.0) & Self::MASK)
@@ -81,7 +82,7 @@ pub enum Mark {
     Tail,
 }
 
-/// In-band header, all 16 bytes; the default is that of a packet no source leaf has stamped.
+/// In-band header, all 16 bytes; the default is that of a packet which no source leaf has stamped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Header {
     /// Written by a source leaf?

@@ -18,8 +18,8 @@ fn weights(routes: &[Route]) -> Vec<u32> {
     routes.iter().map(|route| route.weight).collect()
 }
 
-/// ELAB §3.1: one flow over paths of 3 and 6 Gbps grows until one is full, and that one is marked. Each line: the ratio
-/// of the first path's flow to the second's, and the sum when a path is full.
+/// ELAB §3.1: one flow over paths of 3 and 6 Gbps grows until one path is full, and that one is marked. Each line: the
+/// ratio of the first path's flow to the second's, and the sum when a path is full.
 fn elab_example(to: Redistribute, rounds: usize) -> Vec<(f64, f64)> {
     let rates = [3.0, 6.0];
     let mut routes = vec![Route::default(); 2];
@@ -67,7 +67,7 @@ fn a_cut_conserves_the_sum_and_goes_to_those_it_should() {
     cut(&mut routes, 0, third, Redistribute::Uncongested, |route| route.marked != Time::ZERO);
     assert_eq!(weights(&routes), [20_000, 35_000, 30_000, 35_000], "congested paths get nothing");
     cut(&mut routes, 0, third, Redistribute::Others, |_| true);
-    // 6,667 in three parts, the odd one to the first.
+    // 6,667 in three parts, the odd unit to the first.
     assert_eq!(weights(&routes), [13_333, 37_223, 32_222, 37_222]);
     let before = routes.clone();
     cut(&mut routes, 1, third, Redistribute::Uncongested, |_| true);
@@ -159,7 +159,7 @@ impl End {
         self.now += Span::from_us(us);
     }
 
-    /// Sends a packet of a flow: its path and what it carries.
+    /// Sends a packet of a flow. Returns its path and what it carries.
     fn send(&mut self, flow: u32, kind: Kind) -> (Way, Option<u16>) {
         let packet = Packet { kind, flow: FlowKey(flow), dst: 1, ..Packet::default() };
         let mut header = Feedback::default();
@@ -173,7 +173,7 @@ impl End {
         self.call(0, |scheme, cx, flow| scheme.ingress(cx, flow, &packet, &mut Feedback(None)));
     }
 
-    /// An acknowledgement arrives. Is the echo of marks it may carry hidden?
+    /// An acknowledgement arrives. Is an echo of marks that it may carry hidden?
     fn hears(&mut self, feedback: Option<u16>) -> bool {
         let packet = Packet { kind: Kind::Ack, src: 1, ..Packet::default() };
         self.call(1, |scheme, cx, flow| scheme.ingress(cx, flow, &packet, &mut Feedback(feedback)));

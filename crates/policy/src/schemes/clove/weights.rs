@@ -23,7 +23,7 @@ pub fn fraction(of_one: f64) -> u64 {
     (of_one * (1u64 << 32) as f64 + 0.5) as u64
 }
 
-/// All paths alike.
+/// Gives all paths equal weight.
 pub(crate) fn even_out(routes: &mut [Route]) {
     for route in routes {
         route.weight = ONE;
@@ -75,7 +75,7 @@ pub(crate) fn all_congested_until(routes: &[Route], window: Span) -> Time {
     }
 }
 
-/// A path drawn with the probability its weight says.
+/// A path drawn with the probability given by its weight.
 pub fn draw(routes: &[Route], rng: &mut Rng) -> u16 {
     let total: u32 = routes.iter().map(|route| route.weight).sum();
     let mut left = rng.below(total.max(1));

@@ -32,12 +32,12 @@ pub struct Paths<'a> {
     view: SwitchView<'a>,
     to: u32,
     is_whole: bool,
-    /// How many there are; of whole ones also those whose uplink died.
+    /// Their number; among whole paths, including those whose uplink is dead.
     pub number: u32,
 }
 
 impl<'a> Paths<'a> {
-    /// Those of a packet in hand; whole ones where these are more than the uplinks.
+    /// The paths of a packet in hand; whole paths where these outnumber the uplinks.
     #[inline]
     pub fn of(view: SwitchView<'a>, packet: &Packet, path: PathIs) -> Self {
         let (to, whole) = match path {
@@ -53,7 +53,7 @@ impl<'a> Paths<'a> {
         }
     }
 
-    /// The candidate that a path begins with; none if there is no such path, or that link is no route any more.
+    /// The candidate that a path begins with; none if there is no such path, or that link is no longer a route.
     #[inline]
     pub fn candidate(&self, path: Way) -> Option<usize> {
         let port = if self.is_whole {
@@ -64,7 +64,7 @@ impl<'a> Paths<'a> {
         self.view.way_of(port)
     }
 
-    /// One of those that begin with a candidate, all alike.
+    /// One of those that begin with a candidate, all equally likely.
     #[inline]
     fn one(&self, rng: &mut Rng) -> Way {
         let drawn = rng.below(self.number) as u16;
@@ -103,7 +103,7 @@ fn is_good(rows: &[Path], path: Way, now: Time) -> bool {
     rows.get(path.index()).is_none_or(|row| row.busy_until <= now)
 }
 
-/// Where a packet goes that is no data at its source leaf: by its path if that is a whole one with a living port here,
+/// The way of a packet that is not data at its source leaf: by its path if that is a whole one with a live port here,
 /// else by a hash.
 #[inline]
 pub fn beyond(view: SwitchView<'_>, packet: &Packet, header: &Header, path: PathIs) -> Way {

@@ -26,11 +26,11 @@ crate::choice! {
 pub struct Source {
     /// When its last packet passed.
     pub last: Time,
-    /// When the answer to its epoch's INIT must have come; [`Time::NEVER`] if none is awaited.
+    /// When the answer to its epoch's INIT is due; [`Time::NEVER`] if none is awaited.
     pub deadline: Time,
     /// When the TAIL of this epoch was sent, in phase 1.
     pub tail: Time,
-    /// Before this it is not rerouted, for want of reorder queues.
+    /// Until this time it is not rerouted, for lack of reorder queues.
     pub kept_until: Time,
     /// Its path.
     pub way: Way,
@@ -51,23 +51,23 @@ pub struct Draw {
     pub good: Option<Way>,
 }
 
-/// What became of a packet.
+/// How a packet is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent {
     /// Its header, except for the bytes charged.
     pub header: Header,
-    /// The flow has left its path for this one, the next packets follow.
+    /// The flow has left its path for this one; the next packets follow.
     pub moved: Option<Way>,
 }
 
 /// The parameters of this half.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
-    /// Time in which an answer must come.
+    /// Time within which an answer must come.
     pub reply: Span,
-    /// Silence after which nothing of a flow is under way.
+    /// Silence after which nothing of a flow is in flight.
     pub inactive: Span,
-    /// How long a flow keeps its path that found no reorder queue.
+    /// How long a flow that found no reorder queue keeps its path.
     pub keep: Span,
     /// When no good path is drawn.
     pub no_good_path: NoGoodPath,
@@ -94,7 +94,7 @@ crate::listed! {
     }
 }
 
-/// What a packet is to its flow.
+/// The role of a packet in its flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Turn {
     /// The first after a silence.
@@ -122,7 +122,7 @@ impl Source {
         }
     }
 
-    /// Why the flow's next data packet gets its way, which [`Source::next`] is going to give it.
+    /// The reason for the way that [`Source::next`] will give the flow's next data packet.
     pub(super) fn rule(&self, rules: &Rules, now: Time, may_leave: bool) -> Why {
         match self.turn(rules, now, may_leave) {
             Turn::Kept | Turn::GoesOn | Turn::Opens if self.rerouted && self.tail == self.last => Why::BehindTail,
@@ -134,7 +134,7 @@ impl Source {
         }
     }
 
-    /// The flow's next data packet; `may_leave` its path, if an answer is late.
+    /// The flow's next data packet; `may_leave` says whether it may leave its path if an answer is late.
     pub(super) fn next(&mut self, rules: &Rules, now: Time, may_leave: bool, draw: impl FnOnce() -> Draw) -> Sent {
         let turn = self.turn(rules, now, may_leave);
         self.last = now;
@@ -153,7 +153,7 @@ impl Source {
 
     /// A flow never seen, on the good path drawn or on the first; its next packet opens an epoch.
     pub fn new(draw: Draw) -> Source {
-        // A silence of any length lies behind it, but its path is new already.
+        // A silence of any length lies behind it, but its path is already new.
         Source { way: draw.good.unwrap_or(draw.first), deadline: Time::NEVER, stabilised: true, ..Source::default() }
     }
 
@@ -185,7 +185,7 @@ impl Source {
         Header { stamped: true, rerouted: self.rerouted, mark, charged: 0, way: self.way, epoch: self.epoch, tx, tail }
     }
 
-    /// RTT_REPLY: the INIT of `epoch` has arrived. Only in time it says that the path is good.
+    /// RTT_REPLY: the INIT of `epoch` has arrived. Only a reply in time shows that the path is good.
     pub(crate) fn replied(&mut self, now: Time, epoch: u8) {
         // In phase 1 none is awaited.
         if epoch == self.epoch && self.deadline != Time::NEVER && now < self.deadline {

@@ -9,10 +9,11 @@ use super::sender::Paths;
 use super::{Elab, Route};
 use crate::{Device, Out, Port, Rng, Time, To, Way, hash};
 
-/// Most ports traced at a time.
+/// The most ports traced at a time.
 pub(crate) const GROUP: usize = 16;
 
-/// Ports are drawn from here up (RFC 6335: the dynamic range), except the last, which is no port to the simulator.
+/// Ports are drawn from here up (RFC 6335: the dynamic range), except the last, which the simulator does not treat as a
+/// port.
 const FIRST_PORT: u16 = 0xc000;
 
 /// A probe without an answer is sent once more.
@@ -21,13 +22,13 @@ const TRIES: u8 = 2;
 /// A search that has found nothing is repeated after this multiple of a probe's patience.
 const RETRY: u64 = 10;
 
-/// One port on its way.
+/// One port being traced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tracer {
     /// Devices and ports so far, mixed.
     path: u64,
     port: u16,
-    /// TTL of the probe under way; 0: it is through.
+    /// TTL of the current probe; 0: tracing has finished.
     ttl: u8,
     tries: u8,
 }
@@ -37,16 +38,16 @@ pub struct Tracer {
 pub struct Search {
     /// When the next one begins.
     pub next: Time,
-    /// Ports on their way; none: no search runs.
+    /// Ports being traced; none: no search is running.
     pub under_way: u16,
     /// Ports in use that are still to be traced.
     known_left: u16,
-    /// Random ports sent on their way.
+    /// Random ports traced so far.
     tried: u32,
     tracers: [Tracer; GROUP],
 }
 
-/// What an answer, or its absence, has led to.
+/// The result of an answer, or of its absence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
     /// Nothing yet.
@@ -57,11 +58,11 @@ pub enum Found {
     End,
 }
 
-/// What tracing takes besides the table.
+/// What tracing needs in addition to the table.
 pub struct Prober<'a, 'b> {
     /// Parameters.
     pub elab: &'a Elab,
-    /// The present.
+    /// The current time.
     pub now: Time,
     /// The peer.
     pub to: u32,
@@ -80,7 +81,7 @@ impl Prober<'_, '_> {
 }
 
 /// How many random ports must have been traced, so that if there were one path more than the `paths` found, one would
-/// be missed with no more than this probability (in 2⁻³²): the least n with (k + 1) (k / (k + 1))ⁿ below it.
+/// be missed with at most this probability (in 2⁻³²): the least n with (k + 1) (k / (k + 1))ⁿ below it.
 // Augustin, Friedman, Teixeira, "Multipath tracing with Paris traceroute", E2EMON 2007.
 pub fn ports_needed(paths: usize, missed: u64) -> u32 {
     let k = paths.clamp(1, 1 << 12) as u64;
@@ -108,7 +109,7 @@ impl Paths<'_> {
         self.send_group(prober);
     }
 
-    /// Sends the next ports on their way: those in use first, and alone but in the very first search.
+    /// Starts tracing the next ports: those in use first, and in every search but the very first on their own.
     fn send_group(&mut self, prober: &mut Prober<'_, '_>) {
         let search = &mut self.peer.search;
         let group = prober.elab.config.probe_group as usize;
@@ -144,7 +145,7 @@ impl Paths<'_> {
         self.peer.search.tracers.iter_mut().find(|tracer| tracer.port == port && tracer.ttl > 0)
     }
 
-    /// A device has answered a probe on source port `port`, which it got by its own port `by.1`.
+    /// A device has answered a probe on source port `port`, which it received on its own port `by.1`.
     pub fn answered(&mut self, prober: &mut Prober<'_, '_>, port: u16, by: (Device, Port)) -> Found {
         let Some(tracer) = self.tracer(port) else { return Found::Nothing };
         let switch = match by.0 {
@@ -156,7 +157,7 @@ impl Paths<'_> {
                 return self.next_step(prober, changed);
             }
         };
-        // A path of no devices is the mark of one not traced.
+        // A path of no devices marks one that was not traced.
         tracer.path = hash::mix2(tracer.path, u64::from(switch) << 16 | u64::from(by.1.0)) | 1;
         if u32::from(tracer.ttl) >= prober.elab.config.max_hops {
             tracer.ttl = 0;
@@ -205,7 +206,7 @@ impl Paths<'_> {
         moved || same.is_some()
     }
 
-    /// Goes on when the whole group is through.
+    /// Continues once the whole group is done.
     fn next_step(&mut self, prober: &mut Prober<'_, '_>, changed: bool) -> Found {
         let search = &mut self.peer.search;
         search.under_way -= 1;
@@ -229,7 +230,7 @@ impl Paths<'_> {
         Found::End
     }
 
-    /// Drops the ports in use that no trace came through on, unless none did on any.
+    /// Drops the ports in use whose traces all failed, unless no trace succeeded at all.
     fn drop_vanished(&mut self) -> bool {
         if !self.in_use().iter().any(|route| route.vp.state.confirmed) {
             return false;
@@ -241,7 +242,7 @@ impl Paths<'_> {
         self.peer.vps != before
     }
 
-    /// A path has been given up: all are looked at soon, unless that is being done.
+    /// A path has been given up: all paths are traced again soon, unless that is under way.
     pub(crate) fn search_soon(&mut self, now: Time) {
         let search = &mut self.peer.search;
         if search.under_way == 0 && search.next > now {

@@ -27,7 +27,7 @@ pub(crate) const SHORT_BYTES: usize = 8;
 /// Bytes of the info header with one.
 pub(crate) const LONG_BYTES: usize = 12;
 
-/// UDP destination port that says "this is ELAB" (own choice, of the dynamic range of RFC 6335).
+/// UDP destination port that identifies ELAB (own choice, from the dynamic range of RFC 6335).
 pub const ELAB_PORT: u16 = 0xe1ab;
 
 /// VP_ID of a header that reports on no path; no tunnel has this source port.
@@ -43,19 +43,19 @@ pub enum NotAHeader {
     Short {
         /// Bytes needed.
         needed: usize,
-        /// Bytes there are.
+        /// Bytes available.
         got: usize,
     },
     /// The UDP destination port is another one.
     OtherPort(u16),
-    /// The UDP length is less than both headers have, or would be more than UDP can say.
+    /// The UDP length is less than both headers have, or would exceed what UDP can express.
     Length(u16),
 }
 
-/// The info header (ELAB §4.2). `rate` is there if B is set.
+/// The info header (ELAB §4.2). `rate` is present if B is set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Info {
-    /// Path that is reported on, or [`NO_PATH`].
+    /// Path reported on, or [`NO_PATH`].
     pub vp_id: u16,
     /// Packets of it that have arrived.
     pub vp_rcnt: u16,
@@ -74,10 +74,10 @@ impl Info {
         if self.rate.is_some() { LONG_BYTES } else { SHORT_BYTES }
     }
 
-    /// Writes it to the beginning of `bytes`, and says how many it took.
+    /// Writes it to the beginning of `bytes`, and returns how many it took.
     ///
     /// # Errors
-    /// [`NotAHeader::Short`] if there is no room; nothing is written then.
+    /// [`NotAHeader::Short`] if there is no room; in that case nothing is written.
     // ELAB §4.2: VP_ID, VP_RCnt, reserved, B, E, Burst_ID, and VP_RBurst_Rate if B is set.
     #[inline]
     pub fn encode(&self, bytes: &mut [u8]) -> Result<usize, NotAHeader> {
@@ -94,7 +94,7 @@ impl Info {
         Ok(needed)
     }
 
-    /// Reads it from the beginning of `bytes`, and says how many it took. Reserved bits are not looked at.
+    /// Reads it from the beginning of `bytes`, and returns how many it took. Reserved bits are ignored.
     ///
     /// # Errors
     /// [`NotAHeader::Short`] if the bytes end before it does.
@@ -116,7 +116,7 @@ impl Info {
     }
 }
 
-/// What stands between the network header and the original transport header: tunnel and info header.
+/// The bytes between the network header and the original transport header: tunnel and info header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shim {
     /// Source port of the tunnel: the virtual path this packet takes.
@@ -126,11 +126,11 @@ pub struct Shim {
 }
 
 impl Shim {
-    /// Writes both headers for a packet with `payload` bytes behind them, and says how many they took.
+    /// Writes both headers for a packet with `payload` bytes behind them, and returns how many they took.
     ///
     /// # Errors
-    /// [`NotAHeader::Short`] if there is no room, [`NotAHeader::Length`] if the packet is longer than UDP can say;
-    /// nothing of use is written then.
+    /// [`NotAHeader::Short`] if there is no room, [`NotAHeader::Length`] if the packet is longer than UDP can express;
+    /// what is written then is meaningless.
     pub fn encode(&self, payload: usize, bytes: &mut [u8]) -> Result<usize, NotAHeader> {
         let (needed, got) = (UDP_BYTES + self.info.size(), bytes.len());
         let length = u16::try_from(needed + payload).map_err(|_| NotAHeader::Length(u16::MAX))?;
@@ -143,10 +143,10 @@ impl Shim {
         Ok(UDP_BYTES + self.info.encode(&mut room[UDP_BYTES..])?)
     }
 
-    /// Reads both headers from the beginning of a UDP datagram, and says where what they carry begins and ends.
+    /// Reads both headers from the beginning of a UDP datagram, and returns where what they carry begins and ends.
     ///
     /// # Errors
-    /// [`NotAHeader`]: cut short, not ELAB's, or of a length that cannot be.
+    /// [`NotAHeader`]: cut short, not ELAB's, or of an impossible length.
     pub fn decode(bytes: &[u8]) -> Result<(Shim, core::ops::Range<usize>), NotAHeader> {
         let short = NotAHeader::Short { needed: UDP_BYTES + SHORT_BYTES, got: bytes.len() };
         let udp: &[u8; UDP_BYTES] = bytes.first_chunk().ok_or(short)?;
@@ -166,7 +166,7 @@ impl Shim {
 }
 
 /// The header as a simulated packet carries it: the info header's bytes, and how many the tunnel takes on the wire. The
-/// tunnel's source port is the packet's path tag. The default is that of a packet no ELAB host has sent.
+/// tunnel's source port is the packet's path tag. The default is that of a packet which no ELAB host has sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Header {
     /// Bytes of the tunnel's headers; 0: the packet has neither header.
@@ -178,7 +178,7 @@ pub struct Header {
 impl Wire for Header {
     #[inline]
     fn get(bytes: &[u8; 16]) -> Self {
-        // Twelve bytes are never too few.
+        // Twelve bytes are always enough.
         let info = Info::decode(&bytes[..LONG_BYTES]).map_or(Info::default(), |(info, _)| info);
         Header { tunnel: bytes[15], info }
     }

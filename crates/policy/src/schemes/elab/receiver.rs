@@ -8,9 +8,9 @@ use crate::{Span, Time};
 /// A virtual path by which packets arrive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Entry {
-    /// When the last one did.
+    /// When the last packet did.
     pub seen: Time,
-    /// Arrival rate of a burst that has not been told, as VP_RBurst_Rate has it; 0: none.
+    /// Arrival rate of a burst that has not been reported, in the form of VP_RBurst_Rate; 0: none.
     pub rate: u32,
     /// The tunnel's source port.
     pub port: u16,
@@ -18,7 +18,7 @@ pub struct Entry {
     pub count: u16,
     /// One of them was marked.
     pub marked: bool,
-    /// Something of it has not been told.
+    /// Something about it has not been reported.
     pub news: bool,
 }
 
@@ -27,9 +27,9 @@ pub struct Entry {
 pub struct Record {
     /// Newest Burst_ID of this peer; 0: there was none.
     pub id: u16,
-    /// By which path.
+    /// The path of the burst.
     port: u16,
-    /// Packets so far; 0: it is closed.
+    /// Packets so far; 0: the record is closed.
     got: u16,
     /// Bytes of all but the first.
     bytes: u32,
@@ -37,11 +37,11 @@ pub struct Record {
     last: Time,
 }
 
-/// How far ahead of the newest a Burst_ID may be: one that a broken header makes up must not make all true ones old.
+/// How far ahead of the newest a Burst_ID may be: a value from a corrupt header must not make all correct ones old.
 const AHEAD: u16 = 1024;
 
-/// A path by which nothing has come for this long is not told of any more: turns are not wasted on ports that the
-/// peer has given up.
+/// A path by which nothing has come for this long is no longer reported: turns are not wasted on ports that the peer
+/// has given up.
 const IDLE: Span = Span::from_ms(100);
 
 /// The table of the pair, as its receiving half sees it.
@@ -72,8 +72,8 @@ impl Arrivals<'_> {
     /// A packet of `wire` bytes has arrived by `port`.
     ///
     /// # Errors
-    /// [`Refused::PastBurst`] if it says to belong to a burst that is over, or of another path; it counts as a packet
-    /// all the same.
+    /// [`Refused::PastBurst`] if it claims to belong to a burst that is over, or of another path; it still counts as a
+    /// packet.
     #[inline]
     pub fn arrived(
         &mut self,
@@ -117,7 +117,7 @@ impl Arrivals<'_> {
         Ok(())
     }
 
-    /// Closes the record of a burst: its rate is told with the next turn of its path.
+    /// Closes the record of a burst: its rate is reported at the next turn of its path.
     fn close(&mut self, elab: &Elab) {
         let record = self.peer.record;
         self.peer.record.got = 0;
@@ -133,7 +133,7 @@ impl Arrivals<'_> {
         }
     }
 
-    /// Feedback on the path whose turn it is; none if nothing has ever arrived, or for long.
+    /// Feedback on the path whose turn it is; none if nothing has ever arrived, or not for a long time.
     // ELAB §4.4.2: in turn, with every packet that goes back; what was told counts from zero.
     #[inline]
     pub fn report(&mut self, elab: &Elab, now: Time) -> Info {
@@ -152,12 +152,12 @@ impl Arrivals<'_> {
         Info { vp_id: NO_PATH, ..Info::default() }
     }
 
-    /// Has something not been told?
+    /// Is there anything unreported?
     pub(crate) fn has_news(&self) -> bool {
         self.routes[..usize::from(self.peer.entries)].iter().any(|route| route.entry.news)
     }
 
-    /// How many paths are told of now.
+    /// How many paths are currently reported.
     pub(crate) fn told_of(&self, now: Time) -> usize {
         self.routes[..usize::from(self.peer.entries)].iter().filter(|route| route.entry.is_told_of(now)).count()
     }

@@ -14,7 +14,7 @@ use crate::{
 
 /// Bytes below the body of a message: Ethernet, IP, UDP.
 const BELOW: u32 = 14 + 20 + UDP_BYTES as u32;
-/// Least Ethernet frame.
+/// Minimum Ethernet frame.
 const LEAST_FRAME: u32 = 64;
 
 crate::listed! {
@@ -33,11 +33,11 @@ crate::listed! {
     }
 }
 
-/// What is told of choices.
+/// What is reported of choices.
 pub(super) const SEES: Sees = Sees { rules: Why::ALL, way: OfWay::ALL, ..Sees::NOTHING };
 
 impl Elab {
-    /// What the operator has told is worked out once for each pair.
+    /// Computes the configured values once for each pair.
     // ELAB §4.4.3 (1): B_i is what the operator says of the physical link.
     pub(crate) fn introduce(&self, view: &HostView<'_>, peer: &mut Peer) {
         let kbps = |bits: u64| u32::try_from(bits / 1000).unwrap_or(u32::MAX).max(1);
@@ -56,7 +56,7 @@ impl Elab {
         peer.explore = Time::NEVER;
     }
 
-    /// Most virtual paths of a pair with this number of rows.
+    /// The most virtual paths of a pair with this number of rows.
     pub(super) fn most_vps(&self, rows: usize) -> usize {
         match self.config.most_paths {
             0 => rows,
@@ -88,7 +88,7 @@ impl Elab {
         paths.weigh(self, now);
     }
 
-    /// Tells what [`Elab::send`] is going to look at: the virtual paths are the candidates.
+    /// Reports what [`Elab::send`] is going to examine: the virtual paths are the candidates.
     pub(super) fn tell(&self, cx: &Cx<'_, Self>, packet: &Packet, sight: &mut Sight<'_>) {
         let (peer, routes) = cx.peers.here();
         let in_use = &routes[..usize::from(peer.vps)];
@@ -105,7 +105,7 @@ impl Elab {
         sight.rule(if data && (begins || goes_on) { Why::Burst } else { Why::InTurn });
     }
 
-    /// A packet is about to leave: its path, and its header.
+    /// A packet is about to leave: sets its path and its header.
     #[inline]
     pub(super) fn send(&self, cx: &mut Cx<'_, Self>, packet: &Packet, header: &mut Header) -> Way {
         let now = cx.now;
@@ -134,7 +134,7 @@ impl Elab {
         Way(paths.routes[at].vp.port)
     }
 
-    /// A packet has arrived: it is counted, and its feedback heard.
+    /// A packet has arrived: counts it, and reads its feedback.
     #[inline]
     pub(super) fn receive(&self, cx: &mut Cx<'_, Self>, packet: &Packet, header: &Header) {
         let now = cx.now;
@@ -193,7 +193,7 @@ impl Elab {
         }
     }
 
-    /// What feedback has changed, as series.
+    /// Writes what feedback has changed as series.
     #[inline]
     fn note(&self, paths: &Paths<'_>, heard: Heard, info: &Info, rates: bool, out: &mut crate::Out<'_>) {
         if heard.sensed {
@@ -216,7 +216,7 @@ impl Elab {
         cx.out.record(Points::Refused, f64::from(refused as u8));
     }
 
-    /// A probe of a search has come back, or has not.
+    /// A probe of a search has come back, or is lost.
     pub(super) fn probe_came_back(&self, cx: &mut Cx<'_, Self>, feedback: &Feedback) {
         let (now, port) = (cx.now, feedback.way.0);
         let Some(&to) = cx.peers.ids.get(cx.peers.current) else { return };
@@ -237,7 +237,7 @@ impl Elab {
         }
     }
 
-    /// Nothing has gone back for long? Then a message says what there is to say.
+    /// If nothing has gone back for long, sends a message with the pending feedback.
     pub(super) fn patience_is_over(&self, cx: &mut Cx<'_, Self>, host: u32) {
         let now = cx.now;
         let (peer, routes) = cx.peers.current();
@@ -265,7 +265,7 @@ impl Elab {
         }
     }
 
-    /// A message has the info headers of one path after the other.
+    /// A message has the info headers of one path after another.
     pub(super) fn read_message(&self, cx: &mut Cx<'_, Self>, body: &[u8]) {
         let mut left = body;
         for _ in 0..MOST_TOLD {

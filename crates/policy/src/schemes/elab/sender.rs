@@ -10,13 +10,13 @@ use crate::{Span, Time};
 /// A virtual path in use, as its sender knows it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Vp {
-    /// The devices and ports it was traced through, mixed; 0: not traced yet.
+    /// A hash of the devices and ports it was traced through; 0: not traced yet.
     pub path: u64,
     /// Since when packets are counted for the next R_i.
     pub updated: Time,
     /// First of the packets since which none was counted as arrived.
     pub silent_since: Time,
-    /// When its ceiling is to be probed by a burst.
+    /// When its ceiling must be probed by a burst.
     pub explore: Time,
     owed: i64,
     /// w_i (Eq. 2), as a part of [`weighted::WHOLE`].
@@ -33,24 +33,24 @@ pub struct Vp {
     pub mean_wire: u32,
     /// Source port of the tunnel.
     pub port: u16,
-    /// The peer's count when it was last heard ([`Counting::Cumulative`]).
+    /// The peer's count when last reported ([`Counting::Cumulative`]).
     last_count: u16,
     /// Packets sent since one was counted as arrived.
     pub silent: u16,
-    /// How it is.
+    /// Its state.
     pub state: State,
 }
 
-/// What else is known of a virtual path.
+/// Other facts known of a virtual path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct State {
     /// A burst was sent and not answered.
     pub asked: bool,
     /// Its last mark, not a burst, set `explore`.
     pub marked: bool,
-    /// Nothing that was sent by it has arrived for long.
+    /// Nothing that was sent by it has arrived for a long time.
     pub dead: bool,
-    /// Its path is as the running search has found it.
+    /// The running search has confirmed its path.
     pub confirmed: bool,
 }
 
@@ -66,8 +66,8 @@ impl Turns for Route {
     }
 }
 
-/// Eq. (1): what a path could still carry, kbit/s, but no less than `epsilon` (in 65536ths) of its ceiling: it would
-/// have no packet, and nothing would be known of it, ever after.
+/// Eq. (1): what a path could still carry, kbit/s, but at least `epsilon` (in 65536ths) of its ceiling: with nothing it
+/// would get no packet, and nothing would ever be learnt of it again.
 // ELAB Eq. (1): A_i = B_i - R_i.
 #[inline]
 pub const fn available(ceiling: u32, rate: u32, epsilon: u32) -> u64 {
@@ -85,7 +85,7 @@ pub fn smoothed(rate: u32, alpha: u32, bits: u64, time: Span) -> u32 {
     ((sum + (1 << 15)) >> 16).min(u64::from(u32::MAX)) as u32
 }
 
-/// A number of bits in a time, as kbit/s; the greatest rate if the time is zero.
+/// A number of bits in a time, as kbit/s; the maximum rate if the time is zero.
 #[inline]
 pub fn kbps(bits: u64, time: Span) -> u32 {
     // Bits per picosecond are 10¹² bit/s.
@@ -93,7 +93,7 @@ pub fn kbps(bits: u64, time: Span) -> u32 {
     u32::try_from(rate).unwrap_or(u32::MAX)
 }
 
-/// The paths in use, and what of the pair concerns them all.
+/// The paths in use, and the part of the pair that concerns them all.
 pub struct Paths<'a> {
     /// The pair.
     pub peer: &'a mut Peer,
@@ -104,13 +104,13 @@ pub struct Paths<'a> {
 /// What feedback has changed, for series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Heard {
-    /// Which path.
+    /// The path concerned.
     pub vp: usize,
     /// R_i is new.
     pub measured: bool,
     /// B_i has fallen or risen by more than a tenth.
     pub sensed: bool,
-    /// B_i is new by a burst.
+    /// A burst has set a new B_i.
     pub probed: bool,
 }
 
@@ -161,19 +161,19 @@ impl Paths<'_> {
         self.set_explore();
     }
 
-    /// Notes when the next path is to be probed.
+    /// Records when the next path is to be probed.
     fn set_explore(&mut self) {
         self.peer.explore = self.in_use().iter().map(|route| route.vp.explore).min().unwrap_or(Time::NEVER);
     }
 
-    /// Eq. (2): computes the shares of all paths. Has a path been given up that was not before?
+    /// Eq. (2): computes the shares of all paths. Has a path newly been given up?
     // ELAB Eq. (2): w_i = A_i / sum of all A_j.
     pub fn weigh(&mut self, elab: &Elab, now: Time) -> bool {
         let mut died = false;
         for route in self.in_use_mut() {
             died |= route.vp.judge(elab.dead_after, now);
         }
-        // Where nothing arrives, the fault is no path's.
+        // Where nothing arrives, no path is at fault.
         let all_dead = self.in_use().iter().all(|route| route.vp.state.dead);
         let usable = |vp: &Vp| all_dead || !vp.state.dead;
         let part = |vp: &Vp| available(vp.ceiling, vp.rate, elab.epsilon);
@@ -211,7 +211,7 @@ impl Paths<'_> {
         let due = self.in_use().iter().position(|route| route.vp.explore <= now);
         if let Some(at) = due {
             let vp = &mut self.routes[at].vp;
-            // Asked again after as long, if there is no answer.
+            // Asked again after the same time, if there is no answer.
             vp.explore = now + self.peer.t_explore;
             vp.state = State { asked: true, marked: false, ..vp.state };
             let id = self.peer.burst.id.checked_add(1).unwrap_or(1);
@@ -233,7 +233,7 @@ impl Paths<'_> {
         vp.unconfirmed = vp.unconfirmed.saturating_add(1);
     }
 
-    /// After a pause of the whole pair nothing can be said of packets before it.
+    /// After a pause of the whole pair, packets sent before it reveal nothing.
     pub(crate) fn forget_silence(&mut self) {
         self.in_use_mut().iter_mut().for_each(|route| route.vp.silent = 0);
     }
@@ -241,7 +241,7 @@ impl Paths<'_> {
     /// Feedback about one virtual path: counts, a mark, the rate of a burst.
     ///
     /// # Errors
-    /// What cannot be is not believed, and nothing has changed then.
+    /// Impossible feedback is rejected, and changes nothing.
     pub fn hear(&mut self, elab: &Elab, now: Time, info: &Info) -> Result<Heard, Refused> {
         let at = self.find(info.vp_id).ok_or(Refused::UnknownPath)?;
         let vp = &mut self.routes[at].vp;
@@ -286,7 +286,7 @@ impl Paths<'_> {
 }
 
 impl Vp {
-    /// The port leads over another path now: nothing is known of it.
+    /// The port now leads over another path: nothing is known of it.
     pub fn renew(&mut self, ceiling: u32, now: Time) {
         self.state = State { confirmed: self.state.confirmed, ..State::default() };
         (self.ceiling, self.rate, self.counted, self.silent) = (ceiling, 0, 0, 0);
@@ -332,8 +332,8 @@ impl Vp {
         }
     }
 
-    /// A path is dead if nothing that was sent by it has arrived for long; after ten times as long it is tried again.
-    /// Has it died now?
+    /// A path is dead if nothing that was sent by it has arrived for a long time; after ten times as long it is tried
+    /// again. Has it just died?
     fn judge(&mut self, after: Span, now: Time) -> bool {
         // One packet may be lost anywhere.
         const FEWEST: u16 = 3;

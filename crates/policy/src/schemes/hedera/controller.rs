@@ -3,11 +3,11 @@
 use super::Slot;
 use crate::{FlowKey, Port, SwitchView};
 
-/// "No port".
+/// No port.
 pub(crate) const NOWHERE: u16 = u16::MAX;
 /// The rate of a host's link, in millionths of it.
 pub(crate) const WHOLE: u64 = 1_000_000;
-/// Rounds of the estimate; each fixes the demands of at least one receiver, and few are needed.
+/// Maximum number of rounds of the estimate; each fixes the demands of at least one receiver, and few are needed.
 const MOST_ROUNDS: u32 = 1000;
 
 /// A large flow.
@@ -19,17 +19,17 @@ pub struct Elephant {
     pub src: u32,
     /// Destination host.
     pub dst: u32,
-    /// The question whose answer named it last; 0: the slot is free.
+    /// The poll whose answer last named it; 0: the slot is free.
     pub round: u32,
     /// Demand, in millionths of a host's link.
     pub demand: u64,
-    /// The uplink port of its leaf that it was given, [`NOWHERE`] if none had room.
+    /// The uplink port of its leaf that it was assigned, [`NOWHERE`] if none had room.
     pub port: u16,
-    /// Its leaf does not know yet.
+    /// Its leaf has not been told yet.
     pub moved: bool,
-    /// A receiver limits it: its demand stands.
+    /// A receiver limits it: its demand is final.
     converged: bool,
-    /// May its receiver still be what limits it?
+    /// Can its receiver still limit it?
     limited: bool,
 }
 
@@ -50,7 +50,7 @@ impl Default for Elephant {
 }
 
 impl Elephant {
-    /// As the answer to question `round` names it.
+    /// As named in the answer to poll `round`.
     pub fn heard(key: FlowKey, src: u32, dst: u32, round: u32) -> Elephant {
         Elephant { key, src, dst, round, ..Elephant::default() }
     }
@@ -61,8 +61,8 @@ impl Elephant {
     }
 }
 
-/// Takes a reported flow into the slots of its source host; one that is known keeps its path. There is room, for half the
-/// slots do for the flows of one interval.
+/// Takes a reported flow into the slots of its source host; a known flow keeps its path. There is always room: half the
+/// slots suffice for the flows of one interval.
 pub fn note(slots: &mut [Slot], heard: Elephant) {
     let known = slots.iter().position(|slot| slot.plan.lives() && slot.plan.key == heard.key);
     if let Some(known) = known {
@@ -72,13 +72,13 @@ pub fn note(slots: &mut [Slot], heard: Elephant) {
     }
 }
 
-/// Forgets flows that no answer to the last question has named.
+/// Forgets flows that no answer to the last poll has named.
 pub fn forget(slots: &mut [Slot], round: u32) {
     slots.iter_mut().filter(|slot| slot.plan.round != round).for_each(|slot| slot.plan = Elephant::default());
 }
 
 /// Estimates all demands ("natural demand"): senders and receivers in turn share their links among their flows until
-/// nothing changes. `slots` has `stride` slots a host, by number of the source host.
+/// nothing changes. `slots` has `stride` slots per host, by number of the source host.
 pub fn estimate(slots: &mut [Slot], stride: usize) {
     for slot in &mut *slots {
         (slot.plan.demand, slot.plan.converged) = (0, false);
@@ -111,7 +111,7 @@ fn share_of_sender(host: &mut [Slot]) -> bool {
     changed
 }
 
-/// A receiver that is asked for more than its link limits the flows that ask for more than an equal share, of what the
+/// A receiver with more demand than its link carries limits the flows that demand more than an equal share of what the
 /// others leave.
 fn share_of_receiver(slots: &mut [Slot], host: u32) -> bool {
     let comes = |slot: &&mut Slot| slot.plan.lives() && slot.plan.dst == host;
@@ -149,14 +149,14 @@ fn share_of_receiver(slots: &mut [Slot], host: u32) -> bool {
 
 /// What the controller knows of the fabric.
 pub struct Told<'a> {
-    /// Of the leaf beside it.
+    /// The view of the leaf it is at.
     pub view: &'a SwitchView<'a>,
     /// Bits per second of a host's link.
     pub host_rate: u64,
 }
 
-/// Global first fit: gives each flow without a path the first that has its demand left. Returns how many flows there
-/// are, and how many have a path.
+/// Global first fit: gives each flow without a path the first path that has room for its demand. Returns how many flows
+/// there are, and how many have a path.
 pub(crate) fn first_fit(slots: &mut [Slot], told: &Told<'_>) -> (u32, u32) {
     let (mut flows, mut placed) = (0, 0);
     for at in 0..slots.len() {
@@ -175,7 +175,7 @@ pub(crate) fn first_fit(slots: &mut [Slot], told: &Told<'_>) -> (u32, u32) {
     (flows, placed)
 }
 
-/// The first path that has what `plan` demands left, both on its way up and on its way down.
+/// The first path with room for the demand of `plan`, both on its way up and on its way down.
 fn fitting(slots: &[Slot], plan: &Elephant, told: &Told<'_>) -> Option<u16> {
     let leaf_of = |host| told.view.leaf_of(host);
     let (from, to) = (leaf_of(plan.src), leaf_of(plan.dst));
@@ -216,7 +216,7 @@ mod tests {
         (0..flows).map(|key| of(key).map_or(0, |slot| slot.plan.demand)).collect()
     }
 
-    /// Max-min fair rates by filling all flows alike until a link is full: the definition, in floating point.
+    /// Max-min fair rates by filling all flows equally until a link is full: the definition, in floating point.
     fn water_filling(hosts: usize, flows: &[(u32, u32)]) -> Vec<f64> {
         let (mut rates, mut fixed) = (vec![0.0; flows.len()], vec![false; flows.len()]);
         while fixed.iter().any(|&fixed| !fixed) {

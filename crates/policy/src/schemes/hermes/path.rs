@@ -3,18 +3,18 @@
 use super::Signals;
 use crate::{Span, Time};
 
-/// A packet that got through, as the answer to it tells.
+/// A packet that got through, as its answer reports it.
 #[derive(Clone, Copy, Debug)]
 pub struct Crossing {
     /// When it was sent.
     pub sent: Time,
-    /// How long it took; there, or there and back.
+    /// How long it took: one way, or the round trip.
     pub delay: Span,
     /// It was marked.
     pub marked: bool,
 }
 
-/// What a path is held to be.
+/// The class of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// Little delay, few marks: underused.
@@ -27,10 +27,10 @@ pub enum Class {
     Failed,
 }
 
-/// Thresholds in the units of a host's rows, worked out once from what it was told.
+/// Thresholds in the units of a host's rows, computed once from the configuration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// T_RTT_low, ns; 0: not worked out yet.
+    /// T_RTT_low, ns; 0: not computed yet.
     pub low: u32,
     /// T_RTT_high, ns.
     pub high: u32,
@@ -43,13 +43,13 @@ pub struct Limits {
 /// What the rules of sensing need, from the parameters.
 #[derive(Clone, Copy, Debug)]
 pub struct Senses {
-    /// What tells congestion.
+    /// The signals of congestion.
     pub signals: Signals,
     /// Weight of a new delay, in 256ths.
     pub gain: i64,
     /// Marks count half after this time.
     pub half_life: Span,
-    /// What is older says nothing.
+    /// Anything older says nothing.
     pub stale: Span,
     /// T_ECN, in billionths.
     pub ecn: u64,
@@ -68,7 +68,7 @@ pub struct Senses {
 /// Fewer packets than this in [`Senses::tau`] say nothing about a share of one in a hundred.
 pub(crate) const FEWEST_SENT: u32 = 100;
 
-/// Bytes of late, fading by an eighth in each step of time: eight steps' worth at a constant rate.
+/// Recent bytes, fading by an eighth in each step of time: eight steps' worth at a constant rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Meter {
     bytes: u32,
@@ -76,7 +76,7 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// Steps after which nothing is left.
+    /// Steps after which nothing remains.
     const EMPTY_AFTER: u32 = 200;
 
     /// Its reading in this step.
@@ -106,7 +106,7 @@ impl Meter {
     }
 }
 
-/// What is known of one path; made from a [`Route`] for the rules of rerouting.
+/// What is known of one path; made from a [`Route`] for the rerouting rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
     /// Its class.
@@ -124,9 +124,9 @@ pub struct Seen {
 pub struct Route {
     /// t_RTT, ns; 0: never measured.
     pub delay: u32,
-    /// Packets answered of late, in 256ths.
+    /// Recently answered packets, in 256ths.
     answered: u32,
-    /// The marked ones.
+    /// The marked ones among them.
     marked: u32,
     /// A probe's result not yet shared; see [`super::probing::News`].
     pub news: u32,
@@ -134,7 +134,7 @@ pub struct Route {
     pub sampled: Time,
     /// When the counts of marks are halved.
     halves_at: Time,
-    /// Its failure is over, or the count of retransmissions.
+    /// When its failure ends, or the count of retransmissions.
     pub until: Time,
     /// r_p: what this host's flows send on it.
     pub rate: Meter,
@@ -150,7 +150,7 @@ pub struct Route {
     timeouts: u8,
     /// Probes lost since the last answer.
     silent: u8,
-    /// Held to have failed, until `until`.
+    /// Considered failed, until `until`.
     failed: bool,
 }
 
@@ -176,7 +176,7 @@ impl Route {
         self.proven = self.proven.max(ticks(crossing.sent));
     }
 
-    /// Nothing is known of it, or nothing any more.
+    /// Nothing is known of it, or no longer anything.
     #[inline]
     fn is_stale(&self, now: Time, senses: &Senses) -> bool {
         self.delay == 0 || now.since(self.sampled) > senses.stale
@@ -210,7 +210,7 @@ impl Route {
         }
     }
 
-    /// All that the rules of rerouting want to know; of an unknown path that it is gray, at T_RTT_low.
+    /// Everything that the rerouting rules need; an unknown path is gray, at T_RTT_low.
     pub fn seen(&self, now: Time, step: u32, limits: &Limits, senses: &Senses) -> Seen {
         let rate = self.rate.read(step);
         let class = self.class(now, limits, senses);
@@ -227,7 +227,7 @@ impl Route {
         self.sent = self.sent.saturating_add(1);
     }
 
-    /// A data packet on it was acknowledged: it is no blackhole.
+    /// A data packet on it was acknowledged: it is not a blackhole.
     #[inline]
     pub fn acknowledged(&mut self) {
         (self.timeouts, self.silent) = (0, 0);
@@ -247,7 +247,7 @@ impl Route {
         self.lost += 1;
     }
 
-    /// Closes the count of retransmissions if it is over. Has the path just failed?
+    /// Ends the count of retransmissions if its time is over. Has the path just failed?
     // Hermes Algorithm 1: f_retransmission > 1 % and type ≠ congested; §3.1: counted over τ.
     #[inline]
     pub(crate) fn judge_losses(&mut self, now: Time, limits: &Limits, senses: &Senses) -> bool {
@@ -270,7 +270,7 @@ impl Route {
         self.timeouts >= senses.timeouts && self.fail(now, senses)
     }
 
-    /// Has a packet got through that was sent later than this?
+    /// Has a packet sent later than this got through?
     pub(crate) fn has_outdone(&self, sent: Time) -> bool {
         self.proven > ticks(sent)
     }
@@ -300,7 +300,7 @@ impl Route {
     }
 }
 
-/// The corner of the table of sensing: how the share of marks compares with T_ECN, and the delay with its thresholds.
+/// The cell in the sensing table: how the share of marks compares with T_ECN, and the delay with its thresholds.
 // Hermes Algorithm 1: what equals a threshold is in between.
 #[inline]
 fn corner(marks: core::cmp::Ordering, low: bool, high: bool) -> Class {

@@ -7,10 +7,10 @@ use crate::edge::rack;
 use crate::edge::rounds::{Picks, Rounds};
 use crate::{HostView, Rng, Span, Way};
 
-/// What a probe found out, as rows keep it until it is shared and packets carry it: 30 bits of nanoseconds, and flags.
+/// The result of a probe, as rows keep it until it is shared and packets carry it: 30 bits of nanoseconds, and flags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct News {
-    /// How long the probe took; of a lost one, how long it was waited for.
+    /// How long the probe took; for a lost one, how long it was waited for.
     pub delay: Span,
     /// It was marked.
     pub marked: bool,
@@ -22,7 +22,7 @@ const MARKED: u32 = 1 << 30;
 const LOST: u32 = 1 << 31;
 
 impl News {
-    /// As a row keeps it; never 0, which is "no news".
+    /// In the form kept in rows; never 0, which means no news.
     pub fn put(&self) -> u32 {
         let delay = nanoseconds(self.delay).min(MARKED - 1);
         delay | if self.marked { MARKED } else { 0 } | if self.lost { LOST } else { 0 }
@@ -38,7 +38,7 @@ impl News {
 /// Bytes of an entry of a message.
 pub(crate) const ENTRY: usize = 8;
 
-/// An entry: destination rack, way, and what was found out.
+/// An entry: destination rack, way, and result.
 pub fn put(leaf: u32, way: Way, news: u32) -> [u8; ENTRY] {
     let mut entry = [0; ENTRY];
     entry[..2].copy_from_slice(&(leaf as u16).to_le_bytes());
@@ -56,10 +56,10 @@ pub fn entries(body: &[u8]) -> impl Iterator<Item = (u32, Way, News)> {
     })
 }
 
-/// A host's part in the probing.
+/// A host's role in probing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Role {
-    /// Not looked up yet.
+    /// Not determined yet.
     #[default]
     Unknown,
     /// None.
@@ -71,7 +71,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// The part of the host of this view: the first of a rack probes for it. By the released rules, the i-th probes
+    /// The role of the host of this view: the first of a rack probes for it. By the released rules, the i-th probes
     /// rack i.
     pub fn of(view: &HostView<'_>, rules: Compat) -> Role {
         match (rules, rack::place(view)) {
@@ -97,7 +97,7 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// The host of rack `leaf` that answers probes: its first. Nothing if it has none.
+    /// The host of rack `leaf` that answers probes: its first. None if the rack has no host.
     pub fn agent(&mut self, leaf: u32, view: &HostView<'_>) -> Option<u32> {
         if self.agent == 0 {
             self.agent = rack::hosts_of(view, leaf).next()? + 1;
@@ -105,7 +105,7 @@ impl Peer {
         Some(self.agent - 1)
     }
 
-    /// Begins a round: the path that was best in the last one, and `random` others.
+    /// Begins a round: the path that was best in the previous one, and `random` others.
     // Hermes §3.1: the power of two choices, and the best path of the previous round.
     pub fn round(&mut self, ways: u16, random: u32, rng: &mut Rng) -> Picks {
         self.rounds.begin();

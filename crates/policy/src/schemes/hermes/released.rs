@@ -4,13 +4,13 @@ use super::path::{Class, Limits, Route, nanoseconds};
 use super::rerouting::Least;
 use crate::{Rng, Span, Time, Way};
 
-/// The code's record of a flow is dropped after this time without an acknowledgement, even while it is under way.
+/// The code's record of a flow is dropped after this time without an acknowledgement, even while the flow is active.
 pub(crate) const RECORD: Span = Span::from_us(1_000);
-/// Least time between two attempts to move a flow.
+/// Minimum time between two attempts to move a flow.
 pub(crate) const BETWEEN_ATTEMPTS: Span = Span::from_us(100);
 /// One attempt in this many is made.
 pub(crate) const ATTEMPTS: u32 = 2;
-/// Paths are looked at this often.
+/// Paths are checked this often.
 const CHECKS: Span = Span::from_us(25);
 /// Width and number of the levels of delay.
 const LEVEL: u32 = 10_000;
@@ -21,7 +21,7 @@ const MOST_STEPS: u64 = 512;
 /// What the code keeps of a flow.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Record {
-    /// Bytes acknowledged on the present path.
+    /// Bytes acknowledged on the current path.
     pub acked: u64,
     /// When a move was last tried, or the flow placed.
     pub tried: Time,
@@ -32,12 +32,12 @@ pub struct Record {
 }
 
 impl Record {
-    /// Of a flow that is placed now.
+    /// The record of a flow that is placed now.
     pub fn new(now: Time) -> Record {
         Record { acked: 0, tried: now, live: now, active: now }
     }
 
-    /// Is it there still?
+    /// Does it still exist?
     #[inline]
     pub(crate) fn is_kept(&self, now: Time) -> bool {
         now.since(self.live) < RECORD
@@ -52,7 +52,7 @@ pub fn sample(route: &mut Route, now: Time, delay: Span, limits: &Limits, t1: Sp
     route.sampled = now;
 }
 
-/// Without a sample for T1, an estimate goes by 1 % towards 1.5 T_RTT_low, again and again.
+/// Without a sample for T1, an estimate moves by 1 % towards 1.5 T_RTT_low, again and again.
 pub fn age(route: &mut Route, now: Time, limits: &Limits, t1: Span) {
     let idle = now.since(route.sampled);
     if route.delay == 0 || idle.0 <= t1.0 {
@@ -72,8 +72,8 @@ pub fn age(route: &mut Route, now: Time, limits: &Limits, t1: Span) {
     route.sampled += Span(steps * step);
 }
 
-/// The class: marks do not count, a timeout makes the path bad until its window ends, and nothing ever fails, for lost
-/// probes are booked with path and rack exchanged and the thresholds for losses are out of reach.
+/// The class: marks do not count, and a timeout makes the path bad until its window ends. Nothing ever fails, because
+/// lost probes are booked with path and rack exchanged and the thresholds for losses are out of reach.
 pub fn judge(route: &Route, now: Time, limits: &Limits) -> Class {
     let delay = if route.delay == 0 { limits.low } else { route.delay };
     let timeout = now < route.until;
@@ -91,9 +91,9 @@ pub fn timed_out(route: &mut Route, now: Time, t1: Span) {
     route.until = now + t1;
 }
 
-/// The way of a flow that is new (`own` = nothing) or may leave `own`. Good ones need no margin; of gray and bad
-/// ones it takes those better by Δ_RTT, of the bad ones simply the first. Among good or gray ones the level of
-/// delay decides, in steps of 10 µs, then the number of flows, then chance.
+/// The way of a flow that is new (`own` is none) or may leave `own`. Good paths need no margin; a gray path must be
+/// better by Δ_RTT, and so must a bad one, of which the first is taken. Among good or gray ones the level of delay
+/// decides, in steps of 10 µs, then the number of flows, then chance.
 pub fn choose(routes: &[Route], own: Option<Way>, now: Time, limits: &Limits, rng: &mut Rng) -> Option<Way> {
     let delay = |route: &Route| if route.delay == 0 { limits.low } else { route.delay };
     let own = own.map_or(u32::MAX, |way| delay(&routes[way.index()]));
@@ -118,7 +118,7 @@ fn level(delay: u32, limits: &Limits) -> u32 {
     (delay.saturating_sub(limits.low + 1) / LEVEL).min(LEVELS - 1)
 }
 
-/// A flow goes from one path to another.
+/// A flow moves from one path to another.
 pub(crate) fn reassign(routes: &mut [Route], from: Option<Way>, to: Way) {
     if let Some(route) = from.and_then(|way| routes.get_mut(way.index())) {
         route.flows = route.flows.saturating_sub(1);

@@ -3,7 +3,7 @@
 use super::path::{Class, Seen};
 use crate::{Rng, Way};
 
-/// The way with the smallest value so far; of equals one at random.
+/// The way with the smallest value so far; among equals one at random.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Least {
     best: Option<(u32, Way)>,
@@ -11,7 +11,7 @@ pub struct Least {
 }
 
 impl Least {
-    /// Another way.
+    /// Considers another way.
     pub fn offer(&mut self, way: Way, value: u32, rng: &mut Rng) {
         match self.best {
             Some((best, _)) if value > best => {}
@@ -25,14 +25,14 @@ impl Least {
         }
     }
 
-    /// The one, if there was any.
+    /// The result, if any way was offered.
     pub fn way(self) -> Option<Way> {
         self.best.map(|(_, way)| way)
     }
 }
 
 /// The way of a flow that is new, timed out, or on a failed path: a good one with the smallest local sending rate, or
-/// such a gray one, or any that has not failed. Nothing if all have.
+/// else such a gray one, or else any that has not failed. None if all have.
 // Hermes Algorithm 2, lines 3 to 12.
 pub fn place(ways: u16, see: impl Fn(Way) -> Seen, rng: &mut Rng) -> Option<Way> {
     let (mut good, mut gray, mut bad) = (Least::default(), Least::default(), Least::default());
@@ -53,7 +53,7 @@ pub fn place(ways: u16, see: impl Fn(Way) -> Seen, rng: &mut Rng) -> Option<Way>
 pub struct Margins {
     /// Δ_RTT, ns.
     pub delay: u32,
-    /// Δ_ECN, in 65536ths; nothing if marks do not count.
+    /// Δ_ECN, in 65536ths; none if marks do not count.
     pub ecn: Option<u32>,
 }
 
@@ -67,7 +67,7 @@ impl Margins {
 }
 
 /// The way to which a flow on the congested path `own` moves: a good one that is notably better, with the smallest
-/// local sending rate, or such a gray one. Nothing: it stays.
+/// local sending rate, or else such a gray one. None: it stays.
 // Hermes Algorithm 2, lines 16 to 24.
 pub fn better(ways: u16, own: &Seen, margins: Margins, see: impl Fn(Way) -> Seen, rng: &mut Rng) -> Option<Way> {
     let (mut good, mut gray) = (Least::default(), Least::default());

@@ -13,7 +13,7 @@ use crate::{Cx, HostView, Span, Time, To, Way};
 const PER_SECOND: u128 = 1_000_000_000_000 * 1_000_000;
 
 impl Hermes {
-    /// Works the limits out, the first time.
+    /// Computes the limits, the first time.
     #[inline]
     pub(super) fn prepare(&self, cx: &mut Cx<'_, Self>) {
         if cx.node.limits.low == 0 {
@@ -21,7 +21,7 @@ impl Hermes {
         }
     }
 
-    /// What classes follow from: the thresholds on the paths of the host of this view, and the rules of sensing.
+    /// What determines classes: the thresholds on the paths of the host of this view, and the sensing rules.
     pub fn sensing(&self, view: &HostView<'_>) -> (Limits, Senses) {
         (self.limits(view), self.senses)
     }
@@ -45,12 +45,12 @@ impl Hermes {
         }
     }
 
-    /// What stands for t_RTT: the released rules know one-way delays only.
+    /// Which delay serves as t_RTT: the released rules know one-way delays only.
     pub(super) fn delay(&self) -> Delay {
         if self.config.compat == Compat::Ns3 { Delay::OneWay } else { self.config.delay }
     }
 
-    /// The step of time that meters of rates go by.
+    /// The time step used by meters of rates.
     #[inline]
     pub(super) fn step_at(&self, now: Time) -> u32 {
         (now.0 / self.step.0.max(1)) as u32
@@ -61,7 +61,7 @@ impl Hermes {
         Margins { delay: limits.margin, ecn }
     }
 
-    /// May a flow on a congested path move? Only if it has sent much, so that it may have much left, and is slow.
+    /// May a flow on a congested path move? Only if it has sent much, so that much may remain, and is slow.
     // Hermes Algorithm 2, line 15: s_sent > S and r_f < R.
     #[inline]
     pub(super) fn may_move(&self, flow: &Flow, step: u32, limits: &Limits) -> bool {
@@ -218,8 +218,8 @@ impl Hermes {
         }
     }
 
-    /// Takes a result of a probe that was sent at `sent` into the row of its path. Does it say anything? A loss does not
-    /// if a packet that was sent later has got through.
+    /// Takes the result of a probe that was sent at `sent` into the row of its path. Does it say anything? A loss does
+    /// not if a packet that was sent later has got through.
     pub(super) fn learn(&self, cx: &mut Cx<'_, Self>, leaf: u32, way: Way, news: News, sent: Time) -> bool {
         let (now, limits) = (cx.now, cx.node.limits);
         let Some(index) = cx.peers.position(leaf) else { return false };
@@ -271,7 +271,7 @@ impl Hermes {
                 Compat::Paper => peer.round(ways, self.config.probe_random, cx.rng),
                 Compat::Ns3 => {
                     let mut picks = Picks::default();
-                    // Drawn one by one in the code, at times the same twice.
+                    // Drawn one by one in the code, sometimes the same twice.
                     for _ in 0..2 {
                         picks.add(Way(cx.rng.below(u32::from(ways)) as u16));
                     }

@@ -77,7 +77,7 @@ impl Hermes {
         });
     }
 
-    /// The rule that [`Hermes::route`] is going to act by.
+    /// The rule that [`Hermes::route`] is going to apply.
     fn rule(&self, cx: &Cx<'_, Self>, flow: &Flow, placed: Option<Way>, limits: &Limits) -> Why {
         let Some(way) = placed else { return Why::New };
         match cx.peers.here().1[way.index()].class(cx.now, limits, &self.senses) {
@@ -89,7 +89,7 @@ impl Hermes {
         }
     }
 
-    /// The rule that [`Hermes::route_as_released`] is going to act by.
+    /// The rule that [`Hermes::route_as_released`] is going to apply.
     fn rule_as_released(&self, cx: &Cx<'_, Self>, flow: &Flow, placed: Option<Way>, limits: &Limits) -> Why {
         let Some(way) = placed else { return Why::New };
         if !flow.record.is_kept(cx.now) {

@@ -6,26 +6,26 @@ use crate::tree::{Spot, Tree};
 pub(crate) const FAILURE: u8 = 0;
 /// Message class of an escalation: from an aggregation switch to the leaves of its pod.
 pub(crate) const ESCALATION: u8 = 1;
-/// Most links that a switch remembers news of.
+/// The most links that a switch remembers news of.
 pub const MOST_KNOWN: usize = 128;
 /// Bytes of the body of a failure message.
 pub(crate) const FAILURE_BYTES: usize = 20;
 /// Bytes of the body of an escalation.
 pub(crate) const ESCALATION_BYTES: usize = 9;
 
-/// A failure message (LBSP §3.3.1): a failure type and the addresses affected. Who sent it first, about which port and as
-/// which of its news, lets a flood end and old news lose.
+/// A failure message (LBSP §3.3.1): a failure type and the addresses affected. The originating switch, its port and the
+/// number of its news let a flood end and old news lose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Failure {
     /// The switch that detected it.
     pub origin: u32,
     /// Its port.
     pub port: u16,
-    /// Counts the news of that port.
+    /// Numbers the news of that port.
     pub number: u32,
     /// Failure type (Table 2).
     pub kind: u8,
-    /// Failed, or repaired?
+    /// Whether it failed, or was repaired.
     pub gone: bool,
     /// Links this copy has travelled.
     pub hops: u8,
@@ -50,7 +50,7 @@ impl Failure {
         bytes
     }
 
-    /// Decodes; nothing if it is no failure message, or none that a switch of this tree sends.
+    /// Decodes; none if it is not a failure message, or not one that a switch of this tree sends.
     pub fn get(body: &[u8], tree: &Tree) -> Option<Failure> {
         let bytes: &[u8; FAILURE_BYTES] = body.try_into().ok()?;
         let [head, o1, o2, o3, p0, p1, hops, _, n0, n1, n2, n3, f0, f1, f2, f3, l0, l1, l2, l3] = *bytes;
@@ -68,8 +68,8 @@ impl Failure {
         known.then_some(failure)
     }
 
-    /// The uplink that leads to the detecting switch, and its column, where a downlink failed: those who use that uplink
-    /// act on it. Nobody but the detecting switch acts on the failure of an uplink.
+    /// The uplink that leads to the detecting switch, and its column, if a downlink failed: switches that use that
+    /// uplink act on it. Only the detecting switch acts on the failure of an uplink.
     pub(crate) fn lost_by(&self, tree: &Tree) -> Option<Lost> {
         match tree.spot(self.origin) {
             _ if tree.uplink(self.origin, self.port).is_some() => None,
@@ -92,12 +92,12 @@ pub enum Lost {
     Core {
         /// Its column.
         column: u32,
-        /// Its place there.
+        /// Its position there.
         row: u32,
     },
 }
 
-/// What an aggregation switch tells the leaves of its pod of its ways to other pods.
+/// An aggregation switch's state towards other pods, as told to the leaves of its pod.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum State {
     /// It has a whole link group.
@@ -109,10 +109,10 @@ pub enum State {
     Lost,
 }
 
-/// An escalation: how an aggregation switch now stands towards these addresses.
+/// An escalation: an aggregation switch's new state towards these addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Escalation {
-    /// How.
+    /// The state.
     pub state: State,
     /// First address.
     pub first: u32,
@@ -130,7 +130,7 @@ impl Escalation {
         bytes
     }
 
-    /// Decodes; nothing if it is none about hosts of this tree.
+    /// Decodes; none if it is not one about hosts of this tree.
     pub fn get(body: &[u8], tree: &Tree) -> Option<Escalation> {
         let &[state, f0, f1, f2, f3, l0, l1, l2, l3] = body else { return None };
         let state = match state {
@@ -144,7 +144,7 @@ impl Escalation {
     }
 }
 
-/// The newest of each port that a switch has heard of, repaired ones too: a copy that comes late must find that it is old.
+/// The newest news of each port that a switch has heard of, including repairs: a late copy must be recognized as old.
 #[derive(Clone, Copy, Debug)]
 pub struct Known {
     list: [Failure; MOST_KNOWN],
@@ -163,8 +163,8 @@ impl Known {
         &self.list[..usize::from(self.len)]
     }
 
-    /// Takes in what was heard; says whether it is news. Where no room is left, the place of one that is repaired is
-    /// taken, and without such it is not remembered.
+    /// Records what was heard; returns whether it is new. If no room is left, it replaces an entry that is repaired;
+    /// without one, it is not remembered.
     pub fn learn(&mut self, heard: Failure) -> bool {
         let list = &mut self.list[..usize::from(self.len)];
         if let Some(known) = list.iter_mut().find(|known| (known.origin, known.port) == (heard.origin, heard.port)) {

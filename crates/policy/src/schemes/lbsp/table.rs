@@ -5,17 +5,17 @@
 use super::failures::{Known, Lost, State};
 use crate::tree::{Spot, Tree};
 
-/// Most links up of a switch: one bit each.
+/// The most uplinks of a switch: one bit each.
 pub(crate) const MOST_UPLINKS: u32 = 64;
 
-/// Row per destination leaf. All zero unless a failure affects it: nothing is looked up then.
+/// Row per destination leaf. All zero unless a failure affects it, in which case nothing is looked up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Row {
     /// Link groups not to use, one bit each.
     pub forbidden: u16,
-    /// Links up that do not lead there, one bit each.
+    /// Uplinks that do not lead there, one bit each.
     pub dead: u64,
-    /// At a leaf: links up to aggregation switches that said [`State::Uneven`], and [`State::Lost`].
+    /// At a leaf: uplinks to aggregation switches that reported [`State::Uneven`], and [`State::Lost`].
     pub told: [u64; 2],
     /// At an aggregation switch: what it has told its leaves.
     pub state: State,
@@ -26,7 +26,8 @@ pub const fn ones(n: u32) -> u64 {
     if n >= 64 { u64::MAX } else { (1 << n) - 1 }
 }
 
-/// The groups that have any of these links: link `j` is of group `j mod groups`, the parity of its number with two.
+/// The groups that have any of these links: link `j` is of group `j mod groups`, which for two groups is the parity of
+/// its number.
 pub(crate) fn groups_of(mut links: u64, groups: u32) -> u16 {
     let mut found = 0;
     while links != 0 {
@@ -36,7 +37,7 @@ pub(crate) fn groups_of(mut links: u64, groups: u32) -> u16 {
     found
 }
 
-/// A switch, as its table needs to know it.
+/// What a table needs to know of its switch.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
     /// The tree.
@@ -45,13 +46,13 @@ pub struct Place {
     pub switch: u32,
     /// Link groups of a leaf, and of an aggregation switch.
     pub groups: [u32; 2],
-    /// Its own links up that have failed, one bit each: the only ones whose message, about all hosts, is acted on, and here
-    /// alone.
+    /// Its own failed uplinks, one bit each: the only ones whose message, about all hosts, has an effect, and only
+    /// here.
     pub own: u64,
 }
 
 impl Place {
-    /// Works the row of `leaf` out anew from all that is known, and what the leaves below have been told of it aside.
+    /// Recomputes the row of `leaf` from everything known, except what the leaves below have been told of it.
     pub(crate) fn work_out(&self, known: &Known, leaf: u32, row: &mut Row) {
         match self.tree.spot(self.switch) {
             Spot::Leaf { .. } => self.at_leaf(known, leaf, row),
@@ -86,8 +87,8 @@ impl Place {
                 cores[column as usize] |= 1 << row;
             }
         }
-        // LBSP §3.3.2: all aggregation switches change the group, also those that are not linked to that core. A column
-        // that has no whole group left does so for itself alone: leaves avoid it (escalation).
+        // LBSP §3.3.2: all aggregation switches change the group, including those that are not linked to that core. A
+        // column that has no whole group left does so only for itself: leaves avoid it (escalation).
         let mut anywhere = 0;
         for cores in &cores[..self.tree.columns as usize] {
             let lost = groups_of(*cores, groups);
@@ -106,7 +107,7 @@ impl Place {
         };
     }
 
-    /// Who has lost the hosts of a leaf.
+    /// The switches that have lost the hosts of a leaf.
     fn affecting<'a>(&'a self, known: &'a Known, leaf: u32) -> impl Iterator<Item = Option<Lost>> + 'a {
         let host = leaf * self.tree.hosts_per_leaf;
         let covers = move |first: u32, last: u32| (first..=last).contains(&host);

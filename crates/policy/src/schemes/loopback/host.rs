@@ -222,7 +222,7 @@ impl Policy for LoopbackHost {
                 witness.add(Count::NodeTimer);
                 cx.node.alarms.fired(which, now, witness, out);
                 if which == 0 {
-                    // From within its own hook: the one that must not be lost.
+                    // From within its own hook: the timer that must not be lost.
                     cx.node.alarms.arm(0, now + self.alarm, Key::Node, out);
                 }
             }

@@ -221,7 +221,7 @@ impl Policy for LoopbackSwitch {
             Kind::Data | Kind::Ack => witness.check(owns(&mut flow.owner, packet.flow), Rule::FlowRow, out),
             _ => return Verdict::Forward,
         }
-        // What stayed in its rack came in from a host, and carries no stamp.
+        // A packet that stayed in its rack came in from a host, and carries no stamp.
         if packet.in_port.0 >= cx.view.host_ports {
             let from = header.from as u32;
             // One egress at the source leaf, and at least one more above it.
@@ -307,7 +307,7 @@ impl Policy for LoopbackSwitch {
                 witness.add(Count::NodeTimer);
                 cx.node.alarms.fired(which, now, witness, out);
                 if which == 0 {
-                    // From within its own hook: the one that must not be lost.
+                    // From within its own hook: the timer that must not be lost.
                     cx.node.alarms.arm(0, now + self.alarm, Key::Node, out);
                 }
             }
@@ -365,7 +365,7 @@ fn check_peer(cx: &mut Cx<'_, LoopbackSwitch>, id: u32) {
     cx.node.witness.check(kept, Rule::PeerRow, &mut cx.out);
 }
 
-/// Lets the flow's held queue go.
+/// Releases the flow's held queue.
 fn release(flow: &mut Flow, by: Count, witness: &mut Witness, out: &mut crate::Out<'_>) {
     if let Hold::Holding(port, queue) = flow.hold {
         flow.hold = Hold::Draining(port, queue);

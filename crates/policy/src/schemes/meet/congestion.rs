@@ -13,7 +13,7 @@ pub fn congestion(t: Span, k: Span) -> u64 {
     steps * steps * steps
 }
 
-/// What packets have said of one path: lines 3 and 4 of Algorithm 2.
+/// What packets have reported of one path: lines 3 and 4 of Algorithm 2.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// C_total, in cubes of [`STEP`].
@@ -22,7 +22,7 @@ pub struct Tally {
     pub packets: u32,
 }
 
-/// The bit of a report's packet count that says: the sender has flows to that rack. It stands with the first path.
+/// The bit of a report's packet count that says that the sender has flows to that rack. It is set with the first path.
 const HAS_FLOWS: u32 = 1 << 31;
 
 impl Tally {
