@@ -18,8 +18,8 @@ pub const LEAD: usize = 4 + HEAD;
 /// The most bytes of entries in a piece, whatever the MTU.
 const MOST: usize = 9216;
 
-/// Every path from this rack to another rack reached by more than one: destination leaf and way, in an order that all
-/// hosts of the rack share.
+/// Every path from this rack to another rack that has several: destination leaf and way, in an order that all hosts of
+/// the rack share.
 pub fn paths<'v>(view: &HostView<'v>) -> impl Iterator<Item = (u32, Way)> + use<'v> {
     let own = view.leaf;
     let others = view.ways.iter().enumerate().filter(move |&(leaf, &ways)| leaf as u32 != own && ways > 1);

@@ -44,7 +44,7 @@ crate::params! {
     }
 }
 
-/// Row per flow: the value that came back last, if the last news was good for it.
+/// Row per flow: the value that came back last, if its news was good.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flow {
     came_back: Option<u16>,
@@ -58,7 +58,7 @@ impl Flow {
     }
 }
 
-/// Values of acknowledgements come again.
+/// Values of acknowledgements are used again.
 #[derive(Clone, Copy, Debug)]
 pub struct MpRdmaReuse {
     values: u32,

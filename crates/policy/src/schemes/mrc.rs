@@ -54,11 +54,11 @@ use crate::{
     sees::{quantity, series},
 };
 
-/// Most values in rotation, and most backups of all planes together.
+/// The most values in rotation, and the most backups of all planes together.
 const MOST: u32 = 256;
 const MOST_BACKUPS: u32 = 128;
 const ROOM: usize = (MOST + MOST_BACKUPS) as usize;
-/// Most probes of one round.
+/// The most probes in one round.
 const MOST_PROBES: usize = 8;
 
 crate::params! {
@@ -94,7 +94,7 @@ crate::params! {
 pub struct Mrc {
     values: u16,
     planes: u16,
-    /// Of each plane.
+    /// Per plane.
     backups: u16,
     denied_planes: u16,
     denied_values: u16,
@@ -242,12 +242,12 @@ impl Mrc {
         self.values + self.backups * self.planes
     }
 
-    /// The plane of a number: a power of two of them.
+    /// The plane of a number: the count of planes is a power of two.
     const fn plane(&self, number: u16) -> u16 {
         number & (self.planes - 1)
     }
 
-    /// What became of a packet with this value.
+    /// Records the outcome of a packet with this value.
     #[inline]
     fn learn(&self, cx: &mut Cx<'_, Self>, profile: &mut Profile, (number, event): (u16, Event)) {
         match event {

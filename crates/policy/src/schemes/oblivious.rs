@@ -38,7 +38,7 @@ crate::params! {
     }
 }
 
-/// Every packet its own value.
+/// A separate value for every packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Oblivious {
     values: u16,

@@ -91,7 +91,7 @@ pub struct PacketScatter {
     pointer: Pointer,
 }
 
-/// Row per switch and per destination host: which way is next.
+/// Row per switch and per destination host: the next way.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Turn(u32);
 

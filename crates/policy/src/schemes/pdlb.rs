@@ -163,13 +163,13 @@ crate::params! {
     }
 }
 
-/// A preset of the mechanism that is a scheme by name.
+/// A preset of the mechanism that is a named scheme.
 pub trait Variant: 'static {
-    /// What it says of itself, besides what all variants do.
+    /// What it declares, in addition to what all variants do.
     const SHEET: Sheet;
     /// Its parameters.
     type Config: Params;
-    /// What they mean in full.
+    /// The full configuration they stand for.
     fn config(config: &Self::Config) -> Config;
 }
 
@@ -205,7 +205,7 @@ crate::listed! {
     }
 }
 
-/// What the mechanism says of itself, whichever variant.
+/// What the mechanism declares about itself, whichever variant.
 pub(super) const SHEET: Sheet = Sheet {
     unit: "flowcell",
     told: &[
@@ -255,7 +255,7 @@ pub type Pdlb = Adaptive<Published>;
 /// Row per destination host.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Peer {
-    /// Flows under way.
+    /// Active flows.
     active: u32,
     /// The plan: packets per cell; zero: none.
     gran: u32,
@@ -263,7 +263,7 @@ pub struct Peer {
     dead: u16,
     /// When the plan was made.
     planned: Time,
-    /// N_b behind the plan, for people.
+    /// N_b behind the plan, for output.
     bad: f64,
     /// This period's acknowledgements.
     share: Share,
@@ -272,7 +272,7 @@ pub struct Peer {
 /// Row of the host.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Node {
-    /// Destinations with flows under way.
+    /// Destinations with active flows.
     active: u32,
     /// The plan of scope `sender`: packets per cell; zero: none.
     gran: u32,

@@ -67,7 +67,7 @@ pub struct Round {
     ends_at: u64,
     /// Bytes acknowledged in the round.
     delivered: u32,
-    /// Those whose acknowledgements were marked.
+    /// Bytes whose acknowledgements were marked.
     marked: u32,
 }
 
@@ -77,7 +77,7 @@ impl Round {
         self.acked >= self.sent
     }
 
-    /// Counts an acknowledgement. Says the marked and all bytes of a round that ends with it.
+    /// Counts an acknowledgement. Returns the marked and all bytes of a round that ends with it.
     // dctcp_update_alpha: a round is over when all that was sent as it began is acknowledged.
     #[inline]
     fn acknowledged(&mut self, bytes: u64, marked: bool) -> Option<(u32, u32)> {
@@ -96,7 +96,7 @@ impl Round {
         Some(counts)
     }
 
-    /// What was marked, in 256ths; nothing of a round without data.
+    /// The marked share, in 256ths; none for a round without data.
     // ce_ratio = (delivered_ce << TCP_PLB_SCALE) / delivered
     fn ratio((marked, delivered): (u32, u32)) -> Option<u32> {
         (delivered > 0).then(|| ((u64::from(marked) << 8) / u64::from(delivered)) as u32)
@@ -108,20 +108,20 @@ impl Round {
 pub struct End {
     round: Round,
     heard: Heard,
-    /// Until then marks change no label.
+    /// Until this time marks change no label.
     paused_until: Time,
     label: Label,
-    /// Congested rounds in a row.
+    /// Consecutive congested rounds.
     congested: u8,
-    /// A timeout has come, and nothing has been acknowledged since.
+    /// Whether a timeout has come, and nothing has been acknowledged since.
     in_loss: bool,
-    /// Why the label was thought over since the last packet.
+    /// Why the label was reconsidered since the last packet.
     rethought: Rethought,
 }
 
 const _: () = assert!(size_of::<End>() <= 64);
 
-/// Why a label was thought over, if it was.
+/// Why a label was reconsidered, if it was.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Rethought {
     #[default]
@@ -289,7 +289,7 @@ impl Policy for Plb {
 }
 
 impl Plb {
-    /// A round has ended, of which this part was marked, in 256ths.
+    /// A round has ended, of which this share was marked, in 256ths.
     // tcp_plb_update_state
     fn update(&self, end: &mut End, ratio: u32) {
         if ratio < self.cong_thresh {
@@ -299,7 +299,7 @@ impl Plb {
         }
     }
 
-    /// Have there been enough congested rounds, and is there no pause?
+    /// Have there been enough congested rounds, with no pause in force?
     fn would_rehash(&self, end: &End, now: Time) -> bool {
         let forced = end.congested >= self.rehash_rounds;
         let idle = self.idle_rehash_rounds > 0 && end.round.is_idle() && end.congested >= self.idle_rehash_rounds;
@@ -330,7 +330,7 @@ impl Plb {
         }
     }
 
-    /// Another label, if labels may change.
+    /// Draws another label, if labels may change.
     // sk_rethink_txhash
     fn rethink(&self, end: &mut End, rng: &mut Rng) -> bool {
         if self.txrehash {

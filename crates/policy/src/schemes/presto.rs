@@ -119,11 +119,11 @@ pub struct Cell {
     pub sent: u32,
     /// Its path.
     pub path: u16,
-    /// Most packets or bytes of it.
+    /// Its maximum in packets or bytes.
     pub size: u32,
     /// Step to the next path; 0: the flow has sent nothing yet.
     pub stride: u16,
-    /// Paths passed, with those that were not due: counts rounds for weights.
+    /// Paths passed, including those that were not due: counts rounds for weights.
     pub turn: u32,
 }
 
@@ -266,14 +266,14 @@ impl Presto {
 /// The weight of the fastest path.
 pub(crate) const ONE: u64 = 1 << 16;
 
-/// The rate of a path to `host` as told, as a share of the fastest one's, in [`ONE`]ths.
+/// The configured rate of a path to `host`, as a share of the fastest one's, in [`ONE`]ths.
 fn weight(view: &HostView<'_>, host: u32, path: u16) -> u64 {
     let most = (0..view.ways_to_host(host)).map(|path| view.rate_to_host(host, path)).max().unwrap_or(1).max(1);
     (u128::from(view.rate_to_host(host, path)) * u128::from(ONE) / u128::from(most)) as u64
 }
 
 impl Cell {
-    /// Goes on to the next path that is due by its weight. The fastest is due in every round.
+    /// Moves on to the next path that is due by its weight. The fastest is due in every round.
     // Presto §3.3: labels of a path as often in the round as its weight says, here evenly over many rounds.
     pub fn turn(&mut self, paths: u16, weight: impl Fn(u16) -> u64) {
         for _ in 0..paths {
@@ -286,21 +286,21 @@ impl Cell {
     }
 }
 
-/// Is a path of this weight due in this round? In any number of rounds it is in as many as its weight says, to within
-/// one.
+/// Is a path of this weight due in this round? Over any number of rounds it is due as often as its weight says, to
+/// within one.
 #[inline]
 pub const fn is_due(round: u64, weight: u64) -> bool {
     (round + 1) * weight / ONE > round * weight / ONE
 }
 
-/// The size of a cell on a path of this weight: no less than 1.
+/// The size of a cell on a path of this weight: at least 1.
 #[inline]
 pub(crate) const fn cell_size(size: u32, weight: u64) -> u32 {
     let size = (size as u64 * weight + ONE / 2) / ONE;
     if size == 0 { 1 } else { size as u32 }
 }
 
-/// Draws the first path by weight, and the round it is in, so that short flows do not all shun slow paths.
+/// Draws the first path by weight, and its round, so that short flows do not all avoid slow paths.
 fn draw_by_weight(cell: &mut Cell, rng: &mut Rng, paths: u16, weight: impl Fn(u16) -> u64) {
     let total: u64 = (0..paths).map(&weight).sum();
     let mut left = ((u128::from(rng.bits()) * u128::from(total)) >> 64) as u64;
@@ -336,7 +336,7 @@ pub(crate) const fn next_path(path: u16, stride: u16, paths: u16) -> u16 {
     ((path as u32 + stride as u32) % paths as u32) as u16
 }
 
-/// The first number from `from` upwards, round 1..=n, that shares no factor with `n`.
+/// The first number from `from` upwards, wrapping within 1..=n, that shares no factor with `n`.
 pub(crate) const fn coprime_stride(from: u16, n: u16) -> u16 {
     let mut stride = if from == 0 || from > n { 1 } else { from };
     while greatest_common_divisor(stride, n) != 1 {

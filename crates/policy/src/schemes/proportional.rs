@@ -42,9 +42,9 @@ crate::params! {
 /// Row per destination host.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Peer {
-    /// Its paths have their weights.
+    /// Whether its paths have their weights.
     ready: bool,
-    /// Which path comes first of those whose turn it is alike.
+    /// The path that comes first among those with equal turns.
     first: u16,
 }
 

@@ -109,13 +109,13 @@ pub struct Sent {
     pub meets: Time,
     /// Payload bytes of the flow so far.
     pub bytes: u64,
-    /// Released rules: when it came.
+    /// Released rules: when it arrived.
     pub at: Time,
     /// Released rules: packets that it found waiting.
     pub found: u32,
-    /// Released rules: most wire bytes of a packet of the flow so far.
+    /// Released rules: the largest packet of the flow so far, wire bytes.
     pub wire: u32,
-    /// Where to: a port of this switch.
+    /// Its port of this switch.
     pub port: u16,
     /// Has there been a packet at all?
     pub seen: bool,
@@ -145,7 +145,7 @@ impl QueuedAt {
     }
 }
 
-/// The best of the ways looked at, by a key; of equal ones each is as likely.
+/// The best of the ways examined, by a key; among equal ones each is equally likely.
 #[derive(Clone, Copy, Debug, Default)]
 struct Choice<K> {
     way: usize,
@@ -154,7 +154,7 @@ struct Choice<K> {
 }
 
 impl<K: Copy + PartialEq> Choice<K> {
-    /// Takes `way` if it goes `before` what is kept, or by lot if it is equal.
+    /// Takes `way` if it goes `before` what is kept, or by a random draw if it is equal.
     #[inline]
     fn offer(&mut self, way: usize, key: K, before: bool, draw: impl FnOnce(u32) -> u32) {
         if self.equal == 0 || before {

@@ -60,7 +60,7 @@ crate::params! {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ring {
     values: [u16; SLOTS as usize],
-    /// How often each may still be used.
+    /// How many more times each may be used.
     left: [u8; SLOTS as usize],
     /// The slot that is written next.
     head: u8,
@@ -70,7 +70,7 @@ pub struct Ring {
     fresh: u8,
     /// While frozen: the slot that is used next.
     cursor: u8,
-    /// Packets that are still to explore.
+    /// Packets that still have to explore.
     explore: u16,
     /// Since when it has been frozen, if it is.
     frozen: Option<Time>,
@@ -79,7 +79,7 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// A value came through.
+    /// Adds a value that came through.
     fn add(&mut self, value: u16, uses: u8) {
         let slot = usize::from(self.head);
         self.fresh += u8::from(self.left[slot] == 0);
@@ -116,14 +116,14 @@ impl Ring {
         }
     }
 
-    /// A failure: what came through before is used again and again.
+    /// A failure: what came through before is reused repeatedly.
     fn freeze(&mut self, now: Time) {
         if self.frozen.is_none() && self.explore == 0 {
             (self.frozen, self.cursor) = (Some(now), 0);
         }
     }
 
-    /// Ends that at the first news after `least`.
+    /// Ends the freeze at the first news after `least`.
     fn thaw(&mut self, now: Time, least: Span, explore: u16) {
         if self.frozen.is_some_and(|since| now.since(since) > least) {
             *self = Ring { explore, longest: self.longest, ..Ring::default() };
@@ -131,7 +131,7 @@ impl Ring {
     }
 }
 
-/// Values that came through come again.
+/// Values that came through are used again.
 #[derive(Clone, Copy, Debug)]
 pub struct Reps {
     values: u32,

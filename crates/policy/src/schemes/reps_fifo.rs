@@ -40,7 +40,7 @@ impl Default for Queue {
 }
 
 impl Queue {
-    /// A value came through.
+    /// Adds a value that came through.
     fn add(&mut self, value: u16) {
         if usize::from(self.len) == ROOM {
             self.take();
@@ -49,7 +49,7 @@ impl Queue {
         self.len += 1;
     }
 
-    /// The value that has waited longest.
+    /// Takes the value that has waited longest.
     fn take(&mut self) -> Option<u16> {
         self.len = self.len.checked_sub(1)?;
         let value = self.values[usize::from(self.head)];

@@ -32,10 +32,10 @@ crate::params! {
     }
 }
 
-/// Most links between switches that are told apart.
+/// The most links between switches that are distinguished.
 const MOST: usize = 1024;
 
-/// Row per leaf: the links to switches that have ever led there, a bit each.
+/// Row per leaf: the links to switches that have ever led there, one bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Members {
     links: [u64; MOST / 64],
@@ -67,12 +67,12 @@ impl Members {
     }
 }
 
-/// The way of a bucket whose member is gone, among so many that are left: the same as long as they are.
+/// The way of a bucket whose member is gone, among the `left` remaining ones: the same as long as they are.
 fn moved(bucket: u32, salt: u64, left: u32) -> u32 {
     hash::spread(hash::mix2(salt, u64::from(bucket)), left)
 }
 
-/// Buckets that stay.
+/// Buckets that do not move.
 #[derive(Clone, Copy, Debug)]
 pub struct Resilient {
     buckets: u32,

@@ -66,27 +66,27 @@ crate::params! {
     }
 }
 
-/// Row per destination: its list where each has one.
+/// Row per destination: its list, if each has one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Own {
-    /// Four bits a place.
+    /// Four bits per place.
     order: u64,
     /// Places; 0: there is no list yet.
     len: u8,
 }
 
-/// Most uplinks of such a list.
+/// The most uplinks in such a list.
 const MOST: usize = 16;
 
 impl Own {
-    /// A list of `n` uplinks, in any order.
+    /// A list of `n` uplinks, in random order.
     fn shuffled(n: usize, rng: &mut Rng) -> Own {
         let mut order: [u8; MOST] = core::array::from_fn(|at| at as u8);
         shuffle(&mut order[..n], rng);
         Own { order: order[..n].iter().rev().fold(0, |packed, &way| packed << 4 | u64::from(way)), len: n as u8 }
     }
 
-    /// The list of `n` uplinks that there is. Where routes have changed it was one of others.
+    /// The existing list of `n` uplinks. If routes have changed it was a list of other uplinks.
     fn of(&mut self, n: usize, rng: &mut Rng) -> &mut Own {
         if usize::from(self.len) != n {
             *self = Own::shuffled(n, rng);
@@ -100,18 +100,18 @@ impl Own {
     }
 }
 
-/// A place of the list, kept with the port of its number.
+/// A place in the list, stored with the port of its number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     port: u16,
 }
 
-/// Row per switch: where in the list it is.
+/// Row per switch: its position in the list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Turn {
     /// Places in the list; 0: there is none yet.
     len: u16,
-    /// The next place; of lists of destinations, packets since the last round of all lists began.
+    /// The next place; for lists of destinations, packets since the last round of all lists began.
     at: u32,
     /// Rounds since it was shuffled.
     rounds: u16,
@@ -153,7 +153,7 @@ impl Policy for RoundRobin {
         sees: Sees { rules: Why::ALL, ..Sees::NOTHING },
         ..Sheet::AT_SWITCH
     };
-    // With turns at leaves alone.
+    // With turns at leaves only.
     const HASHES: Hashes = Hashes::OwnWay;
     type Site = AtSwitch;
     type Config = Config;
@@ -210,7 +210,8 @@ impl Policy for RoundRobin {
             let mut ways = list.iter().filter_map(|place| cx.view.way_of(place.port));
             return Way(ways.nth(usize::from(place)).unwrap_or(0) as u16);
         }
-        // All ports are in the list, so that one turn of it finds a candidate; a list shuffled on the way takes another.
+        // All ports are in the list, so one turn of it finds a candidate; a list shuffled on the way takes another
+        // turn.
         for _ in 0..2 * cx.node.len {
             let port = self.next(cx.node, cx.ports, cx.rng);
             if let Some(way) = cx.view.way_of(port) {
@@ -227,7 +228,8 @@ impl RoundRobin {
         self.tiers == Tiers::All || view.tier == Tier::Leaf
     }
 
-    /// The next of `n` uplinks of a destination's own list. The one whose packet begins a round has its list shuffled.
+    /// The next of `n` uplinks of a destination's own list. The destination whose packet begins a round has its list
+    /// shuffled.
     #[inline]
     fn next_of(&self, own: &mut Own, turn: &mut Turn, n: usize, rng: &mut Rng) -> u16 {
         let ends = turn.at >= n as u32 * u32::from(self.reshuffle.max(1));
@@ -267,7 +269,7 @@ fn begin(turn: &mut Turn, list: &mut [Place], host_ports: u16, rng: &mut Rng) {
     shuffle(list, rng);
 }
 
-/// Fisher and Yates: every order is as likely.
+/// Fisher and Yates: every order is equally likely.
 fn shuffle<T>(list: &mut [T], rng: &mut Rng) {
     for last in (1..list.len()).rev() {
         list.swap(last, rng.below(last as u32 + 1) as usize);
@@ -293,7 +295,7 @@ mod tests {
         let (mut rng, mut turn) = (Rng::stream(1, "test", 0), Turn::default());
         let rule = RoundRobin { tiers: Tiers::All, reshuffle: 1, least: 128, lists: Lists::Destination };
         let mut lists = [Own::default(); 2];
-        // Two in turn have every other place each, of the list that each has then.
+        // Two in turn have every other place each, in the list that each has at the time.
         for packet in 0..40 {
             let list = &mut lists[packet % 2];
             let before = *list;

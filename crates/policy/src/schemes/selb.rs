@@ -146,7 +146,7 @@ crate::params! {
     }
 }
 
-/// Row per flow and direction: of the source's half or the destination's.
+/// Row per flow and direction: in the source's half or the destination's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Flow {
     /// Nothing has been seen of it.
@@ -287,7 +287,7 @@ impl Policy for Selb {
 
     #[inline]
     fn ingress(&self, cx: &mut Cx<'_, Self>, flow: &mut Flow, packet: &Packet, header: &mut Header) -> Verdict {
-        // What stayed in its rack was never stamped.
+        // A packet that stayed in its rack was never stamped.
         if packet.kind != Kind::Data || !header.stamped {
             return Verdict::Forward;
         }

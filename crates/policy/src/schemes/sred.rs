@@ -61,10 +61,10 @@ crate::params! {
     }
 }
 
-/// In-band header: one bit of the IP header's type of service, so no bytes of its own.
+/// In-band header: one bit of the IP header's type of service, so it adds no bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Mark {
-    /// The packet is of an affected flow.
+    /// Whether the packet is of an affected flow.
     pub affected: bool,
 }
 
@@ -85,7 +85,7 @@ impl Wire for Mark {
     }
 }
 
-/// Row per leaf: what the fault manager told; not asked yet if `None`.
+/// Row per leaf: the fault manager's answer; `None` if not asked yet.
 pub type Affected = Option<bool>;
 
 /// Random spraying, with RED for affected flows.

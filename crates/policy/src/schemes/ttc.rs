@@ -42,7 +42,7 @@ crate::params! {
     }
 }
 
-/// Default paths by destination, left for much shorter queues only.
+/// Default paths by destination, left only for much shorter queues.
 #[derive(Clone, Copy, Debug)]
 pub struct Ttc {
     threshold: u64,
@@ -111,7 +111,8 @@ impl Policy for Ttc {
 }
 
 impl Ttc {
-    /// The two ways that a packet has: its default, and another drawn at random; the same twice if there is only one.
+    /// The two ways that a packet has: its default, and another drawn at random; the same way twice if there is only
+    /// one.
     #[inline]
     fn two(&self, view: &SwitchView<'_>, packet: &Packet, rng: &mut Rng) -> [u16; 2] {
         let choices = view.candidates.len() as u32;

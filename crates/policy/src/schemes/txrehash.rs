@@ -34,11 +34,11 @@ crate::params! {
 pub struct End {
     label: Label,
     heard: Heard,
-    /// The label has been thought over since the last packet.
+    /// Whether the label has been reconsidered since the last packet.
     rethought: bool,
 }
 
-/// A label, and another one at each timeout.
+/// A label, and another one after each timeout.
 #[derive(Clone, Copy, Debug)]
 pub struct Txrehash {
     receiver: Receiver,

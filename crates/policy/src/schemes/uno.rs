@@ -32,7 +32,7 @@ use crate::{
     Sees, Series, Shape, Sheet, Sight, Span, Time, Way,
 };
 
-/// Most subflows, and most values of one: all tags below 2^15.
+/// The most subflows, and the most values of one: all tags below 2^15.
 const MOST: usize = 32;
 const MOST_VALUES: f64 = 1_024.0;
 
@@ -86,7 +86,7 @@ impl Default for Subflows {
 }
 
 impl Subflows {
-    /// Draws a value for each. Once for a flow.
+    /// Draws a value for each. Once per flow.
     fn begin(&mut self, uno: &Uno, now: Time, rng: &mut Rng) {
         if !self.begun {
             let drawn = |_| Subflow { value: entropy::draw(uno.values, rng), heard: now, moved: now };
@@ -96,7 +96,7 @@ impl Subflows {
         }
     }
 
-    /// The tag of a subflow: its value, and which it is.
+    /// The tag of a subflow: its value and its number.
     fn tag(&self, which: u8, values: u16) -> Way {
         Way(u16::from(which) * values + self.all[usize::from(which)].value)
     }
@@ -109,14 +109,15 @@ impl Subflows {
         }
     }
 
-    /// Does this one move after a loss? Silent for long enough, and where it is for long enough.
+    /// Does this one move after a loss? Only if it has been silent for long enough, and has had its value for long
+    /// enough.
     fn moves(&self, uno: &Uno, which: u8, now: Time, base_rtt: Span) -> bool {
         let Subflow { heard, moved, .. } = self.all[usize::from(which)];
         now.since(heard) > part(base_rtt, uno.silent) && now.since(moved) > part(base_rtt, uno.hold)
     }
 }
 
-/// So many thousandths.
+/// This many thousandths.
 fn part(span: Span, of_1000: u64) -> Span {
     Span((u128::from(span.0) * u128::from(of_1000) / 1000) as u64)
 }
@@ -126,7 +127,7 @@ fn part(span: Span, of_1000: u64) -> Span {
 pub struct Uno {
     subflows: u8,
     values: u16,
-    /// Of base round trips, thousandths.
+    /// Base round trips, in thousandths.
     silent: u64,
     hold: u64,
     losses: Losses,
@@ -233,7 +234,7 @@ impl Policy for Uno {
 }
 
 impl Uno {
-    /// Whose turn is next.
+    /// The subflow whose turn is next.
     const fn after(&self, which: u8) -> u8 {
         if which + 1 == self.subflows { 0 } else { which + 1 }
     }
@@ -260,7 +261,7 @@ mod tests {
         assert!(moves(&flow, 26), "another one was heard of");
         flow.all[3].moved = at(26);
         assert_eq!([36, 37].map(|us| moves(&flow, us)), [false, true]);
-        // An acknowledgement of a value that it had before is still one of this subflow.
+        // An acknowledgement of an earlier value is still one of this subflow.
         flow.hears(&uno, Way(3 * 250 + 249), at(37));
         assert!(!moves(&flow, 38));
         flow.hears(&uno, Way(40 * 250), at(40));

@@ -34,7 +34,7 @@ use crate::{
     SwitchView, Way,
 };
 
-/// Most entries a group may have.
+/// The most entries a group may have.
 const MOST_ENTRIES: u32 = 4096;
 
 crate::params! {
@@ -60,11 +60,11 @@ pub struct Group {
 /// Row per leaf and way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Share {
-    /// What it should have: its capacity in the greatest common unit.
+    /// Its ideal weight: its capacity in the greatest common unit.
     pub exact: u64,
     /// Entries it has.
     pub weight: u32,
-    /// Entries of this way and of those before it.
+    /// Entries of this way and of all before it.
     pub upto: u32,
     /// The port that leads to this next hop.
     pub port: u16,
@@ -150,8 +150,8 @@ const fn divisor(a: u64, b: u64) -> u64 {
     a
 }
 
-/// Gives each share its entries, `most` in all at most and no more than exact weights have, and returns how many there
-/// are. `allowed` is in millionths.
+/// Gives each share its entries, at most `most` in all and no more than exact weights have, and returns their number.
+/// `allowed` is in millionths.
 pub fn reduce(shares: &mut [Share], most: u32, allowed: u64) -> u32 {
     let whole: u64 = shares.iter().map(|share| share.exact).sum();
     let limit = u64::from(most).min(whole) as u32;
@@ -179,7 +179,7 @@ pub fn reduce(shares: &mut [Share], most: u32, allowed: u64) -> u32 {
     best.0
 }
 
-/// The way that has the least of its share with one entry more; of equal ones the first.
+/// The way that would have the least of its share with one more entry; among equals the first.
 fn next_up(shares: &[Share]) -> usize {
     let mut least = 0;
     for (way, share) in shares.iter().enumerate() {
@@ -192,7 +192,7 @@ fn next_up(shares: &[Share]) -> usize {
     least
 }
 
-/// How many times its share the way has that has the most of it, in millionths, rounded down.
+/// The ratio to its share of the way that exceeds its share most, in millionths, rounded down.
 fn oversubscription(shares: &[Share], entries: u32, whole: u64) -> u64 {
     let times = |share: &Share| {
         let has = u128::from(share.weight) * u128::from(whole) * 1_000_000;

@@ -8,7 +8,7 @@ use crate::tree::{Spot, Tree};
 /// The most uplinks of a switch: one bit each.
 pub(crate) const MOST_UPLINKS: u32 = 64;
 
-/// Row per destination leaf. All zero unless a failure affects it, in which case nothing is looked up.
+/// Row per destination leaf. While all of it is zero, as it is unless a failure affects it, nothing is looked up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Row {
     /// Link groups not to use, one bit each.

@@ -33,7 +33,7 @@ impl Tally {
         self.merge(Tally { total: congestion, packets: 1 });
     }
 
-    /// Those of another host.
+    /// Adds those of another host.
     #[inline]
     pub fn merge(&mut self, other: Tally) {
         self.total = self.total.saturating_add(other.total);
@@ -50,7 +50,7 @@ impl Tally {
         Score::known(mean.min(u128::from(u64::MAX)) as u64)
     }
 
-    /// As a report has it: "a float number and an integer", 8 bytes (MEET §3.5).
+    /// In the form of reports: "a float number and an integer", 8 bytes (MEET §3.5).
     pub fn put(&self, has_flows: Option<Way>) -> [u8; 8] {
         let mark = if has_flows == Some(Way(0)) { HAS_FLOWS } else { 0 };
         let mut bytes = [0; 8];
@@ -59,7 +59,7 @@ impl Tally {
         bytes
     }
 
-    /// Reads that, and whether the sender has flows there.
+    /// Reads that form, and whether the sender has flows there.
     pub fn get(bytes: [u8; 8]) -> (Tally, bool) {
         let [a, b, c, d, e, f, g, h] = bytes;
         let packets = u32::from_le_bytes([e, f, g, h]);
@@ -68,29 +68,29 @@ impl Tally {
     }
 }
 
-/// Bits of a score behind the point: means of few cubes differ.
+/// Fractional bits of a score: means of few cubes differ.
 const FRACTION: u32 = 8;
 
-/// How congested a path is taken to be: less is better, and of equals the one that is known.
+/// How congested a path is assumed to be: less is better, and among equals the one that is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Score(u32);
 
 impl Score {
-    /// Neither data nor probe has said anything: as if uncongested, but after those of which that is known.
+    /// Neither data nor probes have reported anything: counts as uncongested, but after paths known to be so.
     pub const UNKNOWN: Score = Score(1);
 
-    /// Passed over: another path is chosen, whatever is known of this one. Worse than any measurement.
+    /// Skipped: another path is chosen, whatever is known of this one. Worse than any measurement.
     pub(crate) const PASSED_OVER: Score = Score(u32::MAX - 1);
 
     /// Bytes of a broadcast per path.
     pub const BYTES: usize = 4;
 
-    /// A mean, in cubes of [`STEP`] with [`FRACTION`] bits behind the point.
+    /// A mean, in cubes of [`STEP`] with [`FRACTION`] fractional bits.
     fn known(mean: u64) -> Score {
         Score(float(mean) << 1)
     }
 
-    /// That of a single congestion value.
+    /// The score of a single congestion value.
     pub fn of(congestion: u64) -> Score {
         Score::known(congestion << FRACTION)
     }
@@ -100,14 +100,14 @@ impl Score {
         self.0 & 1 == 0
     }
 
-    /// The delay above K, µs, of which it is the cube, for people; not a number if nothing was measured or it counts for
+    /// The delay above K, µs, of which it is the cube, for output; NaN if nothing was measured or it counts for
     /// nothing.
     pub(crate) fn excess_us(self) -> f64 {
         if !self.is_known() || self == Score::PASSED_OVER {
             return f64::NAN;
         }
         let cube = unfloat(self.0 >> 1) as f64 / f64::from(1u32 << FRACTION);
-        // Without a mathematical library: halving, to a millionth of a step.
+        // Without a mathematical library: bisection, to a millionth of a step.
         let (mut low, mut high) = (0.0, f64::from(1u32 << 19));
         while high - low > 1e-6 {
             let middle = (low + high) / 2.0;
@@ -120,12 +120,12 @@ impl Score {
         low * STEP.0 as f64 / 1e6
     }
 
-    /// For the wire.
+    /// In wire format.
     pub const fn put(self) -> [u8; Self::BYTES] {
         self.0.to_le_bytes()
     }
 
-    /// From the wire.
+    /// From wire format.
     pub const fn get(bytes: [u8; Self::BYTES]) -> Score {
         Score(u32::from_le_bytes(bytes))
     }
@@ -140,14 +140,14 @@ impl Default for Score {
 /// Bits of the significand of a [`float`].
 const SIGNIFICAND: u32 = 24;
 
-/// A number in 30 bits, 24 of them significant, rounded down; larger numbers have larger ones. Integer arithmetic, for
-/// a report is read outside `tick`.
+/// A number in 30 bits, 24 of them significant, rounded down; monotonic. Integer arithmetic, because a report is read
+/// outside `tick`.
 const fn float(number: u64) -> u32 {
     let exponent = (u64::BITS - number.leading_zeros()).saturating_sub(SIGNIFICAND);
     exponent << SIGNIFICAND | (number >> exponent) as u32
 }
 
-/// The number; of bytes that are none of ours, some number.
+/// The number; for bytes of another origin, some number.
 const fn unfloat(float: u32) -> u64 {
     let exponent = float >> SIGNIFICAND;
     let significand = (float & ((1 << SIGNIFICAND) - 1)) as u64;

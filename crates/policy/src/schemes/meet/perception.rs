@@ -5,10 +5,10 @@ use super::congestion::{Score, Tally};
 use crate::edge::rounds::Rounds;
 use crate::{Rng, Time, Way};
 
-/// What the last probe on a path has said.
+/// What the last probe on a path has reported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Probed {
-    /// None was sent, or data have said more since.
+    /// None was sent, or data have reported more since.
     #[default]
     Not,
     /// It came back.
@@ -20,30 +20,30 @@ pub enum Probed {
 /// Row of a path.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Route {
-    /// What this host's packets have said since its last report.
+    /// What this host's packets have reported since its last report.
     pub own: Tally,
     /// At the proxy: what reports have said since its last broadcast.
     pub rack: Tally,
     /// What the rack's data say of it.
     pub heard: Score,
-    /// What it is taken for.
+    /// Its assumed congestion.
     pub score: Score,
-    /// What its last probe has said.
+    /// What its last probe has reported.
     pub probed: Probed,
-    /// The last probe that was answered: of which round it is, and what it said.
+    /// The last probe that was answered: its round, and its result.
     pub result: Option<(u32, Score)>,
     /// When the last probe that was answered was sent.
     proven: Time,
     /// Was that since the last tick?
     pub fresh: bool,
-    /// No path is better.
+    /// Whether no path is better.
     pub tied: bool,
     /// Row i of a peer's paths: the i-th of those than which no path is better.
     pub order: u16,
 }
 
 impl Route {
-    /// A period has passed: a probe of the one before is outdone by data.
+    /// A period has passed: data outdo a probe of the previous one.
     pub fn age(&mut self) {
         if !self.fresh && self.heard.is_known() {
             self.probed = Probed::Not;
@@ -72,9 +72,9 @@ impl Route {
 pub struct Peer {
     /// Flows of this host to it.
     pub active: u32,
-    /// At the proxy: has any host of the rack flows to it, by the reports since the last broadcast?
+    /// At the proxy: does any host of the rack have flows to it, by the reports since the last broadcast?
     pub wanting: bool,
-    /// The same, of the window before.
+    /// The same, for the previous window.
     pub wanted: bool,
     /// The probes.
     pub rounds: Rounds,
@@ -86,7 +86,7 @@ pub struct Peer {
     pub tied: u16,
 }
 
-/// What a path is taken for. `best`: its probe was the best of the round.
+/// The assumed congestion of a path. `best`: its probe was the best of the round.
 // MEET §3.2 and §3.3; where the paper is silent, see the scheme's head.
 pub(crate) fn perceive(heard: Score, probed: Probed, best: bool) -> Score {
     match probed {
@@ -94,19 +94,19 @@ pub(crate) fn perceive(heard: Score, probed: Probed, best: bool) -> Score {
         Probed::Lost(penalty) if heard.is_known() => penalty.max(heard),
         Probed::Lost(penalty) => penalty,
         Probed::Answered(score) if !heard.is_known() => score,
-        // The better of the least congested path and the best probed one is chosen, by what made it so.
+        // The better of the least congested path and the best probed one is chosen, by whichever value made it so.
         Probed::Answered(score) if best => score.min(heard),
         _ => heard,
     }
 }
 
-/// The latest round of probes, this one or the one before, that has an answer.
+/// The latest round of probes, this one or the previous one, that has an answer.
 fn answered(peer: &Peer, routes: &[Route]) -> Option<u32> {
     let rounds = routes.iter().filter_map(|route| route.result).map(|(round, _)| round);
     rounds.filter(|round| round + 1 >= peer.round).max()
 }
 
-/// Computes what each path to a rack is taken for, and which are best.
+/// Computes the assumed congestion of each path to a rack, and which paths are best.
 pub(crate) fn settle(by: RouteBy, peer: &mut Peer, routes: &mut [Route]) {
     let best = peer.rounds.best().map(|(way, _)| way.index());
     // MEET §3.3: "selects the path with the best probing result".
@@ -131,8 +131,8 @@ pub(crate) fn settle(by: RouteBy, peer: &mut Peer, routes: &mut [Route]) {
     peer.tied = tied as u16;
 }
 
-/// The path of a new flowlet: one of the best, each as likely, so that a rack does not move as one; `old`, if it is
-/// one of them.
+/// The path of a new flowlet: one of the best, equally likely, so that a rack does not move as one; `old`, if it is one
+/// of them.
 #[inline]
 pub(crate) fn choose(tied: u16, routes: &[Route], old: Option<Way>, rng: &mut Rng) -> Way {
     match old {

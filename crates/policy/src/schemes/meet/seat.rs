@@ -12,18 +12,18 @@ use crate::{Span, Time, To, Way};
 pub(super) const PROBES: usize = 3;
 
 impl Meet {
-    /// Is this host its rack's proxy, and does it serve?
+    /// Is this host its rack's proxy, and in service?
     pub(super) fn is_proxy(&self, cx: &Cx<'_, Self>) -> bool {
         cx.node.proxy == cx.view.host && self.serves(cx)
     }
 
-    /// Can this host be a proxy? The first of one rack fails, if a run asks for it.
+    /// Can this host be a proxy? The first host of one rack fails, if a run asks for it.
     fn serves(&self, cx: &Cx<'_, Self>) -> bool {
         let fails = |(leaf, at)| cx.view.leaf == leaf && cx.node.place == Some(0) && cx.now >= at;
         !self.fails.is_some_and(fails)
     }
 
-    /// Who is in this rack, the first time.
+    /// Finds the hosts of this rack, the first time.
     pub(super) fn look_around(&self, cx: &mut Cx<'_, Self>) {
         if cx.node.place.is_some() {
             return;
@@ -38,7 +38,7 @@ impl Meet {
         }
     }
 
-    /// A silence of this length has a host step up, and a view forgotten.
+    /// After this silence a host steps up, and a view is forgotten.
     fn silence(&self) -> Span {
         self.t_update * u64::from(self.config.takeover_periods)
     }
@@ -83,7 +83,7 @@ impl Meet {
         Parcel { to, class, mtu: cx.view.mtu, below: self.config.message_header_bytes, head }
     }
 
-    /// Tells the proxy what this host's packets have said since the last time.
+    /// Tells the proxy what this host's packets have reported since the last time.
     // MEET §3.2: "let each host accumulate first, and then transmit the cumulative value to the proxy".
     pub(super) fn report(&self, cx: &mut Cx<'_, Self>) {
         if cx.node.proxy != cx.view.host {
@@ -125,7 +125,7 @@ impl Meet {
         }
     }
 
-    /// The proxy's window ends: what the rack's packets have said of each path.
+    /// The proxy's window ends: collects what the rack's packets have reported of each path.
     pub(super) fn close_window(&self, cx: &mut Cx<'_, Self>) {
         for index in 0..cx.peers.len() {
             let ways = usize::from(cx.view.ways[index]);
@@ -151,7 +151,7 @@ impl Meet {
         }
         let parcel = self.parcel(cx, To::Rack, class::BROADCAST, mean);
         let (stride, routes) = (cx.peers.stride, &*cx.peers.routes);
-        // Where every host probes, each puts its own probes to what it hears.
+        // Where every host probes, each combines its own probes with what it hears.
         let pooled = self.config.probe == Probe::Proxy;
         let entries = paths(&cx.view).map(|(leaf, way)| {
             let route = &routes[leaf as usize * stride + way.index()];
@@ -168,7 +168,7 @@ impl Meet {
             return;
         }
         if cx.node.proxy == cx.view.host {
-            // It steps down: what it gathered as the proxy is nobody's now, except what it probed for itself.
+            // It steps down: what it gathered as the proxy is now dropped, except what it probed for itself.
             for route in &mut *cx.peers.routes {
                 route.rack = Tally::default();
                 if self.config.probe == Probe::Proxy {
@@ -201,7 +201,7 @@ impl Meet {
         settle(self.config.route, peer, &mut routes[..ways]);
     }
 
-    /// What a probe has said goes into the row of its path; who probes for itself acts on it at once.
+    /// Puts the result of a probe into the row of its path; a host that probes for itself acts on it at once.
     pub(super) fn learn(&self, cx: &mut Cx<'_, Self>, way: Way, probed: Probed) {
         let own = self.config.probe == Probe::Host;
         if !own && !self.is_proxy(cx) {
@@ -220,7 +220,7 @@ impl Meet {
         }
     }
 
-    /// A round of probes to every rack that there are flows to.
+    /// Sends a round of probes to every rack that there are flows to.
     pub(super) fn probe(&self, cx: &mut Cx<'_, Self>) {
         let probes = match self.config.probe {
             Probe::Proxy => self.is_proxy(cx),

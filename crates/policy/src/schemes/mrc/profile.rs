@@ -9,7 +9,7 @@ enum State {
     #[default]
     Good,
     Skip,
-    /// With this many probes answered in a row.
+    /// With this many consecutive probes answered.
     AssumedBad(u8),
     Denied,
 }
@@ -23,18 +23,18 @@ impl State {
 /// Row per flow: its values and their states.
 #[derive(Clone, Copy, Debug)]
 pub struct Profile {
-    /// Numbers: those in rotation, then the backups.
+    /// Numbers: those in rotation, followed by the backups.
     slots: [u16; ROOM],
     /// By number.
     states: [State; ROOM],
     pub(super) begun: bool,
-    /// Probes under way.
+    /// Outstanding probes.
     pub(super) asks: u8,
-    /// What is added to a number, the same for all packets of the flow.
+    /// Added to a number, the same for all packets of the flow.
     pub(super) above: u16,
-    /// The slot that is next.
+    /// The next slot.
     cursor: u16,
-    /// Values assumed bad, and the last of them that was probed.
+    /// The number of values assumed bad, and the last of them that was probed.
     pub(super) bad: u16,
     probed: u16,
     /// When the next round of probes may go.
@@ -58,7 +58,7 @@ impl Default for Profile {
 }
 
 impl Profile {
-    /// Draws the order of the values, and where they begin. Once for a flow.
+    /// Draws the order of the values, and where they begin. Once per flow.
     pub(super) fn begin(&mut self, mrc: &Mrc, rng: &mut Rng) {
         if self.begun {
             return;
@@ -68,7 +68,7 @@ impl Profile {
         // Fisher and Yates.
         (1..values).rev().for_each(|last| self.slots.swap(last, rng.below(last as u32 + 1) as usize));
         let block = u32::from(mrc.all()).next_power_of_two();
-        // All bits at once would be no value at all.
+        // All bits set would mean no value.
         self.above = (rng.below(u32::from(u16::MAX) / block) * block) as u16;
         for number in 0..mrc.all() {
             let (plane, nth) = (mrc.plane(number), number / mrc.planes);
@@ -86,7 +86,7 @@ impl Profile {
         self.states[usize::from(number)]
     }
 
-    /// The number of the value that is next, and why.
+    /// The number of the next value, and why.
     #[inline]
     pub(super) fn next(&mut self, values: u16) -> (u16, Why) {
         let (mut restored, mut bad) = (None, None);
@@ -146,7 +146,7 @@ impl Profile {
         }
     }
 
-    /// A probe of it was answered, marked or not, or lost. Is it back?
+    /// A probe of it was answered, marked or not, or was lost. Is it back?
     pub(super) fn answered(&mut self, mrc: &Mrc, number: u16, marked: Option<bool>) -> bool {
         let State::AssumedBad(answers) = self.state(number) else { return false };
         let answers = if marked.is_some() { answers.saturating_add(1) } else { 0 };
@@ -164,7 +164,7 @@ impl Profile {
         true
     }
 
-    /// The value that is assumed bad and comes after the one that was probed last.
+    /// The next value assumed bad, after the one that was probed last.
     pub(super) fn next_bad(&mut self, all: u16) -> Option<u16> {
         let mut after = (1..=all).map(|step| (self.probed + step) % all);
         let found = after.find(|&number| matches!(self.state(number), State::AssumedBad(_)))?;
@@ -306,7 +306,7 @@ mod tests {
         assert!(used.iter().all(|number| [5, 6, 7, 9, 10, 11].contains(number)), "{used:?}");
         assert!(!profile.fail(&mrc, 1) && profile.next_bad(12).is_none());
         [5, 6, 7, 9, 10, 11].iter().for_each(|&number| assert!(profile.fail(&mrc, number)));
-        // Nothing but what is assumed bad is left.
+        // Only values assumed bad are left.
         let (number, why) = profile.next(8);
         assert!(why == Why::NoneGood && [5, 6, 7, 9, 10, 11].contains(&number));
         assert_ne!(profile.next(8).0, number, "in turn");

@@ -54,7 +54,7 @@ crate::params! {
 #[derive(Clone, Copy, Debug)]
 pub enum Released {}
 
-/// The registry's name of it.
+/// Its name in the registry.
 pub type Ag = Adaptive<Released>;
 
 impl Variant for Released {

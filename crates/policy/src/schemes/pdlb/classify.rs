@@ -26,9 +26,9 @@ pub(crate) struct Spread {
     pub count: u32,
     /// Their mean.
     pub mean: f64,
-    /// The least.
+    /// The minimum.
     pub min: f64,
-    /// The most.
+    /// The maximum.
     pub max: f64,
 }
 

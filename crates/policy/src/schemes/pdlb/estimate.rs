@@ -17,11 +17,11 @@ pub struct Route {
     samples: u32,
     /// Mean of the last period that had any; zero: never.
     delay: Span,
-    /// Largest round-trip time of late, fading by an eighth per answer: answers come back over any path, some slow.
+    /// Recent maximum round-trip time, fading by an eighth per answer: answers come back over any path, some slow.
     rtt: Span,
-    /// When the oldest unanswered probe was sent, at the earliest; meaningful if `asked`.
+    /// The earliest time at which the oldest unanswered probe was sent; meaningful if `asked`.
     since: Time,
-    /// Is a probe under way?
+    /// Whether a probe is outstanding.
     asked: bool,
     /// Taken out of m.
     pub dead: bool,
@@ -35,8 +35,8 @@ impl Route {
         self.samples += 1;
     }
 
-    /// A probe, one of a train with this `period`, has come back after `rtt`. The path works, so earlier ones are not
-    /// waited for, and the oldest that is missing is the next one.
+    /// A probe, one of a train with this `period`, has come back after `rtt`. The path works, so earlier ones are no
+    /// longer awaited, and the oldest missing probe is the next one.
     #[inline]
     pub fn answered(&mut self, now: Time, rtt: Span, period: Span) {
         let next = now - rtt + period;
@@ -54,7 +54,7 @@ impl Route {
         }
     }
 
-    /// Probing begins anew: what was under way is not waited for.
+    /// Probing begins anew: outstanding probes are no longer awaited.
     pub fn rest(&mut self) {
         self.asked = false;
     }
@@ -69,7 +69,7 @@ impl Route {
         true
     }
 
-    /// Has it kept silent for `limit` beyond its round trip, or, if it never answered, for `patience`?
+    /// Has it been silent for `limit` beyond its round trip, or, if it never answered, for `patience`?
     pub fn silent(&self, now: Time, limit: Span, patience: Span) -> bool {
         let age = now.since(self.since);
         self.asked && if self.rtt > Span::ZERO { age > self.rtt + limit } else { age > patience }
@@ -80,7 +80,7 @@ impl Route {
         self.delay > Span::ZERO
     }
 
-    /// The delay it counts with, µs, if there is anything to go by.
+    /// The delay it counts with, µs, if there is any information.
     pub fn believed(&self, now: Time) -> Option<f64> {
         let silence = if self.asked { now.since(self.since) } else { Span::ZERO };
         let delay = if self.known() { self.delay } else { silence };
@@ -88,22 +88,22 @@ impl Route {
     }
 }
 
-/// Acknowledgements with a large round-trip time among all: the paper's passive estimate.
+/// Acknowledgements with a large round-trip time as a share of all: the paper's passive estimate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Share {
     /// Acknowledgements.
     pub total: u32,
     /// Those above the threshold.
     pub large: u32,
-    /// Sum of the round-trip times above, ps.
+    /// Sum of the round-trip times above it, ps.
     sum_large: u64,
     /// Sum of the others, ps.
     sum_small: u64,
-    /// The least.
+    /// The minimum.
     min: u64,
-    /// The most.
+    /// The maximum.
     max: u64,
-    /// Above this it is large, ps; zero: nothing is.
+    /// Above this a round-trip time is large, ps; zero: none is.
     threshold: u64,
 }
 
@@ -144,7 +144,7 @@ impl Share {
         f64::from(self.large) / f64::from(self.total)
     }
 
-    /// What it says of `m` paths. When all are large the threshold is out of date and no path stands out.
+    /// What it implies for `m` paths. When all are large the threshold is out of date and no path stands out.
     pub fn paths(&self, m: f64) -> Option<Paths> {
         if self.total == 0 {
             return None;
@@ -163,7 +163,7 @@ impl Share {
         (self.sum_large + self.sum_small) as f64 / f64::from(self.total) / 1e6
     }
 
-    /// Starts the next count, with a threshold drawn from this one.
+    /// Starts the next count, with a threshold derived from this one.
     pub fn restart(&mut self, rule: Classifier, gate: f64) {
         let us = |ps: u64| ps as f64 / 1e6;
         let spread = Spread { count: self.total, mean: self.mean(), min: us(self.min), max: us(self.max) };

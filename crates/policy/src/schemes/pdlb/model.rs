@@ -145,7 +145,7 @@ pub struct Rounds {
     pub sum: f64,
     /// r: index of the first round at which W_s reaches F_size.
     pub r: f64,
-    /// Sum over the rounds, W_0's included, of what `each` said.
+    /// Sum over the rounds, including W_0's, of what `each` returned.
     pub total: f64,
 }
 
@@ -181,8 +181,8 @@ pub(crate) fn mean_window(rounds: &Rounds) -> f64 {
 }
 
 // PDLB Eq. 7
-/// RTT of a round: D_b with probability `p_slow`, D_g otherwise, and the time to send W packets over n paths.
-/// Printed: `p_slow` = (N_b/m)^W̄, that every single packet is on a bad path.
+/// RTT of a round: D_b with probability `p_slow`, D_g otherwise, plus the time to send W packets over n paths. Printed:
+/// `p_slow` = (N_b/m)^W̄, which means that every single packet is on a bad path.
 pub(crate) fn round_trip_time(p_slow: f64, paths: &Paths, window: f64, n: f64, rate: f64) -> f64 {
     (1.0 - p_slow) * paths.d_good + p_slow * paths.d_bad + window / (n * rate)
 }
@@ -194,16 +194,16 @@ pub fn round_trip_time_by_ratio(p_slow: f64, paths: &Paths, window: f64, n: f64,
 }
 
 // PDLB Eq. 9
-/// FCT of a flow, by the last printed line, whose second term is gran / C. The exponent of N_b/m, W̄, is taken to the
-/// nearest whole (no powers of fractions here); it vanishes for any realistic W̄, hence X with it.
+/// FCT of a flow, by the last printed line, whose second term is gran / C. The exponent of N_b/m, W̄, is rounded to the
+/// nearest whole number (no fractional powers here); the term vanishes for any realistic W̄, hence X with it.
 pub(crate) fn flow_completion_time(gran: u32, paths: &Paths, mean_window: f64, k: &Constants) -> f64 {
     let p_slow = power(paths.p_bad(), (mean_window + 0.5) as u32);
     k.flow / mean_window * ((paths.ratio() - 1.0) * p_slow + 1.0) * paths.d_good + f64::from(gran) / k.rate
 }
 
 // PDLB Eq. 10
-/// The candidate of least cost; the first of equals; 1 when no path is congested, as in the authors' code (every model
-/// agrees: nothing is reordered then).
+/// The candidate with the lowest cost; the first of equals; 1 when no path is congested, as in the authors' code (every
+/// model agrees: nothing is reordered then).
 pub(crate) fn best_granularity(paths: &Paths, k: &Constants, candidates: impl Iterator<Item = u32>) -> u32 {
     if paths.bad <= 0.0 {
         return 1;
@@ -218,7 +218,7 @@ pub(crate) fn best_granularity(paths: &Paths, k: &Constants, candidates: impl It
     best.1
 }
 
-/// What the model chosen says of `gran`: less is better.
+/// The cost of `gran` under the chosen model: less is better.
 pub fn cost(gran: u32, paths: &Paths, k: &Constants) -> f64 {
     match k.model {
         Model::Authors => {
@@ -268,13 +268,13 @@ pub(crate) fn released_reordering(p_bad: f64, n: u32) -> f64 {
     sum
 }
 
-/// Most cells that a window is cut into: as many packets as the longest window has.
+/// The most cells that a window is cut into: as many packets as the longest window has.
 pub(crate) const MOST_CELLS: u32 = 10_000;
-/// Powers worked out at once.
+/// Powers computed at once.
 const BLOCK: usize = 64;
 
-/// Powers of a number from a high one down, each the same product as [`power`] gives, without beginning anew each time:
-/// every 64th is kept, and those between are worked out once more from there.
+/// Powers of a number from a high one down, each equal to the product that [`power`] gives, without starting over each
+/// time: every 64th is kept, and those in between are recomputed from there.
 struct Descending {
     base: f64,
     kept: [f64; MOST_CELLS as usize / BLOCK + 1],
@@ -283,7 +283,7 @@ struct Descending {
 }
 
 impl Descending {
-    /// Powers below `end`, which is [`MOST_CELLS`] at most.
+    /// Powers below `end`, which is at most [`MOST_CELLS`].
     fn new(base: f64, end: u32) -> Descending {
         debug_assert!(end <= MOST_CELLS, "parameters bound the window");
         let mut powers =

@@ -5,7 +5,7 @@ use super::model::best_granularity;
 use super::*;
 
 impl<V: Variant> Adaptive<V> {
-    /// Counts a flow in; the first to a peer begins its estimate anew, or takes up a fresh one.
+    /// Counts a flow in; the first to a peer begins its estimate anew, or continues a fresh one.
     pub(super) fn flow_starts(&self, now: Time, node: &mut Node, peer: &mut Peer, routes: &mut [Route]) {
         if peer.active == 0 {
             node.active += 1;
@@ -18,12 +18,12 @@ impl<V: Variant> Adaptive<V> {
         peer.active += 1;
     }
 
-    /// How long a first answer is waited for; also when the shell gives a probe up.
+    /// How long a first answer is awaited; also when the shell gives a probe up.
     pub(super) fn patience(&self, view: &HostView<'_>) -> Span {
         self.dead_after() + view.base_rtt * u64::from(self.config.patience_rtts)
     }
 
-    /// The plan that holds towards a peer.
+    /// The plan in force towards a peer.
     #[inline]
     pub(super) fn plan(&self, peer: &Peer, node: &Node) -> u32 {
         match self.config.scope {
@@ -41,7 +41,7 @@ impl<V: Variant> Adaptive<V> {
         self.period * u64::from(self.config.dead_after_periods)
     }
 
-    /// Closes the period of each path, and takes silent ones out.
+    /// Closes the period of each path, and takes silent paths out.
     pub(super) fn settle(&self, now: Time, view: &HostView<'_>, peer: &mut Peer, routes: &mut [Route]) {
         for route in routes {
             route.settle();
@@ -72,7 +72,7 @@ impl<V: Variant> Adaptive<V> {
     }
 
     /// Publishes the sender's granularity: the paths of all active peers are classified together, and m and N_b divided
-    /// by the number of peers. Says granularity and N_b.
+    /// by the number of peers. Returns granularity and N_b.
     pub(super) fn plan_for_sender(&self, cx: &mut Cx<'_, Self>) -> (f64, f64) {
         let (now, view, stride) = (cx.now, cx.view, cx.peers.stride);
         let count = f64::from(cx.node.active);

@@ -45,7 +45,7 @@ impl<V: Variant> Bench<V> {
         }
     }
 
-    /// Round-trip times of the ways from now on, µs, half of it each way.
+    /// Sets the round-trip times of the ways from now on, µs, half of it each way.
     pub(crate) fn delays(&mut self, of: impl Fn(u16) -> u64 + 'static) {
         self.delay = Box::new(move |_, way| Some(of(way)));
     }
@@ -159,7 +159,7 @@ fn bench() -> Bench<Published> {
     Bench::new(&Config::default())
 }
 
-/// How long runs of one way are, at most.
+/// The maximum length of runs of one way.
 fn longest_run(ways: &[u16]) -> usize {
     ways.chunk_by(|a, b| a == b).map(<[u16]>::len).max().unwrap_or(0)
 }

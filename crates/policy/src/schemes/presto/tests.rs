@@ -34,7 +34,7 @@ fn every_stride_goes_through_all_paths_once() {
     }
 }
 
-/// Three paths at 10, 10 and 2 Gbps, as the controller tells.
+/// Three paths at 10, 10 and 2 Gbps, as configured by the controller.
 const RATES: [u64; 6] = [0, 0, 0, 10_000_000_000, 10_000_000_000, 2_000_000_000];
 
 fn picks(config: &Config, flow: u64, count: usize) -> Vec<u16> {

@@ -30,23 +30,23 @@ use crate::{Cx, Kind, Packet, Port, Sight, Span, SwitchView, Time};
 pub struct Turn(u32);
 
 impl Sent {
-    /// Packets that leave the last one's queue until it has left itself, if each takes `once`.
+    /// Packets that leave the last one's queue until it has itself left, if each takes `once`.
     pub fn left(&self, now: Time, once: Span) -> u32 {
         let gone = now.since(self.at).0 / once.0.max(1);
         u64::from(self.found + 1).saturating_sub(gone) as u32
     }
 }
 
-/// What a data packet may do that is not its flow's first.
+/// The constraint on a data packet that is not its flow's first.
 struct Order {
-    /// The way of the last one.
+    /// The way of the previous packet.
     own: usize,
     /// Packets that must be waiting where this one goes.
     least: u32,
 }
 
 impl Order {
-    /// That of a flow; none if this is its first packet here, or its port is gone.
+    /// The constraint of a flow; none if this is its first packet here, or its port is gone.
     fn of(view: &SwitchView<'_>, now: Time, last: &Sent) -> Option<Order> {
         let own = view.candidates.iter().position(|&port| last.seen && port == last.port)?;
         let once = Span::sending(u64::from(last.wire), view.rate(Port(last.port)));
@@ -84,7 +84,7 @@ impl Qdaps {
         way
     }
 
-    /// Tells what [`Qdaps::released`] is going to look at.
+    /// Reports what [`Qdaps::released`] is going to examine.
     pub(super) fn tell_released(&self, cx: &Cx<'_, Self>, last: &Sent, packet: &Packet, sight: &mut Sight<'_>) {
         let order = Order::of(&cx.view, cx.now, last);
         let mut ordered = None;

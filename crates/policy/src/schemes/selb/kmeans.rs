@@ -9,10 +9,10 @@
 
 use crate::Rng;
 
-/// Most clusters.
+/// The most clusters.
 pub(crate) const MOST_K: usize = 16;
 
-/// Rounds after which the classification is taken as it is, settled or not (own choice; a switch cannot wait).
+/// Rounds after which the classification is used as it is, settled or not (own choice; a switch cannot wait).
 pub(crate) const MOST_ROUNDS: u8 = 20;
 
 crate::choice! {
@@ -25,9 +25,9 @@ crate::choice! {
     }
 }
 
-/// Something with a length that can be put into a cluster.
+/// An item with a length that can be put into a cluster.
 pub trait Point {
-    /// Its length; `None` takes no part.
+    /// Its length; with `None` it takes no part.
     fn length(&self) -> Option<u64>;
     /// The cluster it was put into.
     fn cluster(&self) -> u8;
@@ -38,20 +38,20 @@ pub trait Point {
 /// The mean length of some points.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Centroid {
-    /// Their lengths together.
+    /// The sum of their lengths.
     pub sum: u64,
     /// How many there are; at least one.
     pub count: u32,
 }
 
-/// What came out: the points know their clusters, numbered by length.
+/// The result: the points know their clusters, numbered by length.
 #[derive(Clone, Copy, Debug)]
 pub struct Clusters {
     centroids: [Centroid; MOST_K],
     k: usize,
-    /// Rounds it took, the last one included, which changes nothing if settled.
+    /// Rounds it took, including the last one, which changes nothing if settled.
     pub rounds: u8,
-    /// Did the centroids come to rest?
+    /// Did the centroids settle?
     pub settled: bool,
 }
 
@@ -120,7 +120,7 @@ pub fn round<P: Point>(points: &mut [P], centroids: &mut [Centroid]) -> bool {
     moved
 }
 
-/// The centroid closest to `length`; of two as close the shorter.
+/// The centroid closest to `length`; in a tie the shorter.
 fn nearest(centroids: &[Centroid], length: u64) -> usize {
     let mut closest = 0;
     for (index, centroid) in centroids.iter().enumerate().skip(1) {
@@ -131,17 +131,17 @@ fn nearest(centroids: &[Centroid], length: u64) -> usize {
     closest
 }
 
-/// The shortest length above `below`, and the shortest of all for `None`.
+/// The next length above `below`, or the shortest of all for `None`.
 fn next<P: Point>(points: &[P], below: Option<u64>) -> Option<u64> {
     points.iter().filter_map(Point::length).filter(|length| below.is_none_or(|below| *length > below)).min()
 }
 
-/// The different lengths, in order.
+/// The distinct lengths, in order.
 fn lengths<P: Point>(points: &[P]) -> impl Iterator<Item = u64> {
     core::iter::successors(next(points, None), |length| next(points, Some(*length)))
 }
 
-/// Starts at the middles of k equal parts of the different lengths in order.
+/// Starts at the middles of k equal parts of the distinct lengths in order.
 fn quantiles<P: Point>(points: &[P], k: usize) -> ([Centroid; MOST_K], usize) {
     let many = lengths(points).count();
     let k = k.min(many);
@@ -149,16 +149,16 @@ fn quantiles<P: Point>(points: &[P], k: usize) -> ([Centroid; MOST_K], usize) {
     take(points, k, |at, taken| at == wanted(taken))
 }
 
-/// Starts at k different lengths, any set of them as likely as any other.
+/// Starts at k distinct lengths, every set equally likely.
 // SELB Algorithm 1: "randomly select k different values from Q"
 fn different<P: Point>(points: &[P], k: usize, rng: &mut Rng) -> ([Centroid; MOST_K], usize) {
     let many = lengths(points).count();
     let k = k.min(many);
-    // Each in turn by the share of those still wanted among those still to come.
+    // Each in turn with the share of those still needed among those still to come.
     take(points, k, |at, taken| (rng.below((many - at) as u32) as usize) < k - taken)
 }
 
-/// Makes centroids of `k` of the different lengths: those for which `wanted(position, taken so far)`.
+/// Makes centroids of `k` of the distinct lengths: those for which `wanted(position, taken so far)`.
 fn take<P: Point>(points: &[P], k: usize, mut wanted: impl FnMut(usize, usize) -> bool) -> ([Centroid; MOST_K], usize) {
     let (mut centroids, mut taken) = ([Centroid::default(); MOST_K], 0);
     for (at, length) in lengths(points).enumerate() {

@@ -5,7 +5,7 @@ use super::{FirstPath, Flow, Header, Mark, Monitor, Points, Selb, Stamp};
 use crate::sees::{quantity, us_since};
 use crate::{Cx, Kind, Listed, Packet, Port, Quantity, Rule, Sees, Sight, Tier, Time, Way};
 
-/// How far the present epoch of a flow is, at its source leaf.
+/// The state of a flow's current epoch at its source leaf.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Progress {
     /// On its first path.
@@ -24,13 +24,13 @@ pub struct Source {
     pub last: Time,
     /// When its TAIL was sent.
     pub tail: Stamp,
-    /// Before this it keeps its path, for a reroute of it found no reorder queue.
+    /// Until this time it keeps its path, because a reroute of it found no reorder queue.
     pub kept_until: Time,
     /// Its path: a port of this leaf.
     pub port: u16,
     /// Its epoch.
     pub epoch: u8,
-    /// How far that is.
+    /// The state of that epoch.
     pub progress: Progress,
 }
 
@@ -69,11 +69,11 @@ crate::listed! {
     }
 }
 
-/// What is told of choices.
+/// What is reported of choices.
 pub(super) const SEES: Sees = Sees { rules: Why::ALL, flow: OfFlow::ALL, way: OfWay::ALL, ..Sees::NOTHING };
 
 impl Selb {
-    /// Tells what [`Selb::source`] is going to look at.
+    /// Reports what [`Selb::source`] is going to examine.
     pub(super) fn tell(&self, cx: &Cx<'_, Self>, flow: &Flow, packet: &Packet, sight: &mut Sight<'_>) {
         if cx.view.tier != Tier::Leaf || packet.kind != Kind::Data {
             sight.rule(Why::Elsewhere);
@@ -114,7 +114,7 @@ impl Selb {
         self.moment(cx).congested(self.monitor, &self.threshold, uplink, Port(port))
     }
 
-    /// What uplinks are judged by now.
+    /// What uplinks are judged by at this moment.
     pub(super) fn moment<'a>(&self, cx: &Cx<'a, Self>) -> Moment<'a> {
         Moment { now: cx.now, measured: cx.node.at, view: cx.view }
     }
@@ -128,7 +128,7 @@ impl Selb {
         }
     }
 
-    /// The row of a flow that was not silent for long, and the way of its port, if that is one still.
+    /// The row of a flow that was not silent for long, and the way of its port, if the port is still a candidate.
     fn active(&self, cx: &Cx<'_, Self>, known: Option<Source>) -> Option<(Source, usize)> {
         let source = known.filter(|source| cx.now.since(source.last) <= self.inactive)?;
         let way = cx.view.way_of(source.port)?;
@@ -192,7 +192,7 @@ impl Selb {
             .unwrap_or_else(|| shortest(n, cx.rng, |way| view.queue_bytes(Port(port(way))), None))
     }
 
-    /// Where to a flow on `old` is rerouted, if it is.
+    /// The way to which a flow on `old` is rerouted, if it is.
     // SELB §"Rerouting Strategy"
     fn reroute(&self, cx: &mut Cx<'_, Self>, old: usize) -> Option<usize> {
         let (view, ports, n) = (cx.view, &*cx.ports, cx.view.candidates.len());
@@ -203,7 +203,7 @@ impl Selb {
         if !congested(old) {
             return None;
         }
-        // The present path is congested, hence none of these.
+        // The current path is congested, hence none of these.
         let class = uplink(old).cluster;
         let same = |way: usize| uplink(way).cluster == class && !congested(way);
         let new = one_of(n, cx.rng, same).or_else(|| {

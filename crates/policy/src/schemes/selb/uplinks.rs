@@ -5,14 +5,14 @@ use super::kmeans::{Point, Start, classify};
 use crate::fabric::reorder::InUse;
 use crate::{Port, Rng, Span, SwitchView, Time};
 
-/// Row per port: an uplink as a path, a port to a host as the place of reorder queues.
+/// Row per port: an uplink as a path, a port to a host as the location of reorder queues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Uplink {
     /// Its queue when it was last measured, bytes.
     pub length: u64,
-    /// Its queue as the last packet that took it found it, bytes, and when that was.
+    /// Its queue as found by the last packet that took it, bytes, and when that was.
     pub found: (u64, Option<Time>),
-    /// Its class, from the shortest queues on.
+    /// Its class, numbered from the shortest queues.
     pub cluster: u8,
     /// Its class before the last measurement.
     pub before: u8,
@@ -43,13 +43,13 @@ impl Point for Uplink {
 pub struct Threshold {
     /// θ: growth of its queue, as a share of its link's rate.
     pub theta: f64,
-    /// Or its queue, bytes; 0 leaves lengths out of it.
+    /// Or its queue, bytes; 0 ignores lengths.
     pub also_length: u64,
 }
 
 impl Threshold {
     /// Is a path congested whose queue went from `before` to `length` bytes in `elapsed`, over a link of `rate` bits
-    /// per second? Growth in no time exceeds every θ; `None` stands for a queue that was not looked at before.
+    /// per second? Growth in no time exceeds every θ; `None` stands for a queue that was not measured before.
     pub fn congested(&self, before: u64, length: u64, elapsed: Option<Span>, rate: u64) -> bool {
         // SELB §"Rerouting Strategy": "when the queue length growth rate exceeds θ"
         let grown = length.saturating_sub(before) as f64 * 8.0e12;
@@ -58,14 +58,14 @@ impl Threshold {
     }
 }
 
-/// What the last measurement came to.
+/// The result of the last measurement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Survey {
-    /// When it was; none has been if `None`.
+    /// When it was made; `None` if never.
     pub at: Option<Time>,
     /// Paths congested.
     pub congested: u16,
-    /// Paths that changed their class.
+    /// Paths that changed class.
     pub changed: u16,
 }
 
@@ -74,7 +74,7 @@ pub struct Survey {
 pub struct Moment<'a> {
     /// The instant.
     pub now: Time,
-    /// When all uplinks were last measured, if they were.
+    /// When all uplinks were last measured, if ever.
     pub measured: Option<Time>,
     /// The switch.
     pub view: SwitchView<'a>,
@@ -121,14 +121,14 @@ pub(crate) fn survey(
     Survey { at: Some(moment.now), congested: count(|u| u.congested), changed: count(|u| u.cluster != u.before) }
 }
 
-/// A draw among the ways below `n` that are `wanted`.
+/// A random draw among the ways below `n` that are `wanted`.
 pub fn one_of(n: usize, rng: &mut Rng, wanted: impl Fn(usize) -> bool) -> Option<usize> {
     let many = (0..n).filter(|way| wanted(*way)).count() as u32;
     let skip = if many > 1 { rng.below(many) } else { 0 };
     (0..n).filter(|way| wanted(*way)).nth(skip as usize)
 }
 
-/// A draw among the ways below `n` with the shortest queue; `old`, if it is one of them.
+/// A random draw among the ways below `n` with the shortest queue; `old`, if it is one of them.
 pub fn shortest(n: usize, rng: &mut Rng, length: impl Fn(usize) -> u64, old: Option<usize>) -> usize {
     let least = (0..n).map(&length).min().unwrap_or(0);
     let drawn = || one_of(n, rng, |way| length(way) == least).unwrap_or(0);

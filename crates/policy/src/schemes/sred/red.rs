@@ -11,7 +11,7 @@ use crate::{Rng, Span, Time};
 
 /// One packet, in the unit of averages.
 const PACKET: u32 = 24;
-/// Certain, in the unit of chances.
+/// Certainty, in the unit of chances.
 const CERTAIN: u64 = 1 << 32;
 
 /// The parameters, as numbers to compute with.
@@ -26,7 +26,7 @@ pub struct Law {
 }
 
 impl Law {
-    /// By these parameters.
+    /// From these parameters.
     pub fn new(config: &Config) -> Self {
         let packets = |count: f64| (count * (1u64 << PACKET) as f64 + 0.5) as u64;
         Law {
@@ -61,12 +61,13 @@ impl Law {
     }
 }
 
-/// `part` of `whole`, of `of`.
+/// `part` / `whole`, scaled to `of`.
 const fn part(part: u64, whole: u64, of: u64) -> u64 {
     (part as u128 * of as u128 / whole as u128) as u64
 }
 
-/// The chance after `since` packets in a row that were not dropped: drops come evenly, each gap as likely as any other.
+/// The chance after `since` consecutive packets that were not dropped: drops are spaced evenly, each gap equally
+/// likely.
 // RED: p_a ← p_b / (1 − count · p_b)
 pub(crate) const fn spaced(chance: u64, since: u32) -> u64 {
     let taken = chance.saturating_mul(since as u64);
@@ -82,7 +83,7 @@ pub(crate) const fn spaced(chance: u64, since: u32) -> u64 {
 pub struct Red {
     /// Average queue, 2⁻²⁴ packets.
     pub average: u64,
-    /// Packets in a row that RED could have dropped and did not.
+    /// Consecutive packets that RED could have dropped and did not.
     pub since: u32,
     /// When the line has sent all that was queued so far.
     pub idle_from: Time,
@@ -114,7 +115,7 @@ impl Red {
         dropped
     }
 
-    /// A packet is queued; the line is idle again at `idle_from` if no other comes.
+    /// A packet is queued; the line is idle again at `idle_from` if no other arrives.
     #[inline]
     pub fn taken(&mut self, idle_from: Time) {
         self.idle_from = idle_from;

@@ -32,7 +32,7 @@ fn assigned(lengths: &[u64], k: usize, start: Start) -> (Vec<u8>, Clusters) {
     (points.iter().map(Point::cluster).collect(), clusters)
 }
 
-/// Sum of squared distances to the mean of one's cluster.
+/// Sum of squared distances to the mean of each one's cluster.
 fn cost(lengths: &[u64], clusters: &[u8]) -> f64 {
     let mut whole = 0.0;
     for cluster in 0..MOST_K as u8 {
@@ -43,7 +43,7 @@ fn cost(lengths: &[u64], clusters: &[u8]) -> f64 {
     whole
 }
 
-/// The least cost of any division into at most `k` clusters: on a line the best clusters are stretches, so dynamic
+/// The lowest cost of any division into at most `k` clusters: on a line the best clusters are stretches, so dynamic
 /// programming over the sorted lengths finds it.
 fn least_cost(lengths: &[u64], k: usize) -> f64 {
     let mut sorted: Vec<f64> = lengths.iter().map(|l| *l as f64).collect();
@@ -187,7 +187,7 @@ fn the_cost_never_rises_and_the_end_is_a_fixed_point() {
                 break;
             }
         }
-        // Sixty-four paths may want a few rounds more; what a leaf has settles.
+        // Sixty-four paths may need a few more rounds; what a leaf has settles.
         unsettled += u32::from(rounds > u32::from(MOST_ROUNDS));
         assert!(lengths.len() == 64 || rounds <= u32::from(MOST_ROUNDS), "{rounds} rounds: {lengths:?}");
         longest = longest.max(rounds);
@@ -206,7 +206,8 @@ fn the_cost_never_rises_and_the_end_is_a_fixed_point() {
     assert!(unsettled < 40 && longest < 40, "{unsettled} want more rounds, at most {longest}");
 }
 
-/// How much dearer than the best division the classification is, over many queues: (mean, greatest, share of the best).
+/// How much costlier than the best division the classification is, over many queues: (mean, maximum, share of the
+/// best).
 fn gap(start: Start, k: usize, n: usize) -> (f64, f64, f64) {
     let mut rng = Rng::stream(2, "queues", n as u64);
     let mut gaps = vec![];
@@ -220,7 +221,7 @@ fn gap(start: Start, k: usize, n: usize) -> (f64, f64, f64) {
         let found = cost(&lengths, &points.iter().map(|p| p.cluster).collect::<Vec<_>>());
         let least = least_cost(&lengths, k);
         assert!(found >= least * (1.0 - 1e-9), "better than the best: {lengths:?}");
-        // Relative to what one cluster would cost, so that a best of nothing can be compared with.
+        // Relative to the cost of one cluster, so that a best of zero can be compared with.
         let one = cost(&lengths, &vec![0; n]).max(1.0);
         gaps.push((found - least) / one);
     }
