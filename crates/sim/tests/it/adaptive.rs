@@ -1,4 +1,4 @@
-//! Switches of today in whole runs: what adaptive routing and round robin put on which uplink.
+//! Present-day switches in whole runs: what adaptive routing and round robin put on which uplink.
 
 use crate::common::{all_finished, events, merged, of_link, run, run_both, run_with};
 use serde_json::{Value, json};
@@ -38,7 +38,7 @@ fn a_slow_uplink_gets_what_it_can_carry_by_levels_and_a_quarter_by_turns() {
     let by = |scheme: Value| uplinks(&run(&fabric(scheme, 2.0)));
     let (packets, drops) = by(json!({"name": "adaptive"}));
     let all: u64 = packets.iter().sum();
-    // 2 of 24 Gbps, and what its queue holds at level 0 or 1 beside queues that are empty.
+    // 2 of 24 Gbps, and what its queue holds at level 0 or 1 while other queues are empty.
     assert!(packets[2] * 24 < all * 3 && packets[2] > 0, "{packets:?}");
     assert_eq!(drops, 0);
     let (_, by_turns) = by(json!({"name": "round_robin"}));
@@ -49,14 +49,14 @@ fn a_slow_uplink_gets_what_it_can_carry_by_levels_and_a_quarter_by_turns() {
 
 #[test]
 fn the_use_of_links_is_seen_where_no_queue_grows() {
-    // By queues all ties are broken by lot, 6 Gbps each; by use the 2 Gbps link is as good until half of it is used.
+    // By queues all ties are broken at random, 6 Gbps each; by use the 2 Gbps link is as good until half of it is used.
     let params = json!({"compare": "bandwidth", "small_bytes": 0});
     let (packets, _) = uplinks(&run(&fabric(json!({"name": "adaptive", "params": params}), 40.0)));
     let (fast, others) = (packets[2], packets[0] + packets[1] + packets[3]);
     assert!(fast * 10 > others * 4, "a link of 40 Gbps is used less by each packet: {packets:?}");
 }
 
-/// Queues, their room, busy times and pauses are told alike by all kinds of ports and engines.
+/// Queues, their room, busy times and pauses are reported alike by all kinds of ports and engines.
 #[test]
 fn what_is_compared_does_not_depend_on_the_kind_of_port_or_engine() {
     let mut hashes = std::collections::BTreeSet::new();

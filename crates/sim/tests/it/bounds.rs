@@ -1,5 +1,5 @@
-//! What bounds a run from outside: its end, the memory, and whoever waits for it.
-#![allow(clippy::disallowed_methods)] // how long somebody waits is wall time; it decides no result
+//! What bounds a run from outside: its end, the memory, and its caller.
+#![allow(clippy::disallowed_methods)] // how long a caller waits is wall time; it decides no result
 
 use crate::common::{flow, merged, resolved, run};
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ fn until(traffic: Value, until_us: f64) -> Value {
     })
 }
 
-/// The key and the allowed of what is refused when a run may take so many bytes.
+/// The refused key and the allowed value when a run may take this many bytes.
 fn refused(spec: &Value, memory: u64) -> (String, String) {
     let tuning = Tuning { memory: Some(memory), ..Tuning::default() };
     match simulate(&resolved(spec), tuning, &mut |_| true) {
@@ -26,7 +26,7 @@ fn refused(spec: &Value, memory: u64) -> (String, String) {
     }
 }
 
-/// The entries of which flows were left out, by the warnings.
+/// The entries whose flows were left out, according to the warnings.
 fn cut(outcome: &Outcome) -> Vec<Value> {
     let warnings = outcome.report["warnings"].as_array().cloned().unwrap_or_default();
     let ours = warnings.into_iter().filter(|warning| warning["code"] == "flows_after_end");
@@ -38,7 +38,7 @@ fn flows_that_would_start_after_the_end_are_not_drawn() {
     let poisson = |change: Value| {
         merged(&json!({"kind": "poisson", "cdf": "web_search", "load": 0.5, "duration_us": 1_000}), &change)
     };
-    // The review's own: 71 minutes of arrivals for 20 ms of run were drawn, and took 1.2 GB.
+    // The case of the review: 71 minutes of arrivals for 20 ms of run were drawn, and took 1.2 GB.
     let long = run(&until(json!([poisson(json!({"duration_us": 4_294_967_295u32}))]), 1_000.0));
     let short = run(&until(json!([poisson(json!({}))]), 1_000.0));
     assert_eq!(long.specs, short.specs);
@@ -110,7 +110,7 @@ fn a_fabric_or_series_that_do_not_fit_are_refused_with_the_numbers() {
         allowed.starts_with("a smaller fabric: this one needs about ") && allowed.ends_with("100 MB is available"),
         "{allowed}"
     );
-    // Nobody knows before that the run lasts so long: it is cut short when its rows have grown too many.
+    // It cannot be known in advance that the run lasts so long: it is cut short when its rows have grown too many.
     let late = merged(
         &until(
             json!([{"kind": "permutation", "size_bytes": 1_000}, {"kind": "udp", "src": 0, "dst": 9,
@@ -124,7 +124,7 @@ fn a_fabric_or_series_that_do_not_fit_are_refused_with_the_numbers() {
     assert!(allowed.contains("rows of series and no memory for more"), "{allowed}");
 }
 
-/// How long it takes until a set-up ends that the caller stops at its first look.
+/// How long it takes to end a set-up that the caller stops at its first look.
 fn stopped_after(spec: &Value) -> Duration {
     let spec = resolved(spec);
     let mut asked: Option<Instant> = None;
@@ -153,7 +153,7 @@ fn set_up_ends_soon_after_it_is_told_to() {
 
 #[test]
 fn ticks_and_samples_cannot_fill_a_window_for_ever() {
-    // A second on every link: a window as long, and 10⁶ samples of every leaf in it.
+    // One second on every link: a window as long, and 10⁶ samples of every leaf in it.
     let slow = json!({
         "topology": {"leaves": 2, "spines": 2, "hosts_per_leaf": 1, "host_delay_ns": 1e9, "fabric_delay_ns": 1e9},
         "scheme": {"name": "luopan", "params": {"period_us": 1}},

@@ -1,4 +1,4 @@
-//! Captured packets: the same from both engines, and no run comes out otherwise for it.
+//! Captured packets: the same from both engines, and capturing does not change a run.
 
 use crate::common::{events, link, merged, run, run_with};
 use serde_json::{Value, json};
@@ -72,7 +72,7 @@ fn a_run_that_is_cut_short_captures_what_had_left() {
         let left = outbound.iter().zip(interface).filter(|&(&out, &at)| out == 1 && at == number).count() as u64;
         let name = port["name"].as_str().unwrap_or_default();
         let sent = link(&outcome, name)["packets"].as_u64();
-        // A NIC counts what is committed by then: one packet more at most.
+        // A NIC counts what is committed by then: at most one packet more.
         let ahead = u64::from(name.starts_with("host"));
         assert!(sent.is_some_and(|sent| sent >= left && sent <= left + ahead), "{name}: {sent:?}, captured {left}");
         assert!(left > 0, "{name}");

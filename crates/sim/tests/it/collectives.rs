@@ -1,4 +1,4 @@
-//! Flows that wait for other flows: every step starts exactly when what it waits for is through, and no sooner.
+//! Flows that wait for other flows: every step starts exactly when what it waits for has finished, and no sooner.
 
 use crate::common::{events, flow_column, merged, run, run_with};
 use serde_json::{Value, json};
@@ -76,7 +76,7 @@ fn a_ring_of_single_packets_keeps_the_time_of_its_recursion() {
         let outcome = run(&rack(n as u32, gbps, json!({"kind": "all_reduce", "size_bytes": 1000 * n, "rounds": 1})));
         let rows = rows(&outcome);
         assert_eq!(rows.len() as u64, 2 * (n - 1) * n);
-        // Over two links; and a host acknowledges what it has received before it goes on.
+        // Over two links; and a host acknowledges what it has received before it continues.
         let flight = 2 * (on_line(1050, gbps) + DELAY);
         for host in 0..n {
             let steps = of_pair(&rows, host, (host + 1) % n);
@@ -96,7 +96,7 @@ fn a_ring_of_single_packets_keeps_the_time_of_its_recursion() {
             "bytes": 2 * (n - 1) * n * 1000, "message_bytes": 1000 * n, "start_ps": 0, "end_ps": end, "finished": 1,
             "last_flow": whole["last_flow"]})
         );
-        // All flows of the last step arrive at once: the first of them is told.
+        // All flows of the last step arrive at once: the first of them is reported.
         let number = flow_column(&outcome, "flow");
         let last = rows.iter().zip(&number).filter(|(row, _)| row.received == end).map(|(_, &number)| number);
         assert_eq!(last.min(), whole["last_flow"].as_u64());
@@ -138,7 +138,7 @@ fn all_to_all_of_single_packets_goes_by_round_trips() {
     }
 }
 
-/// The table of collectives, a row an object.
+/// The table of collectives, one object per row.
 fn collectives(outcome: &Outcome) -> Vec<Value> {
     let column = |values: &Values| -> Vec<u64> {
         match values {
@@ -255,7 +255,8 @@ fn an_answer_starts_at_the_last_byte_of_its_request() {
     assert!(requests.iter().enumerate().all(|(n, request)| request["start_ps"] == 40_000_000 * n as u64));
 }
 
-/// Each host has to send 2(n − 1)/n of the data, with headers, and to acknowledge as much; every step needs a flight.
+/// Each host has to send 2(n − 1)/n of the data, with headers, and to acknowledge as much; every step takes the time of
+/// a flight.
 #[test]
 fn a_large_all_reduce_takes_what_theory_says() {
     let (n, bytes) = (4u64, 40_000_000u64);
@@ -265,7 +266,7 @@ fn a_large_all_reduce_takes_what_theory_says() {
     let wire = steps * (bytes / n) * 1050 / 1000;
     let least = on_line(wire, 10) + steps * (on_line(1050, 10) + 2 * DELAY);
     assert!(end >= least, "{end} against {least}");
-    // Acknowledgements take 50 bytes for every 1000 of the same line; a slow start takes some round trips a step.
+    // Acknowledgements take 50 bytes for every 1000 on the same line; a slow start takes some round trips per step.
     let most = on_line(wire + steps * (bytes / n) * 50 / 1000, 10) + steps * 20 * 4 * DELAY;
     assert!(end <= most, "{end} against {most}");
 }
@@ -293,7 +294,7 @@ fn any_engine_and_any_scheme_see_the_same_traffic() {
             hashes.push(reference.report["traffic_hash"].clone());
         }
         assert!(hashes.windows(2).all(|pair| pair[0] == pair[1]), "{hashes:?}");
-        // What waits for what is part of the traffic.
+        // The dependencies are part of the traffic.
         let others =
             [json!({"rounds": 9, "requests": 9}), json!({"gap_us": 2, "request_bytes": 2}), json!({"priority": 1})];
         for change in others {
@@ -324,7 +325,7 @@ fn what_never_starts_is_unfinished() {
     }
     let rounds = wholes(&outcome);
     assert!(rounds.iter().all(|round| round["end_ps"] == 0 && round["finished"] == 0), "{rounds:?}");
-    // The straggler has begun, and what has not begun is told with the start of its entry.
+    // The straggler has begun, and what has not begun is reported with the start of its entry.
     let straggler = rounds[0]["last_flow"].as_u64().unwrap() as usize;
     assert!(outcome.records[straggler].packets > 0 && outcome.records[straggler].fct == 0);
     assert_eq!(rounds[1]["start_ps"], 4_000_000);
@@ -381,7 +382,7 @@ fn rounds_by_the_clock_and_batches_of_a_list_have_a_time_too() {
             [0, 2, 3, 4, 15_000, 20_000],
             [1, 1, 4, 4, 2_800, 700],
             [1, 2, 4, 4, 2_800, 700],
-            // Batches of the second round stand behind those of the first.
+            // Batches of the second round are numbered after those of the first.
             [2, 1, 1, 2, 400, 0],
             [2, 2, 2, 3, 300, 0],
             [2, 3, 1, 2, 400, 0],

@@ -1,5 +1,5 @@
-//! DRILL's symmetric components: how paths fall into them, by hand; that a flow stays in its own, and that flows share
-//! them by what they carry; and that a symmetric fabric has one, which changes nothing.
+//! DRILL's symmetric components: how paths fall into them, by hand; a flow stays in its own; flows share them by
+//! capacity; and a symmetric fabric has only one, which changes nothing.
 
 use crate::common::{all_finished, flow, of_link, run, run_both, wired};
 use serde_json::{Value, json};
@@ -34,7 +34,7 @@ fn components(topology: &Topology, down: &[&str], (from, to): (u32, u32), switch
     all.between(topology, 1, from, to).iter().map(one).collect()
 }
 
-/// Equal but for what is cut to whole bits per second.
+/// Equal up to truncation to whole bits per second.
 fn close(found: &[(f64, Vec<String>)], expected: &[(f64, Vec<String>)]) {
     assert_eq!(found.len(), expected.len(), "{found:?}");
     for (found, expected) in found.iter().zip(expected) {
@@ -75,7 +75,7 @@ fn a_slow_link_sets_its_path_apart_for_its_leaf_alone() {
 /// cores have 2 × 6 quarters: 3. So each path carries 10 / 3.5 Gbps.
 const EACH: f64 = 10.0 / 3.5;
 
-/// Leaf 0 has lost its first aggregation switch: the cores behind that carry nothing for it, and are apart for all
+/// Leaf 0 has lost its first aggregation switch: the cores behind that carry nothing for it, and are separate for all
 /// other leaves.
 #[test]
 fn a_leaf_that_has_lost_an_uplink_sets_half_of_the_cores_apart() {
@@ -93,7 +93,7 @@ fn a_leaf_that_has_lost_an_uplink_sets_half_of_the_cores_apart() {
     close(&components(&whole, &down, (4, 6), 4), &by_columns);
 }
 
-/// Core 0 has lost pod 0. Between other pods it is alone.
+/// Core 0 has lost pod 0. Between other pods it is separate.
 #[test]
 fn a_core_that_has_lost_a_pod_is_alone_between_the_others() {
     let topology = wired(&tree(&json!([{"aggregation": 0, "core": 0, "up": false}])));
@@ -135,13 +135,13 @@ fn in_a_symmetric_fabric_all_paths_are_alike() {
     }
 }
 
-/// Without memory, so that a lone flow goes round all ports that it may take.
+/// Without memory, so that a lone flow uses all ports that it may take.
 fn drill(components: &str, topology: &Value, list: &[Value]) -> Value {
     json!({"topology": topology, "scheme": {"name": "drill", "params": {"components": components, "m": 0}},
            "traffic": [{"kind": "flows", "list": list}]})
 }
 
-/// Of these links, those that data of the run has crossed.
+/// Those of these links that data of the run has crossed.
 fn crossed<'a>(outcome: &Outcome, links: &[&'a str]) -> Vec<&'a str> {
     links.iter().copied().filter(|link| of_link(outcome, link, "packets") > 0).collect()
 }

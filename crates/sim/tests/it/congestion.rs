@@ -4,8 +4,8 @@ use crate::common::{CONTROLS, all_finished, flow, graph, merged, run, series};
 use serde_json::{Value, json};
 use spinewise_sim::outcome::Outcome;
 
-/// Two hosts send to a third over one link between two switches, of the rate of all, `us` microseconds long; every link
-/// takes 1 µs.
+/// Two hosts send to a third over one link between two switches, all links of the same rate; that link is `us`
+/// microseconds long, every other takes 1 µs.
 fn two_into_one(gbps: u64, us: u64, transport: &Value) -> Value {
     let cable = |a: u32, b: u32| json!([a, b, gbps, 1000]);
     json!({
@@ -17,7 +17,8 @@ fn two_into_one(gbps: u64, us: u64, transport: &Value) -> Value {
     })
 }
 
-/// Of the second half of a run: the wait in the queue of the link, mean and 95th percentile in µs, and its use.
+/// For the second half of a run: the wait in the queue of the link, mean and 95th percentile in µs, and its
+/// utilization.
 fn held(spec: &Value, gbps: u64) -> (f64, f64, f64) {
     held_by(&run(spec), "switch3->switch4", gbps)
 }
@@ -55,7 +56,7 @@ fn timely_turns_at_the_round_trip_that_it_is_told() {
     }
 }
 
-/// HPCC, SIGCOMM 2019: the link is used to eta, and nothing waits but now and then one packet. DCQCN, beside it, fills the
+/// HPCC, SIGCOMM 2019: the link is used to eta, and only an occasional packet waits. DCQCN, by comparison, fills the
 /// link and lets a queue grow.
 #[test]
 fn hpcc_uses_the_link_as_it_is_told_and_leaves_the_queue_empty() {
@@ -76,7 +77,7 @@ fn hpcc_uses_the_link_as_it_is_told_and_leaves_the_queue_empty() {
     }
 }
 
-/// Ports tell their rate, so HPCC keeps to it where a link becomes slower.
+/// Ports report their rate, so HPCC follows a link that becomes slower.
 #[test]
 fn hpcc_follows_a_link_that_becomes_slower() {
     let transport = json!({"kind": "rdma", "congestion_control": "hpcc"});
@@ -86,7 +87,7 @@ fn hpcc_follows_a_link_that_becomes_slower() {
     assert!(mean < 0.5 && (used - 0.95).abs() < 0.02, "a wait of {mean} us, {used} of the link");
 }
 
-/// CUBIC fills the buffer and is cut by drops; with ECN it keeps the queue about the threshold of marks, as DCTCP does.
+/// CUBIC fills the buffer and is cut by drops; with ECN it keeps the queue near the marking threshold, as DCTCP does.
 #[test]
 fn cubic_is_held_by_marks_if_it_hears_them_and_by_the_buffer_if_not() {
     let of = |transport: Value| held(&merged(&two_into_one(10, 20_000, &transport), &json!({"preset": "linux"})), 10);
@@ -98,7 +99,7 @@ fn cubic_is_held_by_marks_if_it_hears_them_and_by_the_buffer_if_not() {
     assert!(used > 0.99, "{used}");
 }
 
-/// Where `flows` windows of Swift and its target meet, SIGCOMM 2020 §3.5, over two switches: what is under way is the
+/// Where `flows` windows of Swift and its target meet, SIGCOMM 2020 §3.5, over two switches: what is in flight is the
 /// bandwidth times the round trip, and that is the target of such a window. In packets of 1500 bytes, and µs.
 fn meeting_point(flows: f64, gbps: f64) -> (f64, f64) {
     let alpha = 100.0 / (10f64.sqrt() - 0.1);
@@ -155,7 +156,7 @@ fn swift_takes_a_hundred_flows_with_less_than_a_packet_each() {
     assert!(dctcp > 2.0 * of(100, "swift").0, "{dctcp} us with DCTCP");
 }
 
-/// Every congestion control over every loss recovery that it goes with, through losses: all flows end.
+/// Every congestion control with every loss recovery that it combines with, through losses: all flows end.
 #[test]
 fn every_congestion_control_of_tcp_carries_flows_through_losses() {
     for kind in &CONTROLS[0] {

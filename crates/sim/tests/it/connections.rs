@@ -1,4 +1,4 @@
-//! Connections of Ultra Ethernet that messages share: one path under ECMP, and what the message before has learnt.
+//! Connections of Ultra Ethernet that messages share: one path under ECMP, and what the previous message has learnt.
 
 use crate::common::{all_finished, flow, merged, of_link, run, run_both};
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ fn spec(scheme: &str, traffic: Value, connections: Value) -> Value {
     })
 }
 
-/// So many messages of 80 packets from host 0 to host 2, one behind the other, unless `apart` is short.
+/// This many messages of 80 packets from host 0 to host 2, one after another, unless `apart` is short.
 fn messages(many: u64, apart_ns: u64) -> Value {
     let list: Vec<Value> = (0..many).map(|n| flow(0, 2, 80 * 4086, apart_ns * n)).collect();
     json!({"kind": "flows", "list": list})
@@ -39,7 +39,7 @@ fn messages_of_a_connection_are_one_to_switches() {
     assert!(used(Value::Null) > 4, "each message hashed by itself");
 }
 
-/// A message of 80 packets learns late which values meet the slow link, unless others before it have.
+/// A message of 80 packets learns late which values meet the slow link, unless earlier ones have.
 #[test]
 fn messages_go_on_with_the_values_of_the_one_before() {
     for scheme in ["mrc", "uno", "uet_mixed"] {
@@ -50,13 +50,13 @@ fn messages_go_on_with_the_values_of_the_one_before() {
         };
         let (afresh, kept) = (slow(Value::Null), slow(json!(1)));
         assert!(kept * 3 < afresh * 2, "{scheme}: {kept} packets on the slow link against {afresh}");
-        // Each of four connections learns by itself.
+        // Each of four connections learns separately.
         let four = slow(json!(4));
         assert!(kept < four && four < afresh, "{scheme}: {kept} {four} {afresh}");
     }
 }
 
-/// What is shared is shared by messages between the same two hosts, in the same direction.
+/// Messages between the same two hosts in the same direction share what they learn.
 #[test]
 fn other_hosts_learn_for_themselves() {
     let list = |other: (u32, u32)| {

@@ -1,5 +1,6 @@
-//! In any network that can be described, nothing is lost and nothing made of nothing: random fabrics, rates, buffers,
-//! transports, schemes and traffic, each run by both engines and by a random choice among all that must not matter.
+//! In any network that can be described, nothing is lost and nothing appears from nowhere: random fabrics, rates,
+//! buffers, transports, schemes and traffic, each run by both engines and with a random choice of everything that must
+//! not matter.
 
 mod specs;
 
@@ -15,7 +16,7 @@ use spinewise_sim::spec::{EngineKind, Stop, Traffic, resolve};
 use spinewise_sim::topology::{LinkSpec, Topology};
 use spinewise_sim::workload::FlowSpec;
 
-/// Random specs of each of the two properties.
+/// Random specs for each of the two properties.
 const CASES: u32 = 2500;
 
 fn check_account(spec: &Value, outcome: &Outcome) {
@@ -36,8 +37,8 @@ fn check_account(spec: &Value, outcome: &Outcome) {
     let lossless = lossless && !spec["scheme"].to_string().contains("sred");
     assert!(drops == 0 || !lossless, "a lossless fabric has lost something\n{spec}");
     assert!(outcome.report["deadlock"].is_null(), "up and down does not lock\n{spec}");
-    // A spine that has lost its link to a leaf cannot answer that leaf's probes with a TTL, and LBSP sends to a dead link
-    // until its messages have come; all else has a route.
+    // A spine that has lost its link to a leaf cannot answer that leaf's probes with a TTL, and LBSP sends to a dead
+    // link until its messages have come; everything else has a route.
     let unroutable = counters["unroutable"].as_u64().unwrap_or_default();
     let scheme = spec["scheme"].to_string();
     assert!(unroutable == 0 || ["loopback", "elab", "lbsp"].iter().any(|name| scheme.contains(name)), "{spec}");
@@ -49,7 +50,7 @@ fn check_account(spec: &Value, outcome: &Outcome) {
 }
 
 /// A time no flow can beat, whatever paths its packets take: each must leave by the link of its sender and arrive by
-/// that of its receiver, one behind the other, and none crosses the fabric faster than alone on its best path.
+/// that of its receiver, one behind another, and none crosses the fabric faster than alone on its best path.
 fn least_time(topology: &Topology, flow: &FlowSpec, payload: u64, header: u64) -> u64 {
     let sending = |bytes: u64, link: &LinkSpec| (u128::from(bytes) * 8_000_000_000_000 / u128::from(link.rate)) as u64;
     let crossing = |bytes, links: &[&LinkSpec]| links.iter().map(|l| sending(bytes, l) + l.delay.0).sum::<u64>();
@@ -74,7 +75,8 @@ fn least_time(topology: &Topology, flow: &FlowSpec, payload: u64, header: u64) -
     each.max(all) + last.delay.0
 }
 
-/// The flow that stands for one whose message is split over queue pairs, byte by byte on the wire; and for others itself.
+/// The flow that stands for one whose message is split over queue pairs, byte by byte on the wire; for other flows, the
+/// flow itself.
 fn split(transport: &Value, carried: bool, whole: (FlowSpec, u64, u64)) -> (FlowSpec, u64, u64) {
     let pairs = transport["queue_pairs"].as_u64().unwrap_or(0);
     let (flow, payload, header) = whole;
@@ -86,7 +88,7 @@ fn split(transport: &Value, carried: bool, whole: (FlowSpec, u64, u64)) -> (Flow
     (FlowSpec { size, ..flow }, 1, 0)
 }
 
-/// Every flow finishes or is reported unfinished; nobody receives what was not sent, or sooner than light allows.
+/// Every flow finishes or is reported unfinished; nothing arrives that was not sent, or sooner than light allows.
 fn check_flows(spec: &Value, outcome: &Outcome) {
     let (finished, tcp) = (flow_column(outcome, "finished"), flow_column(outcome, "tcp"));
     let (fct, ideal) = (flow_column(outcome, "fct_ps"), flow_column(outcome, "ideal_fct_ps"));
@@ -96,7 +98,7 @@ fn check_flows(spec: &Value, outcome: &Outcome) {
     let (topology, frame) = (Topology::new(&resolved.topology).expect("it ran"), resolved.transport.frame());
     let stopped_early = report["stop_ps"].as_u64() < Some(resolved.run.until.0);
     let mut open = tcp.iter().zip(&outcome.records).filter(|&(&tcp, record)| tcp == 1 && record.sender_fct == 0);
-    // UDP sources end by themselves, long before. Copies of what has arrived may still be on their way.
+    // UDP sources end on their own, long before. Copies of what has arrived may still be on their way.
     let waited_for = open.next().is_some() || crate::common::counter(outcome, "in_network_at_stop", "packets") > 0;
     assert!(stopped_early || resolved.run.stop == Stop::Time || waited_for, "it went on for nothing\n{spec}");
     for (n, (record, flow)) in outcome.records.iter().zip(&outcome.specs).enumerate() {
@@ -113,7 +115,7 @@ fn check_flows(spec: &Value, outcome: &Outcome) {
             let (flow, payload, header) = split(&resolved.resolved["transport"], tcp[n] == 1, whole);
             let least = least_time(&topology, &flow, payload, header);
             assert!(fct[n] >= least, "faster than physics, {least}: {}", about());
-            // LBSP's routes have links that are down, and so has its ideal.
+            // LBSP's routes include links that are down, and so does its ideal.
             let as_wired = spec["scheme"]["name"] == "lbsp";
             assert!(as_wired || ideal[n] >= least, "an ideal faster than physics, {least}: {}", about());
             assert!(fct[n] >= ideal[n], "faster than ideal, {}: {}", ideal[n], about());
@@ -180,7 +182,7 @@ fn the_largest_packets_have_room_for_headers() {
     assert!(resolve(&tcp(64_001)).is_err());
 }
 
-/// A property of specs in which nothing happens would be none.
+/// A property of specs in which nothing happens would be empty.
 #[test]
 fn much_happens_in_these_specs() {
     let runs = 300;

@@ -1,12 +1,12 @@
-//! ConWeave in whole runs: flows leave slow paths, their last leaf keeps them in order, and every queue comes back.
+//! ConWeave in whole runs: flows leave slow paths, their last leaf keeps them in order, and every queue is returned.
 
 use crate::common::{counter, flow, merged, run, run_with, series, total};
 use serde_json::{Value, json};
 use spinewise_sim::outcome::Outcome;
 use spinewise_sim::setup::Tuning;
 
-/// Eight long flows from leaf 0 to leaf 1 over four spines, the last with a link of a fifth of the rate: whoever sits on
-/// it is answered late. Buffers that never drop, so that only the fabric can disturb an order.
+/// Eight long flows from leaf 0 to leaf 1 over four spines, the last with a link of a fifth of the rate: flows on it
+/// are answered late. Buffers that never drop, so that only the fabric can disturb an order.
 fn spec(params: Value) -> Value {
     let flows: Vec<Value> = (0..8).map(|i| flow(i, 8 + i, 2_000_000, u64::from(i) * 3_000)).collect();
     json!({
@@ -77,13 +77,13 @@ fn one_queue_is_not_enough_and_says_so() {
     assert!(without > 0 && kept > 0 && inverted > 0, "{without} without a queue, {kept} kept, {inverted} inverted");
 }
 
-/// An oracle that tells of free queues needs no message. It reserves nothing: flows that leave their paths between two
+/// An oracle that reports free queues needs no message. It reserves nothing: flows that leave their paths between two
 /// instants of the grid still miss a queue.
 #[test]
 fn an_oracle_keeps_flows_on_their_paths_while_no_queue_is_free() {
     let (mut missed, mut missed_without) = (0, 0);
     for seed in 0..6 {
-        // One flow after the other, so that a queue is often taken when the next one wants to leave.
+        // One flow after another, so that a queue is often taken when the next one would leave.
         let flows: Vec<Value> = (0..8).map(|i| flow(i, 8, 500_000, u64::from(i) * 40_000)).collect();
         let change = json!({"seed": seed, "traffic": [{"kind": "flows", "list": flows}], "run": {"grid_ns": 1000}});
         let params = |oracle: bool| json!({"reorder_queues": 1, "keep_path_us": 0, "oracle_fallback": oracle});

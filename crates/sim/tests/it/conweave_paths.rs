@@ -1,5 +1,5 @@
-//! ConWeave in a 4-ary fat-tree, packet by packet: who is rerouted follows the ports of the new path at every hop, and
-//! goes round what breaks.
+//! ConWeave in a 4-ary fat-tree, packet by packet: a rerouted flow follows the ports of the new path at every hop, and
+//! avoids what breaks.
 
 use crate::common::{
     Point, fat_tree, flow, graph, merged, of_link, run, run_both, series, trace_column, traced, wired,
@@ -10,8 +10,8 @@ use spinewise_sim::setup::Tuning;
 use spinewise_sim::topology::Topology;
 use std::collections::BTreeMap;
 
-/// A flow of 2 MB from host 0 to host 15 in another pod, whose answers are always late: a round trip takes more than
-/// 12 µs. So it is rerouted as often as its TAILs arrive. Buffers never drop.
+/// A flow of 2 MB from host 0 to host 15 in another pod, whose answers are always late: a round trip takes more than 12
+/// µs. So it is rerouted each time its TAIL arrives. Buffers never drop.
 fn spec(change: Value) -> Value {
     let base = json!({
         "topology": fat_tree(), "seed": 3,
@@ -59,7 +59,7 @@ fn rerouted_packets_take_the_ports_of_their_path_at_every_hop() {
     };
     let (mut checked, mut used) = (0, std::collections::BTreeSet::new());
     for (left, links) in hops.values() {
-        // A reroute holds for what comes after its TAIL.
+        // A reroute applies to what comes after its TAIL.
         if let Some(last) = reroutes.iter().rfind(|reroute| reroute.0 < *left) {
             assert_eq!(*links, path(last.2), "left at {left} ps, behind a reroute to path {}", last.2);
             checked += 1;
@@ -99,7 +99,7 @@ fn within_a_pod_and_over_two_tiers_a_path_is_an_uplink() {
     }
 }
 
-/// From 300 µs on. An uplink that dies takes its paths out of the set; what dies behind it is gone round there.
+/// From 300 µs on. An uplink that dies takes its paths out of the set; a link that dies beyond it is avoided there.
 #[test]
 fn paths_with_a_dead_link_are_left_or_gone_round() {
     let after = |outcome: &spinewise_sim::outcome::Outcome| -> Vec<f64> {

@@ -19,7 +19,7 @@ fn table(header: &str, rows: &str) -> PathBuf {
     path
 }
 
-/// One rack of four hosts with such traffic.
+/// One rack of four hosts with this traffic.
 fn rack(path: &PathBuf, more: Value) -> Value {
     let mut entry = json!({"kind": "dag", "file": path});
     entry.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());

@@ -1,4 +1,4 @@
-//! What flows do to each other over time: DCTCP shares fairly and saws as its theory says, and ties are nobody's.
+//! What flows do to each other over time: DCTCP shares fairly and its sawtooth follows theory, and ties favour nobody.
 
 use crate::common::{counter, events, link, merged, run, run_with, series, total};
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ fn jain(shares: &[f64]) -> f64 {
     sum * sum / (shares.len() as f64 * squares)
 }
 
-/// As many pairs of hosts as flows, one link between their two leaves, a flow each `apart_ms` after the one before.
+/// As many pairs of hosts as flows, one link between their two leaves, each flow `apart_ms` after the previous one.
 fn one_bottleneck(flows: u32, apart_ms: u64, gbps: u32, rtt_us: u32, mark_at: u32) -> Value {
     let start_ns = |n: u32| u64::from(n) * apart_ms * 1_000_000;
     let list: Vec<Value> = (0..flows).map(|n| crate::common::flow(n, flows + n, 2_000_000_000, start_ns(n))).collect();
@@ -44,7 +44,7 @@ fn received_at_the_end(outcome: &Outcome, hosts: std::ops::Range<u32>) -> Vec<f6
 }
 
 // At 1 Gbps the round trip is long enough for windows of more than 20 packets: below that, packets that all come at
-// their own beat can lock two windows of different size for good (Floyd, Jacobson, "On traffic phase effects in
+// their own beat can lock two windows of different size permanently (Floyd, Jacobson, "On traffic phase effects in
 // packet-switched gateways", 1992), as long as no other traffic comes between.
 #[test]
 fn dctcp_flows_that_start_apart_come_to_equal_shares() {
@@ -61,19 +61,19 @@ fn dctcp_flows_that_start_apart_come_to_equal_shares() {
     }
 }
 
-/// What the bottleneck of flows in step does once slow start is over.
+/// What the bottleneck of synchronized flows does once slow start is over.
 struct Saw {
     /// Mean of queue from peak to trough, packets.
     amplitude: f64,
-    /// Swings it is the mean of.
+    /// The number of swings averaged.
     swings: usize,
     /// Longest queue, packets.
     peak: f64,
     utilisation: f64,
 }
 
-/// From peak to trough, each time: a peak counts when the queue has fallen from it by half the span of all samples,
-/// so that single packets coming and going are no swings.
+/// Each swing from peak to trough: a peak counts when the queue has fallen from it by half the span of all samples, so
+/// that single packets coming and going are not swings.
 fn swings(queue: &[f64]) -> Vec<f64> {
     let span = queue.iter().copied().fold(f64::MIN, f64::max) - queue.iter().copied().fold(f64::MAX, f64::min);
     let (mut peak, mut trough, mut falling, mut swings) = (queue[0], queue[0], false, Vec::new());
@@ -138,7 +138,7 @@ fn the_sawtooth_is_as_high_as_theory_has_it() {
         let theory = 0.5 * (2.0 * f64::from(flows) * (pipe(rtt_us) + k)).sqrt();
         let about = format!("N = {flows}, RTT {rtt_us} us, K = {mark_at}: {} swings", saw.swings);
         println!("{about}: {:.2} of {theory:.2}, peak {}, {:.4}", saw.amplitude, saw.peak, saw.utilisation);
-        // Within 25 % it must be; and below, since the theory's windows shrink and grow by parts of packets.
+        // Within 25 %; and below, since the theory's windows shrink and grow by fractions of packets.
         assert!((0.75..=1.0).contains(&(saw.amplitude / theory)), "{} for {theory}; {about}", saw.amplitude);
         assert!((saw.peak - k - f64::from(flows)).abs() <= 3.0, "peak {}; {about}", saw.peak);
         assert!(saw.swings >= 20, "{about}");
@@ -157,7 +157,8 @@ fn marking_too_early_costs_throughput() {
     assert!(low < 0.992 && lower < low, "{low} {lower}");
 }
 
-/// Two sources in step into one port of their own speed, whose queue has room for one more: who comes first gets it.
+/// Two synchronized sources into one port of their own speed, whose queue has room for one more: the first to arrive
+/// gets it.
 fn in_step(seed: u64, across_spines: bool) -> Value {
     let (spines, from) = if across_spines { (2, [2, 3]) } else { (1, [0, 1]) };
     let sources: Vec<Value> =

@@ -1,5 +1,5 @@
-//! Schemes that spread packets from the hosts, in whole runs: what comes of it, and what receivers that hold data back
-//! make good.
+//! Schemes that spread packets from the hosts, in whole runs: the effects, and how far receivers that hold data back
+//! repair them.
 
 use crate::common::{all_finished, flow, link, merged, of_link, resolved, run, run_both, total};
 use serde_json::{Value, json};
@@ -150,13 +150,13 @@ fn rates_of_paths_are_told_as_the_wiring_has_them() {
     );
     let topology = Topology::new(&resolved(&wiring).topology).expect("a fabric");
     let gbps = |from: usize| topology.path_rates()[from].iter().map(|rate| rate / 1_000_000_000).collect::<Vec<_>>();
-    // By leaf, four ways each: three are left between the two, and what is slow is so in one direction.
+    // By leaf, four ways each: three remain between the two, and a slow one is slow in one direction.
     assert_eq!(gbps(0), [0, 0, 0, 0, 10, 3, 10, 0]);
     assert_eq!(gbps(1), [10, 10, 10, 0, 0, 0, 0, 0]);
 }
 
-/// Flows without gaps stay on one path each, so never are all paths to a host marked: hidden from DCTCP, marks leave it
-/// to drops. What is sent again is what was dropped.
+/// Flows without gaps each stay on one path, so all paths to a host are never marked: hidden from DCTCP, marks leave
+/// the cut to drops. Every retransmission is of a dropped packet.
 #[test]
 fn clove_that_hides_marks_fills_queues_until_they_drop() {
     let flows: Vec<Value> = (0..3).map(|host| flow(host, 4, 6_000_000, u64::from(host) * 1000)).collect();

@@ -80,8 +80,8 @@ fn every_path_is_found_and_looked_for_again() {
     }
 }
 
-/// A link that dies takes its path along: routes leave it, the next searches do not find it, and nothing goes there. When
-/// it works again, a later search finds the path, and it has its share.
+/// A link that dies takes its path along: routes leave it, the next searches do not find it, and nothing goes there.
+/// When it works again, a later search finds the path, and it gets its share.
 #[test]
 fn a_path_is_found_again_when_its_link_comes_back() {
     let spec = json!({
@@ -153,7 +153,7 @@ fn headers_take_their_bytes_and_feedback_finds_its_way() {
     let (udp, vxlan) = (per_packet(json!({})), per_packet(json!({"tunnel": "vxlan"})));
     assert!((16.0..16.1).contains(&udp), "{udp} B: 8 of UDP, 8 of ELAB, 4 more with a rate now and then");
     assert!((58.0..58.1).contains(&vxlan), "{vxlan} B: VXLAN has 50");
-    // UDP has no packets back: feedback goes as messages.
+    // UDP has no packets in return: feedback goes as messages.
     let one_way = json!({"traffic": [udp_flow(4.0)], "run": {"until_us": 20_000}});
     let outcome = run_both(&simple(json!({"record_rates": true}), &one_way));
     assert!(counter(&outcome, "messages", "packets") > 50);

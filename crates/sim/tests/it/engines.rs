@@ -195,7 +195,7 @@ fn traffic_without_an_end_runs_to_the_limit_and_a_last_rate_of_zero_is_an_end() 
 
 #[test]
 fn a_host_scheme_hears_the_end_of_a_udp_flow() {
-    // Probing stops with the flow: PDLB asks 3 ways every 100 us while a flow is active, and no longer.
+    // Probing stops with the flow: PDLB probes 3 ways every 100 us while a flow is active, and no longer.
     let probes = |until: f64| {
         let spec = small(json!({
             "scheme": {"name": "pdlb"},

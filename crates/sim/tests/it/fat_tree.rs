@@ -116,7 +116,7 @@ fn every_scheme_runs_in_three_tiers() {
         let name = scheme.name();
         let mut spec = json!({"topology": tree(4), "scheme": {"name": name}, "traffic": crossing()});
         if name == "sred" {
-            // It is for RPS.
+            // The override is for RPS.
             spec["topology"]["override"] = json!([{"aggregation": 0, "core": 0, "up": false}]);
         }
         let outcome = run_both(&spec);
@@ -190,7 +190,7 @@ fn bad_fat_trees_are_refused() {
              up-then-down path from leaf 0 to leaf 2",
         ),
         (
-            // By another pod there would be one: up, down to a leaf, and up again.
+            // By way of another pod there would be one: up, down to a leaf, and up again.
             json!({"override": [{"leaf": 0, "aggregation": 0, "up": false},
                                 {"leaf": 1, "aggregation": 1, "direction": "down", "up": false}]}),
             "topology.override[1].up = false: expected every host and leaf to remain reachable; the overrides leave no \

@@ -1,4 +1,4 @@
-//! Faults that cannot be: a clear word for each.
+//! Impossible faults: a clear message for each.
 
 use crate::common::{line, merged, stream};
 use serde_json::{Value, json};

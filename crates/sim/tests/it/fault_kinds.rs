@@ -1,5 +1,5 @@
-//! Each kind of fault in whole runs, against arithmetic of its own: lower rates, longer delays, black holes, switches
-//! that die with what they hold, one direction at a time, and hellos that do not come.
+//! Each kind of fault in whole runs, against separate arithmetic: lower rates, longer delays, black holes, switches
+//! that die with what they hold, one direction at a time, and hellos that do not arrive.
 
 use crate::common::{counter, events, flow_column, line, merged, of_link, run, run_both, run_with, steps, stream};
 use serde_json::{Value, json};
@@ -8,17 +8,17 @@ use spinewise_sim::faults::Step;
 use spinewise_sim::outcome::Outcome;
 use spinewise_sim::setup::Tuning;
 
-/// A wire of 10 Gbps, in ps: what holds from when to when, and what of it is down.
+/// A wire of 10 Gbps, in ps: what is in force from when to when, and when it is down.
 struct Wire {
     /// From, until, rate in Gbps.
     rates: &'static [(u64, u64, u64)],
-    /// From, until, what is added.
+    /// From, until, added delay.
     delays: &'static [(u64, u64, u64)],
     outages: &'static [(u64, u64)],
 }
 
 impl Wire {
-    /// Arrivals and losses of packets of 1,500 bytes that come to its sender at these instants.
+    /// Arrivals and losses of packets of 1,500 bytes that reach its sender at these instants.
     fn carry(&self, at_sender: &[u64]) -> (Vec<u64>, u64) {
         let held = |list: &[(u64, u64, u64)], at: u64| list.iter().find(|h| h.0 <= at && at < h.1).map(|h| h.2);
         let (mut free, mut last, mut lost, mut arrivals) = (0, 0, 0, Vec::new());
@@ -40,8 +40,8 @@ impl Wire {
 const US: u64 = 1_000_000;
 const PACKETS: u32 = 200;
 
-/// A stream over leaf0 -> spine0 that suffers so. Returns the outcome and what it must be: when the last packet is there,
-/// if it is, and how many are lost.
+/// A stream over leaf0 -> spine0 with this wire. Returns the outcome and the expected one: when the last packet
+/// arrives, if it does, and how many are lost.
 fn over(wire: &Wire, change: &Value) -> (Outcome, (u64, u64)) {
     let us = |ps: u64| ps as f64 / 1e6;
     let ends = json!({"ends": ["leaf0", "spine0"], "direction": "forward"});
@@ -63,7 +63,7 @@ fn over(wire: &Wire, change: &Value) -> (Outcome, (u64, u64)) {
     (outcome, (at_host.last().copied().unwrap_or(0), lost))
 }
 
-/// When the stream is there, in full.
+/// When the whole stream has arrived.
 fn there(outcome: &Outcome) -> u64 {
     flow_column(outcome, "fct_ps")[0]
 }
@@ -75,7 +75,7 @@ fn a_lower_rate_holds_for_what_starts_meanwhile() {
     assert_eq!((there(&outcome), counter(&outcome, "lost", "packets")), (last, 0));
     let whole = Wire { rates: &[], delays: &[], outages: &[] };
     assert!(last > there(&over(&whole, &json!({})).0) + 40 * US, "it cost time");
-    // The buffer counts, too: what waits is more than fits.
+    // The buffer also counts: more waits than fits.
     let small = over(&wire, &json!({"switch": {"buffer_packets": 10}})).0;
     assert!(of_link(&small, "leaf0->spine0", "drops") > 20);
 }
@@ -151,7 +151,7 @@ fn a_black_hole_swallows_its_pairs_and_no_others() {
     };
     let outcome = run_both(&spec(json!({"pairs": [[2, 18], [18, 3], [4, 19]]})));
     let lost = swallowed(&outcome);
-    // 200 us at a packet each 1.2 us: those whose last bit comes to the spine or leaves it meanwhile.
+    // 200 us at one packet per 1.2 us: those whose last bit reaches or leaves the spine meanwhile.
     assert!(lost[2].abs_diff(167) <= 2, "{lost:?}");
     assert_eq!(lost.iter().sum::<u64>(), lost[2], "{lost:?}");
     assert!(of_link(&outcome, "leaf0->spine0", "lost") >= lost[2] - 1, "on the way in, but for one that was there");
@@ -190,7 +190,7 @@ fn a_switch_that_dies_loses_what_it_holds() {
     // By 100 us each sender has sent some 80 packets here, of which half are gone and one is on its way.
     assert!(held(&dead).abs_diff(80) < 4, "{}", held(&dead));
     let lost = |outcome: &Outcome| counter(outcome, "lost", "packets");
-    // What is on the links is lost in both cases; of the dead switch's queue nothing starts meanwhile.
+    // What is on the links is lost in both cases; nothing starts from the dead switch's queue meanwhile.
     assert_eq!(lost(&dead) - held(&dead), lost(&cut) - 1);
     assert_eq!(counter(&dead, "delivered", "packets"), 200 - lost(&dead));
     let shared = json!({"switch": {"model": "shared_buffer", "pfc": true, "pause_us": 20, "buffer_bytes": 500_000},
@@ -203,7 +203,8 @@ fn a_switch_that_dies_loses_what_it_holds() {
     assert_eq!(outcome.report["counters"]["lossless_drops"], 0);
 }
 
-/// Hellos each 100 us, three of which may be missed: both ends of a link that fails one way find it, and flood it.
+/// One hello per 100 us, three of which may be missed: both ends of a link that fails in one direction detect it, and
+/// flood it.
 #[test]
 fn hellos_find_what_carrier_does_not() {
     let spec = |direction: &str, until: Value| {
@@ -238,7 +239,7 @@ fn hellos_find_what_carrier_does_not() {
     assert_eq!(counter(&outcome, "delivered", "packets"), 60);
 }
 
-/// Random loss is found by hellos when enough of them are lost in a row, and by carrier never.
+/// Hellos detect random loss when enough of them are lost in a row; carrier never does.
 #[test]
 fn hellos_notice_heavy_loss() {
     let found = |mode: &str, probability: f64| {
@@ -254,7 +255,7 @@ fn hellos_notice_heavy_loss() {
     assert!(found("hello", 0.5) > 60, "{}", found("hello", 0.5));
 }
 
-/// A lower rate is told to the end that sends at it.
+/// A lower rate is reported to the end that sends at it.
 #[test]
 fn a_port_finds_that_it_is_slow() {
     let spec = |mode: &str| {
@@ -279,7 +280,7 @@ fn a_port_finds_that_it_is_slow() {
     assert_eq!(steps(&spec("oracle"))[0].1, Time(100 * US));
 }
 
-/// What goes by the rate of its NIC goes by that of its link as it was built, not by what a fault makes of it as a flow starts.
+/// What depends on the rate of a NIC uses the rate of its link as built, not a fault's rate when a flow starts.
 #[test]
 fn a_lower_rate_at_the_start_of_a_flow_leaves_nothing_behind() {
     for transport in [json!({"kind": "rdma", "recovery": "irn"}), json!({"kind": "uet"})] {

@@ -1,5 +1,5 @@
-//! Whatever breaks: all is accounted for, nothing goes round in a circle or overtakes (debug assertions watch the links),
-//! every flow is finished or has a reason why not, and after repair all is as before.
+//! Whatever breaks: everything is accounted for, nothing loops or overtakes (debug assertions watch the links), every
+//! flow is finished or has a reason why not, and after repair everything is as before.
 
 use crate::common::{counter, fat_tree, flow_column, merged, run, run_with, steps};
 use proptest::prelude::*;
@@ -49,7 +49,7 @@ fn links(topology: &Value) -> Vec<(String, String)> {
     wired.links.iter().map(|link| (name(link.from.0), name(link.to.0))).collect()
 }
 
-/// Five switches, four of which have hosts, in a ring with a chord and a link that is doubled.
+/// Five switches, four of which have hosts, in a ring with a chord and a doubled link.
 fn mesh() -> Value {
     let hosts = [(0, 8), (1, 8), (2, 9), (3, 9), (4, 10), (5, 10), (6, 11), (7, 11)];
     let inner = [(8, 9), (9, 10), (10, 11), (11, 12), (12, 8), (8, 10), (10, 9)];
@@ -63,7 +63,7 @@ fn broken() -> impl Strategy<Value = Value> {
     let scheme = |fabric: &Value| {
         let all = REGISTRY.iter().map(|entry| entry.name());
         let in_trees = if fabric["kind"] == "fat_tree" { "lbsp" } else { "ecmp" };
-        // Of these more runs than of others.
+        // More runs of these than of others.
         let often = ["ecmp", "drill", "letflow", "conga", "packet_scatter", in_trees, in_trees, in_trees];
         prop_oneof![prop::sample::select(all.collect::<Vec<_>>()), prop::sample::select(often.to_vec())]
     };
@@ -105,8 +105,8 @@ fn broken() -> impl Strategy<Value = Value> {
     )
 }
 
-/// Takes away, one by one, faults that contradict others, and a scheme or transport that does not fit; nothing if no
-/// fault is left.
+/// Removes, one by one, faults that contradict others, and a scheme or transport that does not fit; none if no fault is
+/// left.
 fn made_to_fit(mut spec: Value) -> Option<Value> {
     for _ in 0..12 {
         let error = match resolve(&spec) {
@@ -156,7 +156,7 @@ fn check(spec: &Value, tuning: Tuning) -> Outcome {
     assert_eq!(of_links("lost") + in_switches, lost, "every loss has its place\n{spec}");
     let unroutable = outcome.report["counters"]["unroutable"].as_u64().unwrap_or_default();
     assert_eq!(of_links("drops") + unroutable, counter(&outcome, "dropped", "packets"), "{spec}");
-    // No way is longer than this, so nothing goes round in a circle; in a graph no longer than its hop limit.
+    // No way is longer than this, so nothing loops; in a graph no longer than its hop limit.
     let longest = match spec["topology"]["kind"].as_str() {
         Some("fat_tree") => 6,
         Some("links") => 65,
@@ -206,7 +206,7 @@ fn check_repaired(spec: &Value) {
     }
 }
 
-/// A property of specs in which nothing happens would be none.
+/// A property of specs in which nothing happens would be empty.
 #[test]
 fn much_happens_in_these_specs() {
     let runs = 120;

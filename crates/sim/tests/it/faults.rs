@@ -1,5 +1,4 @@
-//! What breaks during a run: which packets are lost, to the picosecond; when switches learn of it and what they do
-//! then.
+//! What breaks during a run: which packets are lost, to the picosecond; when switches learn of it and how they react.
 
 use crate::common::{counter, fat_tree, flow_column, line, merged, of_link, run, run_both, steps, stream};
 use serde_json::{Value, json};
@@ -81,7 +80,7 @@ fn random_loss_has_its_probability_and_its_time() {
     assert_ne!(run(&spec(2)).hash, outcome.hash, "other dice");
 }
 
-/// Two spines. One of two links of leaf 0 dies at 1 ms. Leaf 0 finds it 100 µs later. The other leaf hears of it from
+/// Two spines. One of two links of leaf 0 dies at 1 ms. Leaf 0 detects it 100 µs later. The other leaf hears of it from
 /// the spine that lost the link, 1 + 10 µs later, and computes for 1 ms.
 #[test]
 fn ends_find_what_is_down_and_the_others_hear_of_it() {
@@ -117,7 +116,7 @@ fn ends_find_what_is_down_and_the_others_hear_of_it() {
     assert_eq!([4_050.0, 4_900.0, 5_115.0].map(used), [false, false, true], "repaired by the same steps");
 }
 
-/// What is found only after it is over is not found.
+/// A fault that is over before it would be detected is not detected.
 #[test]
 fn a_short_outage_changes_no_routes() {
     let spec = json!({
@@ -130,7 +129,8 @@ fn a_short_outage_changes_no_routes() {
     assert_eq!(found[..2], [110_000_000; 2], "other routes, and the scheme is told");
 }
 
-/// A core, an aggregation switch and a link die; all that can be delivered is. A leaf that dies takes its hosts along.
+/// A core, an aggregation switch and a link die; everything that can be delivered is. A leaf that dies takes its hosts
+/// along.
 #[test]
 fn flows_finish_whatever_dies_that_is_not_their_own() {
     let spec = |faults: Value, detection: Value| {

@@ -11,7 +11,7 @@ fn burst(src: u32, dst: u32, packet_bytes: u64, packets: u64, at_ns: u64, priori
 }
 
 /// Ten packets of 1000 bytes of an ingress are guaranteed, and nothing is shared; with more than four it asks for a
-/// pause, with four it ends it.
+/// pause, with four it ends the pause.
 fn tight() -> Value {
     json!({"ingress_alpha": 1e-9, "guaranteed_bytes": 10_000, "pause_offset_bytes": 4_000, "reserved_packets": 0})
 }
@@ -33,7 +33,7 @@ fn until(spec: &Value, ps: u64) -> Outcome {
     run(&merged(spec, &json!({"run": {"until_us": ps as f64 / 1e6}})))
 }
 
-/// Exactly at each of these instants the number grows, by one, from `from` on.
+/// The number grows at exactly these instants, by one, from `from` on.
 fn grows_at(spec: &Value, instants: &[u64], from: u64, number: impl Fn(&Outcome) -> u64) {
     for (n, &at) in (from..).zip(instants) {
         assert_eq!((number(&until(spec, at)), number(&until(spec, at + 1))), (n, n + 1), "at {at} ps");
@@ -74,8 +74,8 @@ fn a_pause_until_told_to_the_picosecond() {
     assert_eq!((&counters["most_headroom_bytes"], &counters["most_buffer_bytes"][1]), (&json!(14_000), &json!(24_000)));
 }
 
-/// Each of the packets 7 to 33 asks for 5 us more: the last at 4720 ns. That would run out here at 9720 ns. A frame may
-/// have to wait for 1000 + 43 bytes, 83.44 ns, rounded up: so it is renewed 83.441 ns earlier.
+/// Each of the packets 7 to 33 asks for 5 us more: the last at 4720 ns. That would expire here at 9720 ns. A frame may
+/// have to wait for 1000 + 43 bytes, 83.44 ns, rounded up: so the pause is renewed 83.441 ns earlier.
 #[test]
 fn a_pause_renewed_in_time_is_as_one_until_told() {
     let spec = chain(&json!({"pause_us": 5}));
@@ -86,8 +86,8 @@ fn a_pause_renewed_in_time_is_as_one_until_told() {
     assert_eq!(paused(&run(&spec)), (12_123_440 - 3_643_440, 1));
 }
 
-/// Where nothing renews it, it runs out at switch2 at 4720 + 1003.44 + 5000 ns. Packets 36 and 37 find four others
-/// again and ask for another, which ends when the 33rd leaves, at 12 400 ns.
+/// Where nothing renews it, it expires at switch2 at 4720 + 1003.44 + 5000 ns. Packets 36 and 37 find four others again
+/// and ask for another pause, which ends when the 33rd leaves, at 12 400 ns.
 #[test]
 fn a_pause_that_packets_renew_runs_out() {
     let spec = chain(&json!({"pause_us": 5, "pause_renewal": "packets"}));
@@ -151,7 +151,7 @@ fn data_priorities_are_served_in_turn_packet_by_packet() {
     }
 }
 
-/// Priority 0 is stuck for 2 ms behind a line of 0.1 Gbps; priority 1 takes the same links as if it were alone.
+/// Priority 0 is stuck for 2 ms behind a line of 0.1 Gbps; priority 1 uses the same links as if it were alone.
 #[test]
 fn a_paused_priority_does_not_stop_another() {
     let links = json!([[0, 4, 100, 1000], [1, 4, 100, 1000], [2, 5, 0.1, 1000], [3, 5, 100, 1000], [4, 5, 100, 1000]]);

@@ -1,4 +1,4 @@
-//! Schemes where the public ns-3 code of ConWeave is followed.
+//! Schemes in runs that follow the public ns-3 code of ConWeave.
 
 use crate::common::{counter, flow, merged, of_link, run, series, traced};
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ fn followed(flows: &[Value]) -> Value {
     })
 }
 
-/// The uplinks of a leaf that carry at least so many bytes.
+/// The uplinks of a leaf that carry at least this many bytes.
 fn taken(spec: &Value, leaf: usize, bytes: u64) -> Vec<usize> {
     let outcome = run(spec);
     (0..8).filter(|spine| of_link(&outcome, &format!("leaf{leaf}->spine{spine}"), "bytes") >= bytes).collect()
@@ -52,8 +52,8 @@ fn a_trace_draws_nothing() {
     assert_eq!(outcome.hash, run(&spec).hash);
 }
 
-/// Source ports count up from 10,000 for each source, destination ports from 100 for each destination. That code's keys
-/// lay 3 over the destination port, and leave out the source.
+/// Source ports count up from 10,000 for each source, destination ports from 100 for each destination. The keys in that
+/// code lay 3 over the destination port, and leave out the source.
 #[test]
 fn flows_with_one_key_are_one_flowlet() {
     let first = flow(0, 4, 900, 0);
@@ -68,12 +68,13 @@ fn flows_with_one_key_are_one_flowlet() {
     assert_eq!(taken(&followed(&other), 0, 900), [6, 7]);
     let other = [first.clone(), flow(1, 5, 900, 9_000)];
     assert_eq!(taken(&followed(&other), 0, 900), [6, 7]);
-    // Nothing of that otherwise.
+    // Otherwise none of this happens.
     let free = merged(&followed(&alike), &json!({"run": {"follow": "nothing"}}));
     assert_eq!(taken(&free, 0, 900).len(), 3, "drawn for each, on this seed");
 }
 
-/// Flows from two racks to one, many enough that paths are left: what overtook a TAIL is held outside the buffer, and let go.
+/// Flows from two racks to one, many enough that paths are left: what overtook a TAIL is held outside the buffer, and
+/// released.
 #[test]
 fn what_conweave_holds_comes_back() {
     let flows: Vec<Value> = (0..24).map(|n| flow(n % 8, 12 + n % 4, 300_000, u64::from(n) * 997)).collect();
@@ -90,7 +91,7 @@ fn what_conweave_holds_comes_back() {
     assert_eq!(traced.hash, outcome.hash);
 }
 
-/// Every rule alone, left out, still makes a run in which all flows end and every packet is accounted for.
+/// With any single rule left out, all flows still end and every packet is accounted for.
 #[test]
 fn each_rule_can_be_left_out() {
     let flows: Vec<Value> = (0..12).map(|n| flow(n % 8, 12 + n % 4, 60_000, u64::from(n) * 97)).collect();

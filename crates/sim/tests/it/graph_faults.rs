@@ -1,5 +1,5 @@
-//! Links of a graph that go down: other routes, packets that go round in a circle until all switches know, static routes,
-//! and one of two parallel links.
+//! Links of a graph that go down: other routes, packets that loop until all switches know, static routes, and one of
+//! two parallel links.
 
 use crate::common::{
     all_finished, counter, flow_column, graph, loss_column, merged, of_link, run_both, steps, traced, wired,
@@ -16,14 +16,14 @@ fn cable(a: u32, b: u32) -> Value {
 
 const US: u64 = 1_000_000;
 
-/// Host 0 at switch 2, host 1 at switch 3, and a link between the two. The other way leads over 4, 5 and 6, so that from
-/// 4, too, the nearest way to host 1 is back over 2.
+/// Host 0 at switch 2, host 1 at switch 3, and a link between the two. The other way leads over 4, 5 and 6, so that
+/// from 4 the shortest way to host 1 is also back over 2.
 fn detour() -> Value {
     let links = [cable(0, 2), cable(1, 3), cable(2, 3), cable(2, 4), cable(4, 5), cable(5, 6), cable(6, 3)];
     graph(2, 5, links.into())
 }
 
-/// A packet each 150 us, the direct link down for good at 1 ms, and news that takes 500 us at each switch.
+/// One packet per 150 us, the direct link permanently down from 1 ms, and news that takes 500 us at each switch.
 fn circling() -> Value {
     json!({
         "topology": detour(),
@@ -34,14 +34,14 @@ fn circling() -> Value {
     })
 }
 
-/// Switch 2 uses its new route from 2.1 ms on, switch 4 from 501 us later. In between a packet goes to and fro, 2.2 us each
-/// way, and passes its 64th switch 138.6 us after the first.
+/// Switch 2 uses its new route from 2.1 ms on, switch 4 from 501 us later. In between a packet bounces back and forth,
+/// 2.2 us each way, and passes its 64th switch 138.6 us after the first.
 #[test]
 fn packets_circle_until_all_know_and_no_longer_than_their_hop_limit() {
     let outcome = run_both(&circling());
     let (from, until) = (2_100 * US, 2_601 * US);
     let at_first = |n: u64| n * 150 * US + 2_200_000;
-    // The last that switch 4 looks at is its 62nd visit; the 64th is not looked at.
+    // The last that switch 4 examines is its 62nd visit; the 64th is not examined.
     let circles = |n: &u64| at_first(*n) >= from && at_first(*n) + 61 * 2_200_000 < until;
     let packets = || 0..20u64;
     let on_link = packets().filter(|&n| (1_000 * US..1_100 * US).contains(&at_first(n))).count();
@@ -51,7 +51,7 @@ fn packets_circle_until_all_know_and_no_longer_than_their_hop_limit() {
     assert_eq!(counter(&outcome, "lost", "packets"), on_link as u64);
     assert_eq!(outcome.report["counters"]["unroutable"], json!(no_way + circled));
     assert_eq!(counter(&outcome, "delivered", "packets"), 20 - (on_link + no_way + circled) as u64);
-    // One that set out in between came to switch 4 once more when that knew better.
+    // A packet that set out in between came to switch 4 once more when that knew better.
     let late = packets().filter(|n| at_first(*n) >= from && at_first(*n) < until && !circles(n)).count();
     assert_eq!(late, 1);
     let (_, trace) = traced(&circling(), &[0], Tuning::default());
@@ -60,7 +60,7 @@ fn packets_circle_until_all_know_and_no_longer_than_their_hop_limit() {
     assert_eq!(fates.filter(|&fate| fate == "hop limit reached").count(), circled);
 }
 
-/// With an oracle nothing circles, and TCP is done over the other way.
+/// With an oracle nothing loops, and TCP finishes over the other way.
 #[test]
 fn flows_take_the_other_way() {
     let spec = merged(
@@ -77,7 +77,8 @@ fn flows_take_the_other_way() {
     assert!(flow_column(&outcome, "fct_ps")[0] < 10_000 * US);
 }
 
-/// A static route holds as long as one of its links works; then the shortest path by what the switch knows takes its place.
+/// A static route stays as long as one of its links works; after that the shortest path by what the switch knows takes
+/// its place.
 #[test]
 fn a_static_route_gives_way_when_its_link_is_down() {
     let links = [cable(0, 2), cable(1, 3), cable(2, 3), cable(2, 4), cable(4, 3)];
@@ -95,8 +96,8 @@ fn a_static_route_gives_way_when_its_link_is_down() {
     all_finished(&outcome);
 }
 
-/// Two switches with two links between them: both are used and named, each can fail by itself, and then the other one has
-/// all packets.
+/// Two switches with two links between them: both are used and named, each can fail separately, and then the other one
+/// carries all packets.
 #[test]
 fn parallel_links_share_the_load_and_fail_one_by_one() {
     let links = [cable(0, 4), cable(1, 4), cable(2, 5), cable(3, 5), cable(4, 5), cable(5, 4)];

@@ -1,4 +1,4 @@
-//! Any graph as topology: shortest paths, static routes, racks of any size, both engines.
+//! A general graph as topology: shortest paths, static routes, racks of any size, both engines.
 
 use crate::common::{
     all_finished, flow, flow_column, graph, merged, of_link, run, run_both, schemes_for_any_fabric, switch_schemes,
@@ -55,7 +55,7 @@ fn a_leaf_spine_link_by_link_is_that_leaf_spine() {
     assert_eq!(names, ["host0", "switch12", "switch16"]);
 }
 
-/// Two leaves of a host each, and between them all of `n` switches linked to all of `n`.
+/// Two leaves of one host each, and between them two layers of `n` switches, all linked to all.
 fn all_to_all_between(n: u32) -> Value {
     let (first, second) = (4, 4 + n);
     let mut links = vec![cable(0, 2), cable(1, 3)];
@@ -188,7 +188,8 @@ fn racks_may_differ_and_numbers_keep_their_names() {
     }
 }
 
-/// The hash of the ConWeave code is seeded with a switch's number in the file, which is not ours where racks come first.
+/// The hash of the ConWeave code is seeded with a switch's number in the file, which differs from ours where racks come
+/// first.
 #[test]
 fn murmur3_is_seeded_with_the_number_in_the_spec() {
     let spec = crate::common::resolved(&json!({
@@ -287,7 +288,7 @@ fn several_static_routes_are_equal_choices() {
 
 // ---- ideal times --------------------------------------------------------------------------------------------------
 
-/// Two paths, one of 100 Gbps and 50 us, one of 1 Gbps and 1 us a link: which is best depends on the size.
+/// Two paths, one of 100 Gbps and 50 us, one of 1 Gbps and 1 us per link: which is best depends on the size.
 #[test]
 fn the_ideal_path_depends_on_the_size_of_a_flow() {
     let links = json!([

@@ -1,6 +1,6 @@
-//! Schemes that are no part of the registry: the worked examples of CONTRIBUTING.md, seated as they are.
+//! Schemes outside the registry: the worked examples of CONTRIBUTING.md, seated unchanged.
 //!
-//! `tests/data/own_schemes.json` has specs and what they come to. tests/python/test_own_schemes.py runs the same specs with
+//! `tests/data/own_schemes.json` has specs and their results. tests/python/test_own_schemes.py runs the same specs with
 //! the same schemes written in Python, and compares with the same hashes.
 
 #[allow(unreachable_pub)]
@@ -10,7 +10,7 @@ mod plb;
 #[path = "../../../policy/tests/it/worked_example/power_of_two.rs"]
 mod power_of_two;
 
-/// A scheme that asks for what is not there.
+/// A scheme that asks for what does not exist.
 mod asker {
     use spinewise_policy::{AtSwitch, Cx, Hooks, Layout, Packet, Policy, Port, Shape, Sheet, Span, Tier, Way};
 
@@ -107,7 +107,7 @@ fn a_guest_is_known_where_it_is_given_and_only_there() {
     assert!(error.to_string().contains("did you mean \"flowlet_gap_us\""), "{error}");
 }
 
-/// A spec that ran a scheme of one's own says what is missing where that is not given.
+/// A spec that ran a user's scheme says what is missing where that is not given.
 #[test]
 fn a_spec_with_source_wants_that_code() {
     let source = json!({"class": "Mine", "file": "mine.py", "sha256": "12ab"});

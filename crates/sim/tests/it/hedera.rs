@@ -1,4 +1,4 @@
-//! Hedera in whole runs: that large flows leave each other's paths, what asking for them costs, and what it leaves alone.
+//! Hedera in whole runs: large flows leave each other's paths, what polling for them costs, and what it leaves alone.
 
 use crate::common::{all_finished, counter, flow, flow_column, merged, of_link, run_both, series};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use spinewise_sim::outcome::Outcome;
 /// Period of the control loop.
 const INTERVAL_US: u64 = 1_000;
 
-/// A leaf-spine of `spines` paths, 4 hosts a leaf, under Hedera or another scheme.
+/// A leaf-spine of `spines` paths, 4 hosts per leaf, under Hedera or another scheme.
 fn leaf_spine(leaves: u32, spines: u32, scheme: &str, list: Vec<Value>) -> Value {
     let mut spec = json!({
         "topology": {"leaves": leaves, "spines": spines, "hosts_per_leaf": 4, "host_rate_gbps": 10,
@@ -20,7 +20,7 @@ fn leaf_spine(leaves: u32, spines: u32, scheme: &str, list: Vec<Value>) -> Value
     spec
 }
 
-/// From each host of the first rack to its like in the second.
+/// From each host of the first rack to its counterpart in the second.
 fn pairs(size: u64) -> Vec<Value> {
     (0..4).map(|host| flow(host, 4 + host, size, 1_000 * u64::from(host))).collect()
 }
@@ -35,14 +35,14 @@ fn four_flows_get_four_paths() {
     let size = 20_000_000;
     let seeds = (1..=20).map(|seed| json!({"seed": seed}));
     let run = |scheme: &str, seed: &Value| run_both(&merged(&leaf_spine(2, 4, scheme, pairs(size)), seed));
-    // Hashing gives all of them a path of their own once in 10.7 times.
+    // Hashing gives each of them a path of its own once in 10.7 times.
     let mut collided = 0;
     for seed in seeds {
         let (ecmp, hedera) = (slowest_us(&run("ecmp", &seed)), run("hedera", &seed));
         let found = slowest_us(&hedera);
         if ecmp > 30_000.0 {
             collided += 1;
-            // 16.5 ms at the full rate; two questions may pass before all have been large for an interval.
+            // 16.5 ms at the full rate; two polls may pass before all have been large for an interval.
             assert!(found < 22_000.0 && found < 0.7 * ecmp, "{seed}: {found} us, ECMP {ecmp} us");
         }
         let placed: Vec<f64> = series(&hedera, "hedera.placed").iter().map(|point| point.2).collect();
@@ -91,7 +91,7 @@ fn small_flows_are_hashed_and_the_loop_costs_its_packets() {
         run_both(&merged(&leaf_spine(3, 4, scheme, list.clone()), &change))
     });
     assert!(series(&hedera, "hedera.elephants").iter().all(|point| point.2 == 0.0));
-    // Every interval two leaves are asked and answer: 62 and 66 bytes.
+    // Every interval two leaves are polled and answer: 62 and 66 bytes.
     assert_eq!(counter(&hedera, "messages", "packets"), 20 * 2 * 2);
     assert_eq!(counter(&hedera, "messages", "bytes"), 20 * 2 * (62 + 66));
     for leaf in 0..3 {
@@ -105,7 +105,7 @@ fn small_flows_are_hashed_and_the_loop_costs_its_packets() {
 
 #[test]
 fn a_report_that_is_late_holds_up_nobody() {
-    // Two flows of the controller's rack, two of another, whose report takes longer than is waited for.
+    // Two flows of the controller's rack, two of another, whose report takes longer than the controller waits.
     let mut list = pairs(20_000_000);
     list.truncate(2);
     list.extend([flow(4, 8, 20_000_000, 0), flow(5, 9, 20_000_000, 0)]);

@@ -1,4 +1,4 @@
-//! Held queues over flow control: what holds a packet back may itself be paused, and yet every queue comes back, every
+//! Held queues over flow control: what holds a packet back may itself be paused, and yet every queue is returned, every
 //! flow ends, and where there was a queue the order was kept.
 
 use crate::common::{counter, run, run_with, series, total};
@@ -12,7 +12,7 @@ use spinewise_sim::outcome::Outcome;
 use spinewise_sim::setup::{Setup, Tuning};
 use spinewise_sim::warden::ALWAYS;
 
-/// Two or three racks over uneven spines; everybody sends to a few hosts of other racks, and buffers are small.
+/// Two or three racks over uneven spines; all hosts send to a few hosts of other racks, and buffers are small.
 fn spec() -> impl Strategy<Value = Value> {
     let fabric = (2u32..4, 2u32..5, 3u32..7, select(&[10.0, 40.0][..]), 0u64..10_000);
     let switch = (1.0f64..2.0, select(&[0u32, 20][..]), select(&["above_threshold", "pool_full"][..]), 1u32..4);
@@ -53,7 +53,7 @@ fn points(outcome: &Outcome, spec: &Value, name: &str) -> Vec<f64> {
     series(outcome, &format!("{scheme}.{name}")).into_iter().map(|point| point.2).collect()
 }
 
-/// Runs it, and looks into the ports as well: what is held, and whether any queue is still taken.
+/// Runs it, and also examines the ports: what is held, and whether any queue is still taken.
 fn run_and_look(spec: &Value) -> Outcome {
     let resolved = crate::common::resolved(spec);
     let setup = Setup::new(&resolved, Tuning::default()).expect("a spec that fits itself");
@@ -98,7 +98,7 @@ fn every_held_queue_comes_back_and_order_is_kept_where_there_was_one() {
     assert!(held > 1_000 && paused > 60 && in_order > 15 && excused > 5, "{held} {paused} {in_order} {excused}");
 }
 
-/// All paths but one are paused for long, and the packet that would end the wait is among what stands still.
+/// All paths but one are paused for a long time, and the packet that would end the wait is among what stands still.
 #[test]
 fn a_queue_that_waits_for_a_paused_path_is_let_go_in_the_end() {
     let spec = json!({

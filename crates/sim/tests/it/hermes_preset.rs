@@ -1,4 +1,4 @@
-//! The preset of the public ns-3 code of Hermes: what a lone connection takes there, packet by packet.
+//! The preset of the public ns-3 code of Hermes: the time of a lone connection there, packet by packet.
 
 use crate::common::{flow, flow_column, merged, of_link, run, total};
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ fn spec(flows: &[Value], change: Value) -> Value {
     merged(&base, &change)
 }
 
-/// When packets of so many bytes that leave back to back at `start` have crossed `hops` links, in ps.
+/// When packets of these sizes that leave back to back at `start` have crossed `hops` links, in ps.
 fn cross(start: u64, packets: &[u64], hops: u64) -> Vec<u64> {
     let mut at = vec![start; packets.len()];
     for _ in 0..hops {
@@ -30,7 +30,7 @@ fn cross(start: u64, packets: &[u64], hops: u64) -> Vec<u64> {
     at
 }
 
-/// What `size` bytes take between racks from the SYN to the last packet: two segments upon the SYN-ACK and upon every
+/// The time of `size` bytes between racks from the SYN to the last packet: two segments upon the SYN-ACK and upon every
 /// acknowledgement.
 fn lone(size: u64) -> u64 {
     let one = |start: u64, bytes: u64| cross(start, &[bytes], 4)[0];
@@ -41,7 +41,7 @@ fn lone(size: u64) -> u64 {
         left -= payload;
         (payload > 0).then_some(payload + 54)
     };
-    // The third packet of the handshake goes before the data, all along.
+    // The third packet of the handshake goes before the data throughout.
     let mut free = opened + 54 * 800;
     let (mut acks, mut last) = (std::collections::VecDeque::from([opened]), 0);
     while let Some(at) = acks.pop_front() {
@@ -62,7 +62,7 @@ fn lone(size: u64) -> u64 {
 
 #[test]
 fn a_lone_connection_takes_what_its_packets_take() {
-    // Whole segments: behind a shorter last one nothing could be that simple.
+    // Whole segments: after a shorter last one nothing could be that simple.
     for segments in [1, 2, 3, 6, 7, 14, 15, 40] {
         let outcome = run(&spec(&[flow(0, 4, segments * MSS, 1000)], json!({})));
         assert_eq!(flow_column(&outcome, "close_fct_ps")[0], lone(segments * MSS), "{segments} segments");

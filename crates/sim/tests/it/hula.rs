@@ -21,7 +21,7 @@ fn uplinks(outcome: &Outcome, spines: u32) -> Vec<u64> {
     (0..spines).map(|spine| of_link(outcome, &format!("leaf0->spine{spine}"), "packets")).collect()
 }
 
-/// One packet, so that something is traffic.
+/// One packet, so that there is some traffic.
 fn nothing() -> Value {
     json!([{"kind": "udp", "src": 0, "dst": 1, "size_bytes": 100, "schedule": [{"rate_gbps": 1}]}])
 }
@@ -64,11 +64,11 @@ fn in_a_fat_tree_probes_go_up_and_then_down() {
     let mut spec = merged(&json!({"scheme": {"name": "hula"}}), &change);
     spec["run"] = json!({"stop": "time", "until_us": INTERVALS * 200});
     let outcome = run_both(&spec);
-    // Of one leaf: 2 up to its aggregation switches, which send 1 down and 2 up each; a core sends 3 down; those 12 go
+    // For one leaf: 2 up to its aggregation switches, which send 1 down and 2 up each; a core sends 3 down; those 12 go
     // down twice each.
     assert_eq!(counter(&outcome, "messages", "packets"), INTERVALS * 8 * (2 + 2 * 3 + 4 * 3 + 12 * 2));
-    // Up: of the two leaves of the pod. Down from a core: of the six leaves of other pods; to an edge: of each of those
-    // by both cores, and of the pod's other leaf.
+    // Up: for the two leaves of the pod. Down from a core: for the six leaves of other pods; to an edge: for each of
+    // those by both cores, and for the pod's other leaf.
     for (name, probes) in [
         ("switch16->switch24", 1),
         ("switch24->switch32", 2),
@@ -79,8 +79,8 @@ fn in_a_fat_tree_probes_go_up_and_then_down() {
     }
 }
 
-/// A source of 9 Gbps from the start, and then 100 short flows, 80 us apart, from and to other hosts. The first comes
-/// when the source has sent for a probe interval and a tenth.
+/// A source of 9 Gbps from the start, and then 100 short flows, 80 us apart, between other hosts. The first comes when
+/// the source has sent for a probe interval and a tenth.
 fn beside_a_stream() -> Value {
     let list: Vec<Value> =
         (0..100).map(|n| flow(1 + n % 15, 17 + n % 15, 20_000, 220_000 + 80_000 * u64::from(n))).collect();
@@ -124,7 +124,7 @@ fn flows_do_not_wait_for_a_degraded_link() {
 
 #[test]
 fn between_two_probes_all_new_flows_herd_to_one_uplink() {
-    // Twelve flows of one window each within 12 us: no probe can tell the later of the earlier.
+    // Twelve flows of one window each within 12 us: no probe can warn the later ones of the earlier.
     let burst = |scheme: &str| {
         let list: Vec<Value> = (0..12).map(|n| flow(n, 16 + n, 10_000, 5_000_000 + 1_000 * u64::from(n))).collect();
         let outcome = run_both(&leaf_spine(2, 4, scheme, json!([{"kind": "flows", "list": list}])));

@@ -1,10 +1,10 @@
-//! The ideal completion time is one that no scheme can beat, and where one path is all there is, one that is reached.
-//! That it holds in thousands of random networks is asserted in `conservation.rs` and `fault_properties.rs`.
+//! The ideal completion time is one that no scheme can beat, and is reached where only one path exists.
+//! `conservation.rs` and `fault_properties.rs` assert that it holds in thousands of random networks.
 
 use crate::common::{flow, flow_column, graph, merged, run};
 use serde_json::{Value, json};
 
-/// Two racks, everything at 10 Gbps and 1 µs but for `change`; no loss recovery by duplicates.
+/// Two racks, everything at 10 Gbps and 1 µs except for `change`; no loss recovery by duplicates.
 fn spec(spines: u32, size: u64, change: &Value) -> Value {
     let base = json!({
         "topology": {"leaves": 2, "spines": spines, "hosts_per_leaf": 1, "host_rate_gbps": 10, "fabric_rate_gbps": 10,
@@ -37,7 +37,7 @@ fn eight_slow_paths_together_are_faster_than_one() {
     assert_eq!(ideal, 120_000 + 1_000_000 + 257 * 1_200_000 + 1_000_000 + 2_200_000 + 120_000 + 1_000_000);
     assert!(fct >= ideal && fct < ideal * 102 / 100, "{fct} {ideal}");
     let (same, one_path) = times(&spec(8, 3_000_000, &merged(&fast_hosts, &by_best_path())));
-    // All of them behind one another over one uplink, the short one of 960 ns on its two slow links.
+    // All of them one behind another over one uplink, the short one of 960 ns on its two slow links.
     assert_eq!(one_path, 4_000_000 + 120_000 + 2_055 * 1_200_000 + 2 * 960_000 - 960_000 + 96_000);
     assert_eq!(same, fct, "what is measured does not hang on what it is measured against");
     assert!(fct < one_path, "with several paths a flow beats the best one");
@@ -45,12 +45,12 @@ fn eight_slow_paths_together_are_faster_than_one() {
 
 #[test]
 fn a_short_last_packet_may_overtake_a_full_one() {
-    // 1500 and 41 bytes, each on a spine of its own: the short one is there first, and the full one decides.
+    // 1500 and 41 bytes, each on a separate spine: the short one arrives first, and the full one decides.
     let (fct, ideal) = times(&spec(2, 1461, &json!({})));
     assert_eq!((fct, ideal), (8_800_000, 8_800_000));
     let (fct, behind) = times(&spec(2, 1461, &by_best_path()));
     assert_eq!((fct, behind), (8_800_000, 8_800_000 + 32_800));
-    // A longer one is not there in time: 1400 bytes wait at the last link behind the full packet.
+    // A longer one does not arrive in time: 1400 bytes wait at the last link behind the full packet.
     let (fct, ideal) = times(&spec(2, 1460 + 1360, &json!({})));
     assert_eq!((fct, ideal), (8_800_000 + 1_120_000, 8_800_000 + 1_120_000));
 }
@@ -91,14 +91,14 @@ fn the_narrowest_cut_is_found_wherever_it_is() {
     let (fct, ideal) = times(&spec);
     assert_eq!(ideal, 2 * 1_120_000 + 12_000_000 + 1_000_000 + 2 * 1_120_000);
     assert!(fct > ideal, "in turn is not in proportion");
-    // All is as fast: nothing but the ends counts.
+    // Everything is equally fast: only the ends count.
     spec["topology"] = two_paths([100.0, 100.0])["topology"].clone();
     assert_eq!(times(&spec).1, 30 * 120_000 + 4 * 120_000 + 5 * 1_000_000);
 }
 
 #[test]
 fn a_sender_without_patience_may_reorder_on_one_path() {
-    // It may send again before it can have heard: then nothing keeps the short packet last. Fast, medium and slow links.
+    // It may resend before it can have heard: then nothing keeps the short packet last. Fast, medium and slow links.
     let rates = json!({"topology": {"host_rate_gbps": 100, "fabric_rate_gbps": 10,
                        "override": [{"host": 1, "rate_gbps": 1}]}});
     let patient = times(&spec(1, 2_000, &rates)).1;

@@ -1,5 +1,5 @@
-//! Flow labels in whole runs: PLB parts flows that share a link, and timeouts lead round links that fail in silence, on
-//! the way there and on the way back.
+//! Flow labels in whole runs: PLB separates flows that share a link, and timeouts lead round links that fail silently,
+//! in the forward and the reverse direction.
 
 use crate::common::{all_finished, merged, of_link, run, run_both, series};
 use serde_json::{Value, json};
@@ -34,12 +34,12 @@ fn plb_parts_two_flows_that_share_a_link() {
         a.min(b) < (a + b) / 50
     };
     let with = |params: Value, seed: u64| {
-        // With a low threshold, two flows of some packets each have most of them marked, and one flow alone has not.
+        // With a low threshold, two flows of some packets each have most of them marked, and one flow alone does not.
         let low = json!({"seed": seed, "switch": {"ecn_threshold_packets": 3}});
         merged(&fabric(json!({"name": "plb", "params": params}), 2, &pair), &low)
     };
     let fixed = |seed: u64| run(&with(json!({"txrehash": false}), seed));
-    // Where both labels lead to one link, and nobody ever moves, each flow has half of it.
+    // Where both labels lead to one link, and nothing ever moves, each flow has half of it.
     let seed = (1..40).find(|&seed| shared(&fixed(seed))).expect("one of them");
     let stays = fixed(seed);
     assert_eq!(points(&stays, "plb", "plb_rehash"), 0);
@@ -58,7 +58,7 @@ fn hopper_leaves_a_slow_path_for_one_that_probes_found() {
     let flows: Vec<Value> = (0..4).map(|host| flow(host, 4 + host, 8_000_000)).collect();
     let slow = json!({"topology": {"override": [{"spine": 1, "rate_gbps": 1}]}});
     let spec = |gain: f64| merged(&fabric(json!({"name": "hopper", "params": {"gain": gain}}), 4, &flows), &slow);
-    // A gain that no probe has leaves each flow where its first label led.
+    // A gain that no probe reaches leaves each flow where its first label led.
     let seed = (1..40).find(|&seed| {
         let stays = run(&merged(&spec(0.0), &json!({"seed": seed})));
         of_link(&stays, "leaf0->spine1", "packets") > 5_000
@@ -72,7 +72,7 @@ fn hopper_leaves_a_slow_path_for_one_that_probes_found() {
     assert!(fct(&hops) * 2 < fct(&stays), "{} against {}", fct(&hops), fct(&stays));
 }
 
-/// A link that loses all it is given, of which nobody hears.
+/// A link that loses everything, of which nothing is told.
 fn dead(ends: [&str; 2], direction: &str, at_us: u32) -> Value {
     json!({"fault": [{"kind": "down", "ends": ends, "at_us": at_us, "direction": direction}],
            "detection": {"mode": "never"}})
@@ -90,7 +90,7 @@ fn timeouts_lead_round_a_dead_link_there_and_back() {
             let outcome = run_both(&spec(scheme));
             all_finished(&outcome);
             assert!(points(&outcome, scheme, heard) > 0, "{scheme}, {ends:?}");
-            // The way back is dead: senders that time out have receivers move.
+            // The reverse direction is dead: senders that time out make receivers move.
             let back = points(&outcome, scheme, "duplicate_rehash");
             assert_eq!(back > 0, ends[0] == "leaf1", "{scheme}, {ends:?}: {back}");
         }

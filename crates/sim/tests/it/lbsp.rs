@@ -1,6 +1,6 @@
 //! LBSP in whole runs: the ports that packets take in the paper's worked examples, equal queues within a group, even
-//! loads, what failure messages cost and how long the tree is out of step, and what spraying over an uneven tree does to
-//! TCP. All on the paper's links: 1 Gbps, 50 us, 250 packets.
+//! loads, the cost of failure messages and how long the tree is inconsistent, and the effect on TCP of spraying over an
+//! uneven tree. All on the paper's links: 1 Gbps, 50 us, 250 packets.
 
 use crate::common::{all_finished, counter, flow, flow_column, graph, merged, of_link, run, run_both, series, total};
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ fn flows(list: Vec<Value>) -> Value {
     json!([{"kind": "flows", "list": list}])
 }
 
-/// Names of links up of `switch` that carried more than messages do, and data packets over each.
+/// Names of uplinks of `switch` that carried more than messages do, and data packets over each.
 fn used(outcome: &Outcome, least: u64) -> Vec<(String, u64)> {
     let links = outcome.report["links"].as_array().expect("links");
     let rank = |name: &str| ["host", "leaf", "aggregation", "core"].iter().position(|tier| name.starts_with(tier));
@@ -39,7 +39,7 @@ fn used(outcome: &Outcome, least: u64) -> Vec<(String, u64)> {
         .collect()
 }
 
-/// Names alone, those from this switch.
+/// Only the names, for this switch.
 fn ports(used: &[(String, u64)], switch: &str) -> Vec<String> {
     let head = format!("{switch}->");
     used.iter().filter_map(|(name, _)| Some(name.strip_prefix(&head)?.to_string())).collect()
@@ -95,7 +95,7 @@ fn packets_are_lost_until_the_message_has_come_and_none_after() {
         "transport": {"header_bytes": 40},
     });
     let outcome = run_both(&tree(8, change));
-    // One packet each 10 us from the start, at T3 58 us later; half of them by A3.
+    // One packet per 10 us from the start, at T3 58 us later; half of them by A3.
     let lost = counter(&outcome, "dropped", "packets");
     let before = (arrives - 58_000) / 10_000 + 1;
     assert!(lost.abs_diff(before.div_ceil(2)) <= 1, "{lost} lost, {before} sent before the message");
@@ -132,8 +132,9 @@ fn two_flows_in_one_group_see_equal_queues() {
 
 #[test]
 fn every_path_group_carries_the_same() {
-    // Each host to the one half the tree away: each rack's hosts are of all groups. Where all packets of a switch are in turn
-    // together, two hosts in step meet always the same links, so the links of a group need not be even; groups are.
+    // Each host to the one half the tree away: each rack's hosts are of all groups. Where all packets of a switch take
+    // turns together, two synchronized hosts always meet the same links, so the links of a group need not be even;
+    // groups are.
     let (k, hosts) = (8u32, 128u32);
     for round_robin in ["switch", "destination"] {
         let list: Vec<Value> = (0..hosts)
@@ -205,7 +206,8 @@ fn in_a_degraded_tree_lbsp_keeps_order_and_scatter_does_not() {
 fn messages_are_packets_and_each_switch_passes_one_on_once() {
     let down = json!({"override": [{"leaf": 7, "aggregation": 7, "up": false}]});
     let outcome = run_both(&tree(4, json!({"topology": down, "traffic": flows(vec![flow(0, 15, 1_000, 0)])})));
-    // Two messages, of the two ends. There are 32 cables; each switch sends by all its links but the one it heard by.
+    // Two messages, one from each end. There are 32 cables; each switch sends on all its links except the one it heard
+    // on.
     let ends = 2 * (32 - 1);
     let per_flood = ends - (20 - 1);
     assert_eq!(counter(&outcome, "messages", "packets"), 2 * per_flood);
@@ -216,7 +218,7 @@ fn messages_are_packets_and_each_switch_passes_one_on_once() {
 
 #[test]
 fn the_gap_between_groups_shrinks_with_the_input_port() {
-    // Both hosts of interest are of one group: without input ports all share two of four links up of T0.
+    // Both hosts of interest are of one group: without input ports all share two of four uplinks of T0.
     let gap = |input_port: &str| {
         let list = [(0, 125), (1, 121), (2, 117)].map(|(src, dst)| {
             json!({"kind": "udp", "src": src, "dst": dst, "size_bytes": 4_000_000, "schedule": [{"rate_gbps": 0.9}]})

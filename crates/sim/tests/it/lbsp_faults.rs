@@ -1,4 +1,5 @@
-//! LBSP when links die and come back during a run: who goes round them, how soon, and that all is as before afterwards.
+//! LBSP when links die and come back during a run: who avoids them, how soon, and that everything is as before
+//! afterwards.
 
 use crate::common::{events, merged, of_link, resolved, run_both};
 use proptest::prelude::*;
@@ -94,7 +95,7 @@ fn after_repair_all_tables_are_as_before() {
     }
 }
 
-/// Faults of a 4-ary tree that all end, and last long enough to be found.
+/// Faults of a 4-ary tree that all end, and last long enough to be detected.
 fn passing() -> impl Strategy<Value = Value> {
     let links = crate::common::wired(&spec(json!([]), burst(1.0))["topology"]);
     let inner = links.links.numbered().filter(|&(number, _)| links.joins_switches(number));
@@ -144,7 +145,7 @@ proptest! {
         cases: 150, rng_seed: RngSeed::Fixed(3), failure_persistence: None, ..ProptestConfig::default()
     })]
 
-    /// The faults end by 2,100 us; some 50 us later everybody knows.
+    /// The faults end by 2,100 us; some 50 us later all switches know.
     #[test]
     fn after_random_faults_all_tables_are_as_before(spec in passing_spec(), divisor in 1u64..9) {
         let tuning = Tuning { window_divisor: divisor, ..Tuning::default() };
@@ -154,7 +155,7 @@ proptest! {
     }
 }
 
-/// A property of tables that never change would be none.
+/// A property of tables that never change would be empty.
 #[test]
 fn random_faults_change_tables() {
     let mut runner = TestRunner::new(ProptestConfig { rng_seed: RngSeed::Fixed(4), ..ProptestConfig::default() });

@@ -1,4 +1,4 @@
-//! What is seen of links: samples of queues and use, how evenly equal paths are used, reroutes, series of any link.
+//! What is observed of links: samples of queues and use, how evenly equal paths are used, reroutes, series of any link.
 
 use super::common::{
     self, fat_tree, flow, flow_column, line, merged, of_link, resolved, run, run_both, series, stream,
@@ -9,7 +9,7 @@ use spinewise_sim::ids::SwitchId;
 use spinewise_sim::outcome::Outcome;
 use spinewise_sim::setup::{Failure, Tuning, simulate};
 
-/// Two hosts of one rack send 100 packets each at the full rate to a host of another: one link has to take twice what it
+/// Two hosts of one rack each send 100 packets at the full rate to a host of another: one link receives twice what it
 /// can send.
 fn two_into_one() -> Value {
     json!({
@@ -76,7 +76,7 @@ fn what_is_kept_beside_changes_no_outcome() {
 
 #[test]
 fn a_long_rest_is_sampled_as_nothing_and_costs_nothing() {
-    // A second of nothing between two flows: a million samples that find nothing, if each were taken.
+    // A second of nothing between two flows: a million empty samples, if each were taken.
     let spec = json!({"topology": line(2), "metrics": {"facts": true, "sample_interval_us": 1},
                       "traffic": [{"kind": "flows", "list": [flow(0, 1, 150_000, 0), flow(0, 1, 150_000, 1_000_000_000)]}]});
     let outcome = run_both(&spec);
@@ -121,11 +121,11 @@ fn equal_links_are_found_in_every_fabric() {
     assert_eq!(of(&leaf_spine, 3), Vec::<Vec<u16>>::new(), "a spine has one way to each leaf");
     let twins = merged(&leaf_spine, &json!({"parallel_links": 2}));
     assert_eq!(of(&twins, 3), [vec![0, 1], vec![2, 3], vec![4, 5]]);
-    // To leaf 1 there is one spine less; the others are equals of it all the same, towards leaf 2.
+    // To leaf 1 there is one spine less; the others are still its equals, towards leaf 2.
     let lame = merged(&leaf_spine, &json!({"override": [{"leaf": 1, "spine": 2, "up": false}]}));
     assert_eq!(of(&lame, 0), [vec![2, 3, 4]]);
     assert_eq!(of(&lame, 1), [vec![2, 3]]);
-    // Of a 4-ary tree, leaves choose between two aggregation switches, those between two cores.
+    // In a 4-ary tree, leaves choose between two aggregation switches, and those between two cores.
     assert_eq!(of(&fat_tree(), 0), [vec![2, 3]]);
     assert_eq!(of(&fat_tree(), 8), [vec![2, 3]]);
     assert_eq!(of(&fat_tree(), 16), Vec::<Vec<u16>>::new());
@@ -140,7 +140,7 @@ fn reroutes_are_counted_whoever_chooses() {
     };
     let reroutes = |outcome: &Outcome| outcome.report["totals"]["reroutes"].as_u64();
     assert_eq!(reroutes(&with(&json!({}))), Some(0), "ECMP keeps a flow where it is");
-    // Where a host's tags name paths, they are the changes of the tag.
+    // Where a host's tags name paths, reroutes are changes of the tag.
     let tagged = with(&json!({"scheme": {"name": "presto"}}));
     assert!(reroutes(&tagged) > Some(2));
     assert_eq!(reroutes(&tagged), Some(flow_column(&tagged, "path_changes")[0]));
@@ -216,7 +216,7 @@ fn the_hot_spot_of_an_incast_is_on_record_with_its_marks_and_drops() {
     assert!(longest > 30_000.0, "{longest}");
 }
 
-/// A run may end as an interval does. That one is whole, so all points together are what reports tell.
+/// A run may end as an interval does. That interval is complete, so all points together equal the reports.
 #[test]
 fn series_add_up_to_what_the_report_tells() {
     for (preset, switch) in [
@@ -283,7 +283,7 @@ fn paused_links(outcome: &Outcome) -> Vec<String> {
     for link in outcome.report["links"].as_array().expect("links") {
         let name = link["name"].as_str().unwrap_or_default();
         let shares: f64 = points.iter().filter(|(_, entity, _)| entity == name).map(|(_, _, share)| share).sum();
-        // In intervals; what was paused after the last sample is on no record.
+        // In intervals; a pause after the last sample is not recorded.
         let paused = link["paused_ps"].as_f64().unwrap_or(0.0) / 10e6;
         assert!(shares <= paused + 1e-9 && shares >= paused - 1.0, "{name}: {shares} {paused}");
         if paused > 1.0 {

@@ -27,7 +27,7 @@ fn pauses(outcome: &Outcome) -> u64 {
     counter(outcome, "pause_frames", "packets")
 }
 
-/// Whatever was sent has arrived, nothing was dropped, and the buffers are as they were.
+/// Everything sent has arrived, nothing was dropped, and the buffers are as they were.
 fn check_lossless(spec: &Value) -> Outcome {
     let resolved = crate::common::resolved(spec);
     let setup = Setup::new(&resolved, Tuning::default()).expect("a spec that fits itself");
@@ -112,8 +112,8 @@ fn congestion_spreads_from_leaf_to_spine_to_leaf_and_loses_nothing() {
     }
 }
 
-/// Pauses that only packets renew run out: that is what the ns-3 code of ConWeave does, and it loses packets where a
-/// receiver takes nothing for long.
+/// Pauses that only packets renew expire: that is the behaviour of the ns-3 code of ConWeave, and it loses packets
+/// where a receiver takes nothing for long.
 #[test]
 fn pauses_that_run_out_lose_packets() {
     let switch = |renewal: &str| json!({"buffer_bytes": 700_000, "pause_us": 5, "pause_renewal": renewal});
@@ -126,8 +126,8 @@ fn pauses_that_run_out_lose_packets() {
 }
 
 /// The worst case of one cable, host 1 to the switch. What is beyond a guarantee of four packets goes to the headroom:
-/// there is no share of the free part, and nobody is asked to pause before. Nothing leaves meanwhile: a packet of host
-/// 2 is on the slow line to host 0. Host 1 has just started. Host 3 keeps the line to host 1 busy, so that the pause
+/// there is no share of the free part, and no pause is requested before. Nothing leaves meanwhile: a packet of host 2
+/// is on the slow line to host 0. Host 1 has just started. Host 3 keeps the line to host 1 busy, so that the pause
 /// frame must wait; when its packets start is shifted by `phase`.
 #[derive(Clone, Copy, Debug)]
 struct Worst {
@@ -168,7 +168,7 @@ impl Worst {
         needed_headroom(&cable, self.packet, 43 * self.priorities)
     }
 
-    /// Phases over one packet of host 3 on the way back, which follow one another without a gap.
+    /// Phases over one packet of host 3 on the way back; its packets follow one another without a gap.
     fn phases(&self) -> impl Iterator<Item = u64> {
         let time = (self.packet as f64 * 8e3 / self.rates.1) as u64;
         (0..40).map(move |n| n * time / 40)
@@ -178,7 +178,7 @@ impl Worst {
         self.phases().any(|phase| drops(&run(&self.spec(Some(headroom), phase))) > 0)
     }
 
-    /// The least headroom that loses nothing, whatever the phase.
+    /// The minimum headroom that loses nothing, whatever the phase.
     fn least(&self) -> u64 {
         let (mut loses, mut enough) = (self.packet, 2 * self.needed());
         assert!(self.loses(loses) && !self.loses(enough));
@@ -206,7 +206,7 @@ fn the_headroom_needed_is_enough_and_one_packet_less_is_not() {
         println!("{worst:?}: {least} of {needed}");
         assert!(least <= needed, "{worst:?}: {least} are needed, the formula says {needed}");
         assert!(least > needed - worst.packet, "{worst:?}: {least} are enough, the formula says {needed}");
-        // What stands in the spec where headroom_bytes does not.
+        // What applies if the spec has no headroom_bytes.
         let outcomes: Vec<Outcome> = worst.phases().map(|phase| run(&worst.spec(None, phase))).collect();
         assert!(outcomes.iter().all(|outcome| drops(outcome) == 0));
         let most = outcomes.iter().filter_map(|o| o.report["counters"]["most_headroom_bytes"].as_u64()).max();

@@ -37,8 +37,8 @@ fn samples_go_to_leaves_that_were_sent_to_two_a_period_and_are_answered() {
 
 #[test]
 fn cells_avoid_a_path_that_is_full_beyond_its_first_link() {
-    // Leaf 2 has one uplink, to spine 1, by which 20 Gbps come for a link of 10 on to leaf 1: what leaf 0 sends there
-    // by way of spine 1 waits or is lost, though no uplink of leaf 0 has a queue.
+    // Leaf 2 has one uplink, to spine 1, which brings 20 Gbps for a link of 10 on to leaf 1: what leaf 0 sends there by
+    // way of spine 1 waits or is lost, though no uplink of leaf 0 has a queue.
     let late = |params: Value| {
         let list = (0..120).map(|n| flow(n % 8, 8 + n % 7, 10_000, 1_000_000 + 60_000 * u64::from(n)));
         let traffic =
@@ -48,7 +48,7 @@ fn cells_avoid_a_path_that_is_full_beyond_its_first_link() {
         spec["topology"]["override"] = json!([down(0), down(2), down(3), {"leaf": 2, "spine": 1, "rate_gbps": 40}]);
         spec["switch"] = json!({"buffer_bytes": 300_000});
         let outcome = run_both(&spec);
-        // One that never ended has no time.
+        // A flow that never ended has no time.
         let fct = flow_column(&outcome, "fct_ps");
         fct[2..].iter().filter(|&&fct| fct == 0 || fct > 150_000_000).count()
     };

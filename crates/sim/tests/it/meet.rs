@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use spinewise_sim::outcome::Outcome;
 use spinewise_sim::spec::resolve;
 
-/// 3 racks of 4 hosts, 4 paths, MEET's delays (10 µs a link); every host of a rack sends to the next rack, again and
-/// again.
+/// 3 racks of 4 hosts, 4 paths, MEET's delays (10 µs per link); every host of a rack sends to the next rack,
+/// repeatedly.
 fn spec(params: Value, change: &Value) -> Value {
     let base = json!({
         "seed": 3, "preset": "ns3-hermes",
@@ -25,7 +25,7 @@ fn mean_fct_us(outcome: &Outcome) -> f64 {
     all / outcome.records.len() as f64
 }
 
-/// Way 2 of all paths: one spine's links crawl, so that a probe through it takes milliseconds.
+/// Way 2 of all paths: one spine's links are so slow that a probe through it takes milliseconds.
 fn crawling(rate_gbps: f64) -> Value {
     json!({"topology": {"override": [{"spine": 2, "rate_gbps": rate_gbps}]}})
 }
@@ -41,7 +41,7 @@ fn reports_of_64_paths_every_100_us_cost_40_96_mbps_and_their_headers() {
     });
     let outcome = run_both(&idle);
     let (packets, bytes) = (counter(&outcome, "messages", "packets"), counter(&outcome, "messages", "bytes"));
-    // 9 hosts report and 9 proxies broadcast to the one other host, each period of the hundred.
+    // 9 hosts report and 9 proxies broadcast to the one other host, in each of the hundred periods.
     assert_eq!(packets, 1800);
     let headers = 42 + 16;
     let reported = bytes - 900 * (64 * 4 + headers) - 900 * headers;
@@ -56,7 +56,7 @@ fn the_view_is_t_update_and_a_latency_old() {
     assert!(latency.len() > 200 && latency.len() == delay.len());
     for (latency, delay) in latency.iter().zip(&delay) {
         assert!((delay - latency - 200.0).abs() < 1e-6);
-        // Two crossings of the rack's leaf at least; a period of waiting at most, and the queue of a busy host's link.
+        // At least two crossings of the rack's leaf; at most a period of waiting, and the queue of a busy host's link.
         assert!(*latency > 20.0 && *latency < 200.0 + 20.0 + 1_000.0, "{latency} µs");
     }
     let mean = latency.iter().sum::<f64>() / latency.len() as f64;
@@ -66,8 +66,8 @@ fn the_view_is_t_update_and_a_latency_old() {
 /// §4.2: "failed links will be considered as congested as probing packets will not get any response back".
 #[test]
 fn lost_probes_find_a_dead_path() {
-    // 64 bytes at 20 kbps take 26 ms: a link that works for routing and for nobody else. Only there: an answer that
-    // comes back over it would be missed on a way that works.
+    // 64 bytes at 20 kbps take 26 ms: a link that works for routing only. Only there: an answer that comes back over it
+    // would be missed on a way that works.
     let dead = json!({"topology": {"override": [{"leaf": 0, "spine": 2, "direction": "up", "rate_gbps": 0.00002}]}});
     let flows: Vec<Value> = (0..160).map(|i| flow(i % 4, 4 + i % 4, 3_000, u64::from(i / 4) * 3_000_000)).collect();
     let few = json!({"traffic": [{"kind": "flows", "list": flows}], "run": {"until_us": 300_000}});
@@ -80,7 +80,7 @@ fn lost_probes_find_a_dead_path() {
     };
     let (lost, late) = stuck(json!({}));
     assert!(lost.len() > 10 && lost.iter().all(|&way| way == 2.0), "{} lost", lost.len());
-    // A rack needs to meet the path once; then no new flow takes it.
+    // A rack needs to meet the path once; after that no new flow takes it.
     assert!(late.iter().all(|&start| start < 10_000_000_000), "{} flows stuck", late.len());
     let (lost, without) = stuck(json!({"probe": "off"}));
     assert!(lost.is_empty());
@@ -155,7 +155,8 @@ fn a_failed_proxy_is_replaced_and_that_costs_a_blind_time() {
     let takeovers = series(&outcome, "meet.takeover_us");
     let [(at, host, silence)] = &takeovers[..] else { panic!("one host takes over: {takeovers:?}") };
     assert_eq!(host, "host5", "the one after h4, the first of rack 1");
-    // The last broadcast was at most a period before the failure; the silence has 2 periods, found at a tick of h5.
+    // The last broadcast was at most a period before the failure; the silence lasts 2 periods, detected at a tick of
+    // h5.
     assert!(*silence > 1_000.0 && *silence <= 1_500.0 + 50.0, "{silence} µs");
     assert!((6.0..6.6).contains(&(*at as f64 / 1e9 + 0.5)), "at {at} ps");
     // Before, and after it, the rack's last host gets its view.
@@ -169,7 +170,8 @@ fn a_failed_proxy_is_replaced_and_that_costs_a_blind_time() {
     assert!(of_rack(7.0, 17.0) >= 18, "{} views after", of_rack(7.0, 17.0));
 }
 
-/// What a failed proxy costs its rack: mean completion time of the flows that start there after it, ten seeds together.
+/// The cost of a failed proxy to its rack: mean completion time of the flows that start there after it, ten seeds
+/// together.
 #[test]
 fn a_rack_without_a_proxy_suffers_and_one_with_the_next_does_not() {
     let fct_us = |params: &Value| {
@@ -226,7 +228,8 @@ fn small_fabrics_work() {
     }
 }
 
-/// Racks are probed as long as there are flows to them: a UDP flow whose end comes before its first packet is none.
+/// Racks are probed as long as there are flows to them: a UDP flow whose end comes before its first packet does not
+/// count.
 #[test]
 fn nobody_probes_for_a_flow_that_ends_before_it_begins() {
     let probes = |end_us: u64| {

@@ -74,7 +74,7 @@ fn every_byte_arrives_once_over_unlike_paths() {
     }
 }
 
-/// Bytes of data that each flow has brought over when a run is cut short.
+/// Bytes of data that each flow has delivered when a run is cut short.
 fn received(spec: &Value) -> Vec<f64> {
     crate::common::run(spec).records.iter().map(|record| record.received as f64).collect()
 }
@@ -90,14 +90,14 @@ fn mean_of_ten(values: [f64; 10]) -> (f64, f64) {
 /// Without an end.
 const LONG: u64 = 1 << 40;
 
-/// Short flows over one pair of hosts, a tenth of 100 Mbps in the mean: without them drop-tail queues fall in step with
-/// the windows, and it is always the same flow that loses.
+/// Short flows over one pair of hosts, a tenth of 100 Mbps on average: without them drop-tail queues fall in step with
+/// the windows, and the same flow always loses.
 fn noise(seed: u64, src: u32, dst: u32, until_ms: u64) -> Vec<Value> {
     let mut rng = Rng::stream(seed, "noise", u64::from(src));
     let mut at = 0;
     let mut flows = Vec::new();
     while at < until_ms * 1_000_000 {
-        // Gaps of 3.6 ms, sizes of 4.5 kB in the mean.
+        // Gaps of 3.6 ms, sizes of 4.5 kB on average.
         at += u64::from(rng.below(7_200_000));
         flows.push(flow(src, dst, 1000 + u64::from(rng.below(7000)), at));
     }
@@ -109,7 +109,7 @@ fn slow_clock() -> Value {
     json!({"kind": "mptcp", "recovery": "sack", "min_rto_us": 10_000, "initial_rto_us": 100_000})
 }
 
-/// How often a connection of `subflows` gets what one TCP gets beside it, over one line of 100 Mbps.
+/// How many times the rate of one TCP beside it a connection of `subflows` gets, over one line of 100 Mbps.
 fn share_beside_tcp(seed: u64, subflows: u32) -> f64 {
     let slow = json!([{"spine": 0, "direction": "up", "rate_gbps": 0.1}]);
     let mut singles = vec![flow(1, 4, LONG, 104_729 * seed)];
@@ -127,8 +127,8 @@ fn share_beside_tcp(seed: u64, subflows: u32) -> f64 {
     of(0) / of(1)
 }
 
-/// RFC 6356 §2, goal 2: no more than a single-path TCP would take on a path shared by all subflows. That it takes about
-/// as much is the balance of the increase with halving at random losses.
+/// RFC 6356 §2, goal 2: no more than a single-path TCP would take on a path shared by all subflows. It takes about as
+/// much because the increase balances halving at random losses.
 #[test]
 fn subflows_that_share_a_bottleneck_take_the_share_of_one_tcp() {
     let shares = |subflows: u32| mean_of_ten(std::array::from_fn(|seed| share_beside_tcp(seed as u64, subflows)));
@@ -140,9 +140,9 @@ fn subflows_that_share_a_bottleneck_take_the_share_of_one_tcp() {
     }
 }
 
-/// Two ways between hosts 0 and 1, over lines of these rates (Gbps) at 10 ms there and back, each with rivals of its
-/// own, single-path TCPs that meet nobody else, and with noise. Returns the rates, as shares of 100 Mbps: of the
-/// connection of `subflows` on either way, and the mean of the rivals there.
+/// Two ways between hosts 0 and 1, over lines of these rates (Gbps) at 10 ms there and back, each with its own rivals,
+/// single-path TCPs that meet no others, and with noise. Returns the rates, as shares of 100 Mbps: of the connection of
+/// `subflows` on either way, and the mean of the rivals there.
 fn two_ways(seed: u64, subflows: u32, rates: [f64; 2], rivals: [u32; 2]) -> [[f64; 2]; 2] {
     const MS: u64 = 10_000;
     let hosts = 6 + 2 * (rivals[0] + rivals[1]);
@@ -185,7 +185,7 @@ fn two_ways(seed: u64, subflows: u32, rates: [f64; 2], rivals: [u32; 2]) -> [[f6
     [mine, [rival(0), rival(1)]]
 }
 
-/// Both lines are full, less the noise of about 10 Mbps each: alone it takes what there is.
+/// Both lines are full, less the noise of about 10 Mbps each: alone it takes everything.
 #[test]
 fn two_disjoint_paths_are_used_in_full() {
     let [[a, b], _] = two_ways(1, 4, [0.1, 0.05], [0, 0]);
@@ -235,7 +235,8 @@ fn options_are_bytes_on_the_wire() {
 /// RFC 8684 §3.1 and §3.2: a round trip for the first handshake, one for the first data, two for each join.
 #[test]
 fn subflows_join_after_the_first_data() {
-    // The window of the first subflow is full after ten segments, the rest waits for the others or the second round trip.
+    // The window of the first subflow is full after ten segments; the rest waits for the others or the second round
+    // trip.
     let fct = |subflows: u32, handshake: bool| {
         let outcome = run_both(&json!({
             "topology": {"leaves": 2, "spines": 1, "hosts_per_leaf": 1, "host_delay_ns": 1_000_000},
@@ -250,7 +251,7 @@ fn subflows_join_after_the_first_data() {
     assert_eq!((fct(1, false), fct(1, true), fct(4, true)), (38, 42, 42));
 }
 
-/// A subflow whose path is a tenth as fast holds nobody up for long: what it gives up for lost goes on another.
+/// A subflow whose path is a tenth as fast holds nothing up for long: what it gives up as lost goes on another.
 #[test]
 fn what_a_dead_path_holds_goes_over_another() {
     // Way 0 loses nearly everything: it has room for one packet, and 20 Mbps.
@@ -266,8 +267,8 @@ fn what_a_dead_path_holds_goes_over_another() {
     assert!(data > 0 && acked > 0, "{data} {acked}");
 }
 
-/// The last segment, which is short, goes over the healthy path before the timeout of the dead one: what that holds goes over
-/// the healthy one all the same, behind the short segment.
+/// The last segment, which is short, goes over the healthy path before the timeout of the dead one: what the dead path
+/// holds still goes over the healthy one, behind the short segment.
 #[test]
 fn what_a_dead_path_holds_goes_behind_the_last_segment() {
     for recovery in ["newreno", "sack", "rack"] {

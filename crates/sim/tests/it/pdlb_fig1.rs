@@ -1,9 +1,9 @@
-//! PDLB's Fig. 1, "Topology Asymmetry": a burst or a failed link makes the two paths between two leaves differ, and PDLB's
-//! sender sees that. Three leaves, two spines, links of 10 Gbps; what happens, happens from 1 to 2 ms.
+//! PDLB's Fig. 1, "Topology Asymmetry": a burst or a failed link makes the two paths between two leaves differ, and
+//! PDLB's sender sees that. Three leaves, two spines, links of 10 Gbps; the event lasts from 1 to 2 ms.
 //!
-//! The figure has no numbers. Its text on (b) contradicts itself: the link that fails cannot be on the path that remains,
-//! and a leaf that has lost a path has no two of them. Read here: a link of L0 fails, so all traffic from L0 to L2 takes
-//! the other spine, and the two paths from L1 to L2 differ.
+//! The figure has no numbers. Its text on (b) contradicts itself: the link that fails cannot be on the path that
+//! remains, and a leaf that has lost a path does not have two of them. Interpreted here: a link of L0 fails, so all
+//! traffic from L0 to L2 takes the other spine, and the two paths from L1 to L2 differ.
 
 use crate::common::{merged, run_both, series};
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use spinewise_sim::outcome::Outcome;
 
 const SEEDS: std::ops::Range<u64> = 1..4;
 
-/// Hosts 0 and 1 are L0's, 2 and 3 L1's, 4 and 5 L2's. Cells go in turn, so that steady traffic does not queue; a gap of
+/// Hosts 0 and 1 are L0's, 2 and 3 L1's, 4 and 5 L2's. Cells go in turn, so steady traffic does not queue; a gap of
 /// eight packets' time between the paths is an asymmetry.
 fn fabric(seed: u64, change: &Value) -> Outcome {
     let base = json!({
@@ -38,7 +38,7 @@ fn longest(outcome: &Outcome, link: &str, from: u64, until: u64) -> f64 {
     all.fold(0.0, f64::max) / 1e3
 }
 
-/// What a series of a host said last at this instant, in µs.
+/// The last value of a host's series at this instant, in µs.
 fn last(outcome: &Outcome, name: &str, host: &str, at: u64) -> f64 {
     let points = series(outcome, name);
     let mut before = points.iter().filter(|(when, who, _)| who == host && *when <= at * 1_000_000);
@@ -61,7 +61,7 @@ fn a_a_burst_from_l1_blocks_s0_and_the_paths_from_l0_become_asymmetric() {
         let (before, during) = (queues(500, 1000), queues(1000, 2000));
         assert!(before.iter().all(|kb| *kb < 5.0), "seed {seed}: {before:?} KB");
         assert!(during[0] > 200.0 && during[1] < 5.0, "seed {seed}: {during:?} KB");
-        // One of L0's two paths to L2 is congested for as long as that, and cells are coarse.
+        // One of L0's two paths to L2 is congested for that long, and cells are coarse.
         let bad = |at| last(&outcome, "pdlb.bad_paths", "host0", at);
         assert_eq!([900, 1400, 2000, 3000].map(bad), [0.0, 1.0, 1.0, 0.0], "seed {seed}");
         let granularity = |at| last(&outcome, "pdlb.granularity", "host0", at);

@@ -1,5 +1,5 @@
-//! PLB step by step: one TCP connection over four spines, of which one is fast, until that one dies in silence. Rounds,
-//! congested ones and labels are computed from what passed the sender's NIC, by rules written here once more.
+//! PLB step by step: one TCP connection over four spines, one of which is fast, until that one dies silently. Rounds,
+//! congested ones and labels are computed from what passed the sender's NIC, by rules written separately here.
 
 use crate::common::wire::{Follows, What, wire};
 use crate::common::{all_finished, flow};
@@ -7,12 +7,12 @@ use serde_json::json;
 use spinewise_sim::trace::Trace;
 
 const US: u64 = 1_000_000;
-/// N, K in 256ths, and the least pause.
+/// N, K in 256ths, and the minimum pause.
 const ROUNDS: u64 = 2;
 const THRESH: u64 = 64;
 const SUSPEND: f64 = 2_000.0;
 
-/// Round trips of data, as DCTCP counts them: one ends when all is acknowledged that had been sent at its begin.
+/// Round trips of data, as DCTCP counts them: one ends when everything sent by its start is acknowledged.
 #[derive(Clone)]
 struct Rounds<'a> {
     trace: &'a Trace,
@@ -56,7 +56,7 @@ impl Rounds<'_> {
         (self.marked, self.delivered) = (0, 0);
     }
 
-    /// `tcp_plb_update_state_upon_rto`: how long the pause is, chance has drawn.
+    /// `tcp_plb_update_state_upon_rto`: the length of the pause is random.
     fn times_out(&mut self, now: f64, pause: f64) -> Result<(), String> {
         self.by_timeouts += 1;
         if !self.in_loss {
@@ -141,8 +141,8 @@ fn plb_counts_rounds_and_pauses_packet_by_packet() {
         held_back: 0,
     };
     let rounds = rounds.follow_all(&passes);
-    // The first labels lead over slow spines, one over the fast one. That dies, and timeouts lead away; then marks would, were it
-    // not for the pause.
+    // The first labels lead over slow spines, one over the fast one. That dies, and timeouts lead away; afterwards
+    // marks would, if it were not for the pause.
     let counts = (rounds.by_marks, rounds.by_timeouts, rounds.held_back);
     assert!(counts.0 > 0 && counts.1 > 0 && counts.2 > 0, "{counts:?}");
     let uplink_at = |until: u64| {

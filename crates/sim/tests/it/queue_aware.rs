@@ -1,5 +1,5 @@
 //! Schemes that read their own queues, and WCMP, in whole runs: QDAPS keeps order where queueing at its own switch is
-//! the only difference, DRILL queues no more than random spraying, WCMP loads links by what is behind them.
+//! the only difference, DRILL queues no more than random spraying, WCMP loads links by the capacity behind them.
 
 use crate::common::{counter, events, merged, of_link, run, run_with, series, total};
 use serde_json::{Value, json};
@@ -41,7 +41,7 @@ fn qdaps_keeps_order_where_queueing_at_its_switch_is_the_only_difference() {
             let sprayed = out_of_order(&run(&fabric(2, gbps, seed, json!({"name": "rps"}))));
             assert_eq!(out_of_order(&outcome), 0, "{gbps} Gbps, seed {seed}; by chance {sprayed} are");
             assert!(sprayed > 200, "{gbps} Gbps, seed {seed}: {sprayed} packets out of order are no contrast");
-            // It does spray: no spine stands idle, none has half of all.
+            // It does spray: no spine is idle, none has half of everything.
             let packets: Vec<u64> =
                 (0..4).map(|spine| of_link(&outcome, &format!("leaf0->spine{spine}"), "packets")).collect();
             let all: u64 = packets.iter().sum();
@@ -52,7 +52,7 @@ fn qdaps_keeps_order_where_queueing_at_its_switch_is_the_only_difference() {
 
 #[test]
 fn the_parts_of_its_order_are_all_needed() {
-    // A packet shorter than the one before passes it where the paths meet again, if only this switch is looked at.
+    // A packet shorter than the previous one passes it where the paths meet again, if only this switch is considered.
     let spec = |merge_hops: u32, seed: u64| {
         let params = json!({"reroute_delay_us": 1e9, "merge_hops": merge_hops});
         fabric(2, 10.0, seed, json!({"name": "qdaps", "params": params}))
@@ -86,7 +86,7 @@ fn long_flows_leave_their_order_only_where_that_is_told_to_pay() {
     assert_eq!(out_of_order(&run(&spec(0.0, 1e6))), 0, "no queue is so long");
 }
 
-/// The delay of a queue is told alike by ports that know it and by ports that count what waits.
+/// The delay of a queue is reported alike by ports that know it and by ports that count what waits.
 #[test]
 fn queueing_delays_do_not_depend_on_the_kind_of_port_or_engine() {
     for gbps in [10.0, 3.0] {
@@ -100,7 +100,7 @@ fn queueing_delays_do_not_depend_on_the_kind_of_port_or_engine() {
     }
 }
 
-/// Order by packets waiting is weaker than by when packets leave, and gone where every queue is too long.
+/// Order by packets waiting is weaker than by departure times, and lost where every queue is too long.
 #[test]
 fn by_the_released_rules_order_is_kept_less_than_by_ours_and_better_than_by_chance() {
     let released =
@@ -124,7 +124,7 @@ fn mean_uplink_queue(outcome: &Outcome) -> f64 {
 #[test]
 fn drill_queues_no_more_than_random_spraying_on_the_same_arrivals() {
     let spec = |seed: u64, scheme: &Value| {
-        // Nobody reacts to anything, so that what arrives at a leaf is the same under every scheme.
+        // Nothing reacts to anything, so what arrives at a leaf is the same under every scheme.
         let udp = |host: u32| {
             json!({"kind": "udp", "src": host, "dst": (host + 4) % 16,
                    "packet_bytes": 1000 + 100 * ((host as u64 + seed) % 6),
@@ -186,7 +186,7 @@ fn wcmp_loads_links_by_what_is_behind_them() {
     };
     for (params, expected) in [
         (json!({}), [100.0, 200.0, 1000.0, 1000.0]),
-        // Of all groups of at most 4 entries the only one: one for each.
+        // Of all groups of at most 4 entries, the only one: one for each.
         (json!({"table_entries": 4}), [575.0; 4]),
         // 1 : 1 : 5 : 5, which gives the slowest twice 1/12 for 1/23.
         (

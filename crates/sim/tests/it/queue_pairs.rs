@@ -16,7 +16,7 @@ fn spec(traffic: Value, transport: Value) -> Value {
     merged(&base, &json!({"transport": transport}))
 }
 
-/// Messages from host 0 to host 2, one behind the other.
+/// Messages from host 0 to host 2, one after another.
 fn messages(sizes: &[u64]) -> Value {
     let list: Vec<Value> = (0u64..).zip(sizes).map(|(n, &size)| flow(0, 2, size, 500_000 * n)).collect();
     json!({"kind": "flows", "list": list})
@@ -47,7 +47,8 @@ fn messages_of_a_queue_pair_take_one_path() {
 
 #[test]
 fn messages_take_the_queue_pairs_of_their_connection_in_turn() {
-    // The sizes of each third message are alike, so the uplinks of three queue pairs carry their packets in proportion.
+    // The sizes of every third message are alike, so the uplinks of three queue pairs carry their packets in
+    // proportion.
     let sizes: Vec<u64> = (0..12).map(|n| [10_000, 200_000, 3_000_000][n % 3]).collect();
     let outcome = run(&spec(messages(&sizes), json!({"queue_pairs": 3})));
     let mut packets = uplinks(&outcome, 0);

@@ -1,4 +1,4 @@
-//! Random connected graphs: shortest paths and nothing else, every packet delivered, by both engines.
+//! Random connected graphs: only shortest paths, every packet delivered, by both engines.
 
 use crate::common::{all_finished, counter, flow, flow_column, graph, merged, run_both, switch_schemes, wired};
 use proptest::prelude::*;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use spinewise_sim::ids::NodeId;
 use std::collections::BTreeMap;
 
-/// A connected graph: a random tree of switches with more links thrown in, and hosts anywhere.
+/// A connected graph: a random tree of switches with more links added, and hosts anywhere.
 fn random_graph() -> impl Strategy<Value = Value> {
     let link = || (prop::sample::select(&[1.0, 10.0, 40.0][..]), 1u32..3000);
     let tree = prop::collection::vec((0u32..1000, link()), 0..7);
@@ -73,7 +73,7 @@ proptest! {
         cases: 150, rng_seed: RngSeed::Fixed(11), failure_persistence: None, ..ProptestConfig::default()
     })]
 
-    /// Every packet arrives, by as many links as its hosts are apart: so none goes round in a circle.
+    /// Every packet arrives, over as many links as its hosts are apart: so none loops.
     #[test]
     fn random_graphs_deliver_everything(table in random_graph(),
                                         ends in prop::collection::vec((0u32..100, 0u32..100), 1..12),

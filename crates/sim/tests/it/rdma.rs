@@ -23,7 +23,7 @@ fn spec(transport: Value, flows: Value) -> Value {
 }
 
 /// When each packet of a lone flow, and the answer to it, arrives: over `links` of (bits per second, ps), every packet
-/// leaves when the one before has left and it is there itself. Answers go back the same way and never meet.
+/// leaves when the previous one has left and it has itself arrived. Answers go back the same way and never meet.
 fn by_recursion(size: u64, links: &[(u64, u64)], window: u64) -> (u64, u64) {
     on_a_clock(1, size, links, window)
 }
@@ -38,7 +38,7 @@ fn on_a_clock(tick: u64, size: u64, links: &[(u64, u64)], window: u64) -> (u64, 
     let (mut sent, mut last) = (0_u64, 0_u64);
     while sent < size {
         let payload = MSS.min(size - sent);
-        // The window lets a packet go once all but `window` bytes before its end are acknowledged.
+        // The window lets a packet go once everything up to `window` bytes before its end is acknowledged.
         let needed = (sent + payload).saturating_sub(window);
         let opened = answered.iter().find(|answer| answer.0 >= needed).map_or(0, |answer| answer.1);
         let mut at = if needed == 0 { 0 } else { opened };
@@ -169,7 +169,7 @@ fn losses_are_repaired() {
 
 #[test]
 fn spraying_makes_nacks_and_no_losses() {
-    // A slower spine puts every second packet behind.
+    // A slower spine delays every second packet.
     let uneven = json!({"scheme": {"name": "rps"}, "topology": {"override": [{"spine": 1, "delay_ns": 3000}]}});
     for recovery in ["go_back_n", "irn"] {
         let base = spec(json!({"recovery": recovery}), json!([flow(0, 2, 100_000, 0), flow(3, 1, 50_000, 0)]));

@@ -14,7 +14,7 @@ const HEADER: u64 = 48;
 const ACK: u64 = 60;
 const PAUSE_FRAME: u64 = 43;
 const NEVER: u64 = u64::MAX;
-/// Of the buffer: packets of two ports set aside, a guarantee, an offset, all as the presets have them.
+/// In the buffer: packets of two ports set aside, a guarantee, an offset, all as in the presets.
 const RESERVED: u64 = 8 * 2 * (MSS + HEADER);
 const GUARANTEED: u64 = 1_049;
 const OFFSET: u64 = 2_096;
@@ -49,7 +49,7 @@ impl Line {
         Line { bits_per_s: gbps * 1_000_000_000, delay: ns * 1_000, ..Line::default() }
     }
 
-    /// Sends from `now` or as soon as it is free. When is it there?
+    /// Sends from `now` or as soon as it is free. Returns the arrival time.
     fn send(&mut self, now: u64, bytes: u64) -> u64 {
         if now > self.free {
             (self.began, self.bytes) = (now, 0);
@@ -99,7 +99,7 @@ impl Account {
     }
 }
 
-/// What comes to the sender: an answer, or a frame that pauses it for so long (0: lets it go on).
+/// What comes to the sender: an answer, or a frame that pauses it for this long (0: lets it resume).
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Back {
     Answer,
@@ -113,7 +113,7 @@ struct Chain {
     /// Sender to switch, switch to receiver, receiver to switch, switch to sender.
     lines: [Line; 4],
     left: u64,
-    /// The sender starts nothing before.
+    /// The sender starts nothing before this.
     paused_until: u64,
     /// What the switch believes of that.
     pausing_until: u64,
@@ -161,7 +161,7 @@ impl Chain {
         }
     }
 
-    /// Until nothing is left to happen. At one instant lines become free first.
+    /// Runs until nothing remains to happen. At one instant lines become free first.
     fn run(mut self) -> Chain {
         loop {
             let sender = if self.left > 0 { self.lines[0].free.max(self.paused_until) } else { NEVER };
@@ -198,7 +198,7 @@ impl Chain {
         self.account.take(bytes, self.setting.pool_full);
         self.queue.push_back(bytes);
         let length = if self.setting.pause_us == 0 { NEVER } else { self.setting.pause_us * 1_000_000 };
-        // A pause without end is asked for once; others are renewed.
+        // A pause without end is requested once; others are renewed.
         if self.account.is_over() && !(length == NEVER && self.pausing_until == NEVER) {
             self.pauses += u64::from(self.pausing_until <= now);
             self.pausing_until = now.saturating_add(length);
@@ -224,7 +224,7 @@ impl Chain {
         }
     }
 
-    /// A frame takes the line that answers take, before them. One that has not started yet is replaced by the next.
+    /// A frame takes the line that answers take, ahead of them. One that has not started yet is replaced by the next.
     fn frame(&mut self, now: u64, length: u64) {
         self.frames += u64::from(self.waiting_frame.is_none());
         self.waiting_frame = Some(length);
@@ -292,8 +292,8 @@ fn agrees(setting: Setting) -> Chain {
 #[test]
 fn a_lone_flow_under_pauses_takes_what_the_chain_says() {
     let (near, far) = ((1_003, 1_007), (5_011, 20_011));
-    // Pauses that run out let a little through each time, in the long run too much for any headroom: short flows. At
-    // 1 Gbps a packet takes longer than a pause.
+    // Pauses that expire let a little through each time, in the long run too much for any headroom: short flows. At 1
+    // Gbps a packet takes longer than a pause.
     let until_told = [(100, 40), (100, 99), (40, 10), (30, 7), (25, 1)];
     let of_5_us = [(100, 40), (100, 99), (40, 20), (30, 11), (2, 1)];
     let cases = until_told.iter().flat_map(|&rates| [(rates, near, 0), (rates, (1, 1), 0), (rates, far, 0)]);
@@ -317,7 +317,7 @@ fn a_lone_flow_under_pauses_takes_what_the_chain_says() {
             ran_out += chain.pauses - chain.resumes;
         }
     }
-    // Both ends of a pause have been met: told to go on, and run out.
+    // Both ends of a pause have occurred: told to resume, and expired.
     assert!(pauses > 100 && ran_out > 100, "{pauses} pauses, of which {ran_out} ran out");
 }
 
@@ -325,7 +325,7 @@ fn a_lone_flow_under_pauses_takes_what_the_chain_says() {
 
 const MS: u64 = 1_000_000_000;
 const GBPS: u64 = 40;
-/// What of it is payload.
+/// The part of it that is payload.
 const GOODPUT: f64 = (GBPS * MSS) as f64 / (MSS + HEADER) as f64;
 
 /// `n` senders and `n` receivers behind one switch each, one flow from each to its own; every link and the one between
@@ -411,7 +411,7 @@ fn n_flows_fill_the_line_and_their_queue_is_bounded() {
         let bins = goodput(&outcome, n);
         let sums: Vec<f64> = bins.iter().map(|bin| bin.iter().sum()).collect();
         assert!(sums.iter().all(|&sum| sum < 1.001 * GOODPUT), "{n} flows: {sums:?}");
-        // All start at full rate and are cut as one; 20 ms later they have the line again.
+        // All start at full rate and are cut at once; 20 ms later they have the line again.
         assert!(sums[20..].iter().all(|&sum| sum > 0.8 * GOODPUT), "{n} flows: {sums:?}");
         assert!(bins[20..].iter().all(|bin| jain(bin) > 0.9), "{n} flows: {bins:?}");
         let name = format!("switch{}->switch{}", 2 * n, 2 * n + 1);

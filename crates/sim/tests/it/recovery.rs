@@ -4,7 +4,7 @@ use crate::common::{all_finished, flow, flow_column, merged, run_both, total};
 use serde_json::{Value, json};
 use spinewise_sim::outcome::Outcome;
 
-/// Five megabytes between two racks, a packet each way in turn over two spines, of which one is `late_us` further.
+/// Five megabytes between two racks, packets alternating over two spines, one of which is `late_us` farther.
 fn sprayed(transport: Value, late_us: u32) -> Outcome {
     let far = json!({"spine": 1, "direction": "up", "delay_ns": 1000 * (1 + late_us)});
     let outcome = run_both(&json!({
@@ -17,7 +17,7 @@ fn sprayed(transport: Value, late_us: u32) -> Outcome {
     outcome
 }
 
-/// Nothing is lost, so every retransmission is for nothing.
+/// Nothing is lost, so every retransmission is spurious.
 #[test]
 fn rack_learns_of_reordering_where_counting_does_not() {
     let resent = |recovery: &str| total(&sprayed(json!({"recovery": recovery}), 5), |r| r.retransmits);

@@ -1,5 +1,5 @@
 //! Hermes and FlowBender in whole runs: better than ECMP where paths differ, away from paths that swallow packets, and
-//! clear words about what cannot be.
+//! clear messages about impossible settings.
 
 use crate::common::{counter, flow, flow_column, merged, run, series, total};
 use serde_json::{Value, json};
@@ -63,8 +63,8 @@ fn both_beat_the_tail_of_ecmp_where_paths_differ() {
     }
 }
 
-/// Forty flows from rack 0 to rack 1, one after the other, over four spines, of which spine 0 lets a packet through in
-/// 120 ms: to a host a path that swallows what it is sent.
+/// Forty flows from rack 0 to rack 1, one after another, over four spines, of which spine 0 takes 120 ms to let a
+/// packet through: to a host, a path that swallows what it is sent.
 fn blackhole(scheme: Value) -> Value {
     let flows: Vec<Value> = (0..40).map(|i| flow(i % 8, 8 + i % 8, 300_000, 800_000 * u64::from(i))).collect();
     json!({
@@ -82,7 +82,7 @@ fn a_path_that_swallows_packets_is_left_and_avoided() {
     let ecmp = run(&blackhole(json!({"name": "ecmp"})));
     assert!(ecmp.report["finished"].as_u64() < Some(40), "ECMP's flows are stuck: {}", ecmp.report["finished"]);
     let mut met = 0;
-    // With probes the agent knows before most flows ask; without, each host learns for itself; FlowBender never learns,
+    // With probes the agent knows before most flows ask; without, each host learns separately; FlowBender never learns,
     // but a timeout moves a flow.
     for (scheme, most) in [
         (json!({"name": "hermes"}), 1),

@@ -1,4 +1,4 @@
-//! What every scheme of the registry must bear, and what the shell owes them: the loopback schemes look.
+//! What every scheme of the registry must withstand, and what the shell owes them: the loopback schemes check.
 
 use crate::common::{counter, events, merged, run, run_with, schemes_for_any_fabric, series, total, without_trimming};
 use serde_json::{Value, json};
@@ -93,7 +93,7 @@ fn every_host_scheme_runs_over_every_fabric_scheme_with_every_tag_it_takes() {
     let place = Shape { tier: Tier::Host, hosts: 6, leaves: 3, ports: 1, ways: 4 };
     for host in names("host") {
         let draws = Chosen::by_name(host).is_some_and(|chosen| chosen.layout(&place).draws_tags);
-        // One header in a packet, one scheme that writes it; and values of a host want switches that hash them.
+        // One header per packet, one scheme that writes it; and values of a host need switches that hash them.
         let clash = |fabric: &str| writes(host) && writes(fabric) || draws && !hashes(fabric);
         let mut taken = 0;
         for tag in ["explicit", "outer", "inner"] {
@@ -112,8 +112,8 @@ fn every_host_scheme_runs_over_every_fabric_scheme_with_every_tag_it_takes() {
     }
 }
 
-/// With one way from rack to rack there is nothing to balance: whatever sends no packets of its own is the same, bytes
-/// of headers left out. CLOVE must then hide no mark once the only path has been marked and counts as congested.
+/// With one way from rack to rack there is nothing to balance: whatever sends no packets of its own is the same, apart
+/// from header bytes. CLOVE must then hide no mark once the only path has been marked and counts as congested.
 #[test]
 fn with_one_path_all_schemes_without_packets_of_their_own_are_equal() {
     let (_, topology) = fabrics().swap_remove(1);
@@ -150,7 +150,7 @@ fn witnessed(outcome: &Outcome, scheme: &str, counts: &mut BTreeMap<&'static str
         .collect()
 }
 
-/// Every way to set the loopback schemes up.
+/// Every way to set up the loopback schemes.
 fn loopbacks() -> Vec<Value> {
     vec![
         json!({"name": "loopback_host"}),
@@ -198,7 +198,8 @@ fn the_shell_keeps_its_promises() {
     }
 }
 
-/// Packets that open and close connections are packets of their flow: none leaves before its start is told or after its end.
+/// Packets that open and close connections are packets of their flow: none leaves before its start is reported or after
+/// its end.
 #[test]
 fn handshakes_and_closings_are_within_the_life_of_a_flow() {
     let mut counts = BTreeMap::new();
@@ -214,7 +215,7 @@ fn handshakes_and_closings_are_within_the_life_of_a_flow() {
     assert!(counts["flow_ends"] > 0.0 && counts["timeouts"] > 0.0, "{counts:?}");
 }
 
-/// What a queue held is released behind what was there and before what comes later, so on one path nothing overtakes.
+/// A held queue is released behind what was there and ahead of what comes later, so on one path nothing overtakes.
 #[test]
 fn a_released_queue_keeps_the_order_of_its_flow() {
     for ports in ["fifo", "commit_at_start"] {
@@ -236,8 +237,8 @@ fn a_released_queue_keeps_the_order_of_its_flow() {
     }
 }
 
-/// What is held fills the buffer of its port, in packets as in bytes and even if the line is free, but does not stand in
-/// the queue: others go by as long as the line takes them at once.
+/// Held packets fill the buffer of their port, in packets as in bytes and even if the line is free, but are not in the
+/// queue: others pass as long as the line takes them at once.
 #[test]
 fn held_packets_fill_the_buffer_of_their_port() {
     let udp = |src: u32, at_us: u32| {
@@ -257,7 +258,7 @@ fn held_packets_fill_the_buffer_of_their_port() {
             let last = |what| crate::common::of_link(&outcome, "leaf1->host2", what);
             let passed = outcome.records.iter().map(|record| record.arrived).collect::<Vec<_>>();
             assert_eq!(counter(&outcome, "in_network_at_stop", "packets"), 5, "as many as there is room for: {spec}");
-            // 40 packets in 64 us and a little, of 8 us each: then only those that find the line free.
+            // 40 packets in slightly more than 64 us, of 8 us each: after that only those that find the line free.
             assert_eq!(passed, if slow { [0, 8] } else { [0, 40] }, "{spec}");
             assert_eq!(last("drops"), 80 - 5 - u64::from(passed[1]), "{spec}");
             assert_eq!(last("longest_queue_bytes"), 0, "{spec}");

@@ -1,4 +1,4 @@
-//! SELB in whole runs: flows leave growing queues, their last leaf keeps them in order, and every queue comes back.
+//! SELB in whole runs: flows leave growing queues, their last leaf keeps them in order, and every queue is returned.
 
 use crate::common::{counter, flow, run, run_with, series, total};
 use serde_json::{Value, json};
@@ -33,7 +33,7 @@ fn flows_leave_growing_queues_and_stay_in_order() {
     let (mut reroutes, mut held, mut shares) = (0, 0, vec![]);
     for seed in 0..12 {
         // Nothing is given up early. A window's pause on the slow path can last longer than its packets' 300 µs there,
-        // and a silence counts as proof that they have arrived: not here, where it would cost order.
+        // and a silence normally counts as proof that they have arrived: not here, where it would cost order.
         let patient = json!({"reorder_queues": 0, "extra_flush_us": 20_000, "default_wait_us": 20_000, "theta_inactive_us": 20_000});
         let outcome = run(&spec(seed, &patient));
         assert_eq!(outcome.report["finished"], outcome.report["flows"]);

@@ -1,4 +1,5 @@
-//! SRED in whole runs: early drops meet the flows of affected racks, and only those, and shorten the queues they make.
+//! SRED in whole runs: early drops affect the flows of affected racks, and only those, and shorten the queues they
+//! make.
 
 use crate::common::{all_finished, counter, flow, merged, run_both, wired};
 use serde_json::{Value, json};
@@ -11,7 +12,8 @@ fn topology() -> Value {
            "host_delay_ns": 1000, "fabric_delay_ns": 1000, "override": [{"leaf": 0, "spine": 2, "up": false}]})
 }
 
-/// All hosts of leaf 0 send to leaf 1, all of leaf 2 to leaf 3. Only losses repair: reordering costs nothing.
+/// All hosts of leaf 0 send to leaf 1, all of leaf 2 to leaf 3. Only losses trigger retransmissions: reordering costs
+/// nothing.
 fn spec(scheme: Value) -> Value {
     let list: Vec<Value> =
         (0..4).flat_map(|n| [flow(n, 4 + n, 4_000_000, 0), flow(8 + n, 12 + n, 4_000_000, 0)]).collect();

@@ -1,4 +1,4 @@
-//! What must hold by theory, packet by packet where it can be seen: queues, lines, tags, and the units schemes move.
+//! What must hold by theory, packet by packet where visible: queues, lines, tags, and the units schemes move.
 
 use crate::common::{counter, flow, merged, of_link, run, run_both, total};
 use proptest::prelude::*;
@@ -13,7 +13,7 @@ use spinewise_sim::setup::{Setup, Tuning};
 
 // ---- one port, packet by packet -----------------------------------------------------------------------------------
 
-/// A line of so many bits per second, exact: within a busy period a packet ends at the floor of the rational instant.
+/// A line of this many bits per second, exact: within a busy period a packet ends at the floor of the rational instant.
 #[derive(Clone, Copy)]
 struct Line {
     rate: u128,
@@ -49,7 +49,7 @@ struct Rule {
     threshold: (u64, bool),
     at_dequeue: bool,
     in_service: bool,
-    /// So many of those that wait are in the device, and neither room nor threshold sees them.
+    /// This many of those that wait are in the device, and neither room nor threshold counts them.
     device: usize,
 }
 
@@ -72,8 +72,8 @@ impl Rule {
         if in_packets { packets >= limit } else { bytes >= limit }
     }
 
-    /// For each arrival (ps, bytes), in order: when its last bit has left and whether it was marked, or nothing if it
-    /// was dropped.
+    /// For each arrival (ps, bytes), in order: when its last bit has left and whether it was marked, or none if it was
+    /// dropped.
     fn serve(&self, arrivals: &[(u64, u64)]) -> Vec<Option<(u64, bool)>> {
         let (mut line, mut sent, mut fates) = (Line::new(self.gbps), Vec::<Sent>::new(), Vec::new());
         for &(now, bytes) in arrivals {
@@ -155,7 +155,7 @@ fn through_one_port(rule: &Rule, host_gbps: f64, ports: &str, shots: &Shots) -> 
                      "host_delay_ns": DELAY_NS,
                      "override": [{"host": SENDERS, "direction": "down", "rate_gbps": rule.gbps}]},
         "switch": switch, "traffic": [{"kind": "flows", "list": list}],
-        // What is dropped is gone: nobody sends again before the end.
+        // What is dropped is gone: nothing is resent before the end.
         "transport": {"min_rto_us": 5000, "initial_rto_us": 5000},
         "run": {"stop": "time", "until_us": 4500},
     })
@@ -188,7 +188,7 @@ fn seeded(cases: u32) -> ProptestConfig {
 proptest! {
     #![proptest_config(seeded(500))]
 
-    /// First come, first served; the line never rests while something waits; room and marks as the rule says, each
+    /// First come, first served; the line never rests while something waits; room and marks follow the rule, each
     /// packet to the picosecond.
     #[test]
     fn a_port_does_as_its_rule_says(
@@ -332,8 +332,8 @@ fn letflow_without_a_gap_is_packet_spraying() {
 
 #[test]
 fn spraying_loads_all_uplinks_alike() {
-    // Round robin counts packets, random draws favour nobody in bytes either. Each uplink gets 27,400 data packets and
-    // as many acknowledgements over 8: four standard deviations are 7 %.
+    // Round robin counts packets; random draws favour none in bytes either. Each uplink gets 27,400 data packets and as
+    // many acknowledgements over 8: four standard deviations are 7 %.
     let (random, in_turn) = (json!({"name": "rps"}), json!({"name": "packet_scatter"}));
     let as_ns2 = json!({"name": "packet_scatter", "params": {"pointer": "destination"}});
     for (scheme, what, most) in [
@@ -373,7 +373,7 @@ fn presto_sends_whole_cells_in_turn() {
 
 // ---- path tags ----------------------------------------------------------------------------------------------------
 
-/// Stops a run halfway and looks at the data under way between leaves and spines: (uplink taken, tag).
+/// Stops a run halfway and examines the data in flight between leaves and spines: (uplink taken, tag).
 fn tags_under_way(spec: &Value) -> Vec<(bool, u16, u16)> {
     let spec = crate::common::resolved(spec);
     let setup = Setup::new(&spec, Tuning::default()).unwrap_or_else(|error| panic!("{error}"));

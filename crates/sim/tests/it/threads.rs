@@ -1,4 +1,4 @@
-//! A run that several threads work at is the same run.
+//! A run on several threads is the same run.
 
 use crate::common::{fat_tree, flow, merged, resolved, run, run_with};
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ fn busy(change: &Value) -> Value {
     merged(&base, change)
 }
 
-/// Why one thread made a run, if it did.
+/// Why a run was made by one thread, if it was.
 fn reason(spec: &Value) -> Option<String> {
     let outcome = run_with(spec, by(2));
     let warnings = outcome.report["warnings"].as_array().cloned().unwrap_or_default();
@@ -29,8 +29,8 @@ fn reason(spec: &Value) -> Option<String> {
     Some(told["text"].as_str().unwrap_or_default().to_owned())
 }
 
-/// Eight ranks hand data round and round. Two make a server, whose ranks sit in different racks and send to each other without
-/// the network.
+/// Eight ranks pass data round and round. Two make a server, whose ranks are in different racks and send to each other
+/// outside the network.
 fn round_and_round() -> Value {
     let (ranks, rounds) = (8, 25);
     let mut rows = String::from("id,rank,op,peer,size_bytes,tag,duration_ns,requires\n");
@@ -55,7 +55,7 @@ fn everything_that_is_told_is_the_same_by_any_number_of_threads() {
         busy(&json!({"metrics": {"series_interval_us": 50, "series_links": "all", "facts": true}})),
         busy(&json!({"topology": fat_tree()})),
         busy(&json!({"preset": "selb", "scheme": {"name": "selb"}, "metrics": {"facts": true}})),
-        // What waits for other flows: hosts learn of its start by its packets alone.
+        // What waits for other flows: hosts learn of its start only from its packets.
         busy(&json!({"traffic": train})),
         busy(&json!({"traffic": round_and_round()})),
         // Cut while flows that have started wait for their handshakes.
@@ -129,7 +129,7 @@ fn rows_of_series_that_there_is_no_memory_for_are_refused_however_short_the_run_
 
 #[test]
 fn no_more_threads_work_than_there_is_memory_for() {
-    // 16 hosts, 28 cables, 7 switches and 4 leaves take 31 kB, 400 flows 80 kB, in each thread again.
+    // 16 hosts, 28 cables, 7 switches and 4 leaves take 31 kB, 400 flows 80 kB, again in each thread.
     let flows: Vec<Value> = (0..400).map(|n| flow(n % 16, (n + 5) % 16, 9000, 250 * u64::from(n))).collect();
     let spec = busy(&json!({"traffic": [{"kind": "flows", "list": flows}]}));
     let hash = run(&spec).hash;

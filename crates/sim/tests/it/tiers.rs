@@ -1,4 +1,4 @@
-//! Every scheme in every kind of fabric: it carries all flows to their end, or says in a word that it cannot serve that
+//! Every scheme in every kind of fabric: it carries all flows to their end, or reports that it cannot serve that
 //! fabric. None fails in another way.
 
 use crate::common::{all_finished, flow, graph, of_link, run, run_both, without_trimming};
@@ -31,7 +31,7 @@ fn two_tiers() -> Value {
     graph(8, 6, hosts.chain(inner).collect())
 }
 
-/// Four leaves of two hosts in a ring: leaves pass on what is for others.
+/// Four leaves of two hosts in a ring: leaves also forward traffic for others.
 fn ring() -> Value {
     let hosts = (0..8).map(|host| json!([host, 8 + host / 2, 10, 1000]));
     let inner = [[8, 9], [9, 10], [10, 11], [11, 8]].map(|[a, b]| json!([a, b, 10, 1000]));
@@ -66,7 +66,7 @@ fn refusing(topology: &Value, hosts: u32) -> Vec<&'static str> {
 
 #[test]
 fn each_scheme_finishes_or_says_that_it_cannot() {
-    // Tags name no whole paths on a ring. What draws its own, and what sits at switches, can do without.
+    // Tags name no whole paths on a ring. Schemes that draw their own, and schemes at switches, do without.
     let draw = [&["elab", "plb", "txrehash", "host_flowlet", "hopper"], crate::uet::ENTROPY].concat();
     let hosts_with_tags: Vec<&str> = REGISTRY
         .iter()
@@ -101,7 +101,7 @@ fn lbsp_serves_fat_trees_whose_links_up_make_groups() {
     }
 }
 
-/// What was asked for and does not fit is a mistake, no fabric that a scheme does not serve.
+/// A setting that does not fit is a mistake, not a fabric that a scheme does not serve.
 #[test]
 fn what_was_asked_for_is_no_excuse() {
     let unserved = |scheme: Value, topology: &Value| resolve(&spec(scheme, topology, 8)).expect_err("refused").unserved;
@@ -113,7 +113,7 @@ fn what_was_asked_for_is_no_excuse() {
     assert!(!unserved(json!({"name": "letflow", "params": {"gap": 1}}), &tree));
 }
 
-/// A scheme that does not decide at every tier says what becomes of the others.
+/// A scheme that does not decide at every tier states what happens at the others.
 #[test]
 fn each_scheme_says_what_it_does_in_three_tiers() {
     for entry in REGISTRY {
@@ -137,7 +137,7 @@ fn shares_of_cores(scheme: &str) -> [f64; 4] {
     bytes.map(|own| own / bytes.iter().sum::<f64>())
 }
 
-/// Schemes that look at whole paths, or decide at each tier, spare the one core that is slow; those that see uplinks of
+/// Schemes that see whole paths, or decide at each tier, spare the one core that is slow; those that see uplinks of
 /// leaves can only spare the aggregation switches in front of it. It has 2 / 32 of the capacity.
 #[test]
 fn who_sees_the_cores_spares_a_slow_one() {
@@ -166,6 +166,6 @@ fn who_sees_the_cores_spares_a_slow_one() {
         let in_front = shares[0] + shares[1];
         assert!((0.3..0.45).contains(&in_front) && shares[0] > 0.1, "{scheme}: {shares:?}");
     }
-    // Hedera's controller knows the links of leaves alone, all of which are alike.
+    // Hedera's controller knows only the links of leaves, all of which are alike.
     assert_eq!(shares_of_cores("hedera"), blind);
 }

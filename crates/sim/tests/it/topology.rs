@@ -1,4 +1,4 @@
-//! The wiring of leaf-spine fabrics: what overrides change, which ways there are, and how links are called.
+//! The wiring of leaf-spine fabrics: what overrides change, which ways there are, and how links are named.
 
 use crate::common::{flow, flow_column, link, of_link, resolved, run, udp};
 use proptest::prelude::*;
@@ -82,7 +82,7 @@ fn overrides_change_all_links_that_every_selector_fits_and_no_other() {
     assert_eq!(changed(json!([{"link": 0, "rate_gbps": 1}])).len(), 12);
     assert_eq!(changed(json!([{"host": 4, "rate_gbps": 1}])), ["host4->leaf2", "leaf2->host4"]);
     assert_eq!(changed(json!([{"host": 4, "delay_ns": 1, "direction": "down"}])), ["leaf2->host4"]);
-    // The last word counts, key by key.
+    // The last override counts, key by key.
     let twice =
         json!([{"spine": 0, "rate_gbps": 3, "delay_ns": 9}, {"leaf": 0, "rate_gbps": 6}, {"leaf": 1, "rate_gbps": 40}]);
     let links = by_name(&wired(&double(twice)));
@@ -129,7 +129,7 @@ proptest! {
         cases: 1000, rng_seed: RngSeed::Fixed(3), failure_persistence: None, ..ProptestConfig::default()
     })]
 
-    /// Each way is a path of its own over links that work; together they are all there are.
+    /// Each way is a separate path over links that work; together they are all paths.
     #[test]
     fn ways_number_all_paths_once((leaves, spines, hosts, parallel) in size(), outages in outages()) {
         let overrides: Vec<Value> = outages.iter().map(|&(leaf, spine, link, direction)| json!({
@@ -225,7 +225,7 @@ fn parallel_links_are_used_and_failed_one_by_one() {
     assert!(three[2] == 0 && [three[0], three[1], three[3]].iter().all(|&n| n > 1500), "{three:?}");
 }
 
-/// A slow link is as slow as it says: 1 MB over one path of 3 Gbps.
+/// A slow link is as slow as specified: 1 MB over one path of 3 Gbps.
 #[test]
 fn an_override_of_rate_and_delay_is_felt_to_the_picosecond() {
     let spec = json!({
@@ -256,7 +256,7 @@ fn rows_reach_the_last_uplink_behind_dead_ones() {
     assert!(fast > 3 * slow, "{fast} packets by the fast spine, {slow} by the slow one");
 }
 
-/// A run whose other traffic has no end waits for a packet that is due and stands at the NIC behind it.
+/// A run whose other traffic has no end waits for a packet that is due and waits at the NIC behind it.
 #[test]
 fn a_packet_that_waits_for_the_nic_is_not_forgotten() {
     let outcome = run(&json!({
@@ -269,7 +269,8 @@ fn a_packet_that_waits_for_the_nic_is_not_forgotten() {
     assert_eq!(outcome.report["finished"], 1, "stopped at {} ps", outcome.report["stop_ps"]);
 }
 
-/// What would outlast the clock says so, and does not wrap round: flows "without end", and a link of 1 bit/s.
+/// Anything beyond the range of the clock saturates, and does not wrap round: flows "without end", and a link of 1
+/// bit/s.
 #[test]
 fn what_outlasts_the_clock_saturates() {
     let outcome = run(&json!({

@@ -1,4 +1,4 @@
-//! The choice trace: what was seen and what was true, the same in every engine, and no trace of it in the run.
+//! The choice trace: what was seen and the actual state, the same in every engine, without effect on the run.
 
 use crate::common::{events, graph, link, merged, resolved, run, trace_column as column, traced as traced_with};
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ fn saw<'a>(trace: &'a Trace, name: &str) -> &'a [f64] {
     &trace.saw.iter().find(|saw| saw.name == name).unwrap_or_else(|| panic!("nothing saw {name}")).values
 }
 
-/// Are two traces alike? Numbers that are none are equal too.
+/// Are two traces alike? NaNs are equal too.
 fn same(one: &Trace, other: &Trace) -> bool {
     let bits = |trace: &Trace| -> Vec<(String, Vec<u64>)> {
         let of = |values: &[f64]| values.iter().map(|value| value.to_bits()).collect();
@@ -63,7 +63,7 @@ fn longest(spec: &Value, many: usize) -> Vec<u32> {
     flows
 }
 
-/// All schemes, under TCP; of those that act differently elsewhere, one more.
+/// All schemes, under TCP; for those that act differently elsewhere, one more.
 fn specs() -> Vec<(String, Value)> {
     // These are leaf-spines.
     let mut specs: Vec<(String, Value)> = REGISTRY
@@ -166,7 +166,7 @@ fn who_keeps_stays_and_schemes_that_tell_their_rules_always_do() {
             assert!(!(acts[first] == 0 && moved), "{name} at {}: moved, but: {says}", column(&trace, "time_ps")[first]);
         }
     }
-    // Rules that these runs should meet: no test of them sees that they are never told.
+    // Rules that these runs should exercise: no test of them would notice if they were never reported.
     for (scheme, part) in [
         ("letflow", "a new flowlet"),
         ("conga", "a new flowlet"),
@@ -194,7 +194,7 @@ fn a_switch_that_sees_its_queue_sees_the_truth() {
     let (queues, seen) = (column(&trace, "queue_bytes"), saw(&trace, "drill.queue"));
     let own = |row: usize| queues[trace.offsets[row] as usize] as f64;
     let differ = (0..seen.len()).filter(|&row| seen[row] != own(row)).count();
-    // Two packets that come at one instant find each other; the truth is as of before both.
+    // Two packets that come at one instant find each other; the actual state is as of before both.
     assert!(differ * 50 < seen.len(), "{differ} of {}", seen.len());
     assert!(seen.iter().filter(|&&bytes| bytes > 0.0).count() * 20 > seen.len(), "queues there must be");
 }
@@ -221,7 +221,7 @@ fn the_truth_is_that_of_a_recursion_by_hand() {
     for row in (0..time.len()).filter(|&row| way[row] == 1) {
         let now = time[row];
         let ((waiting, first), (_, second)) = (backlog(&at_leaf, service, now), backlog(&at_spine, service, now));
-        // What is before it drains while it is under way.
+        // What is ahead of it drains while it is in flight.
         let first = first.saturating_sub(access);
         let second = second.saturating_sub(access + first + service + delay);
         assert_eq!(queues[trace.offsets[row] as usize], waiting * 1500, "at {now}");

@@ -1,5 +1,5 @@
-//! The choice trace of runs in which links break: choices are among the routes of their instant, and what is called true
-//! was so then.
+//! The choice trace of runs in which links break: choices are among the routes of their instant, and the reported state
+//! was the actual one.
 
 use crate::common::{events, loss_column, merged, of_link, run, trace_column as column, traced};
 use serde_json::{Value, json};
@@ -59,8 +59,8 @@ fn candidates_and_their_truth_are_those_of_the_instant() {
     for (row, at) in rows() {
         let first = name(row).expect("a link");
         let many = (0..choice.len()).filter(|&other| choice[other] == choice[row] && offered[other] == 1).count();
-        // Found 100 us after, and when spine 2 works again, used 100 us after its own port is found to. From 800 us on spine
-        // 1 alone is left, until 100 us after it is heard, at 911 us, that spine 0 sees its link up.
+        // Detected 100 us after, and when spine 2 works again, used 100 us after its own port is detected to. From 800
+        // us on only spine 1 remains, until 100 us after it is heard, at 911 us, that spine 0 sees its link up.
         let alone = (800.0..1011.0).contains(&at);
         let few = (400.0..1300.0).contains(&at);
         assert_eq!(
@@ -88,8 +88,8 @@ fn candidates_and_their_truth_are_those_of_the_instant() {
     }
 }
 
-/// The first of three uplinks goes, so the others move up in the list of candidates: what is told of the packet before is
-/// still where it went.
+/// The first of three uplinks goes, so the others move up in the list of candidates: the way reported for the previous
+/// packet is still where it went.
 #[test]
 fn the_way_of_the_packet_before_is_the_one_it_took() {
     for scheme in ["rps", "drill", "letflow", "conga", "round_robin", "ecmp", "wcmp", "resilient"] {
@@ -114,7 +114,7 @@ fn the_way_of_the_packet_before_is_the_one_it_took() {
     }
 }
 
-/// What is lost of a traced flow is all that is lost where nothing else is sent, data and acknowledgements.
+/// With no other traffic, the losses of a traced flow are all losses, data and acknowledgements.
 #[test]
 fn each_loss_has_a_row_and_its_place() {
     let tcp = json!({"traffic": [{"kind": "flows", "list": [{"src": 0, "dst": 3, "size_bytes": 1_000_000},

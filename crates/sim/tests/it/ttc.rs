@@ -1,4 +1,4 @@
-//! TTC in whole runs: default paths give each host its own links down, and are left only for much shorter queues.
+//! TTC in whole runs: default paths give each host its own downlinks, and are left only for much shorter queues.
 
 use crate::common::{all_finished, flow, of_link, run_both, total, udp};
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ fn fat_tree(threshold_bytes: f64, traffic: Value) -> Value {
     })
 }
 
-/// Host n sends so many packets to host 15 - n: to the other end of the tree, to each a number of its own.
+/// Host n sends this many packets to host 15 - n, at the other end of the tree; the number is different for each.
 fn packets_to(host: u32) -> u64 {
     u64::from(host + 1) * 3
 }
@@ -34,8 +34,8 @@ fn on_default_paths_each_link_down_carries_the_packets_of_one_host() {
     let links = outcome.report["links"].as_array().expect("the report lists the links");
     let spec = crate::common::resolved(&fat_tree(1e12, to_the_other_end()));
     let tree = spinewise_sim::topology::Topology::new(&spec.topology).unwrap_or_else(|error| panic!("{error}"));
-    // Hosts by link down: of a core's link to a pod, the one whose digits name the core; of an aggregation switch's
-    // link to an edge, the one whose lowest digit names the switch.
+    // Hosts by downlink: of a core's link to a pod, the one whose digits name the core; of an aggregation switch's link
+    // to an edge, the one whose lowest digit names the switch.
     let mut down = 0;
     for (number, link) in tree.links.numbered() {
         let (from, to) = (link.from.0, link.to.0);
@@ -93,7 +93,7 @@ fn a_full_default_path_overflows_to_others_from_the_threshold_on() {
         let of = |spine: u32, what: &str| of_link(&outcome, &format!("leaf0->spine{spine}"), what);
         let others: Vec<u64> = (1..4).map(|spine| of(spine, "packets")).collect();
         assert!(others.iter().all(|&packets| packets > 100), "{others:?}");
-        // The queue stays at the threshold: what comes on top leaves.
+        // The queue stays at the threshold: the excess leaves.
         let longest = of(0, "longest_queue_bytes");
         assert!((threshold.into()..=u64::from(threshold) + 6_000).contains(&longest), "{threshold}: {longest}");
     }

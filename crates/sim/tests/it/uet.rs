@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use spinewise_sim::outcome::Outcome;
 use spinewise_sim::spec::resolve;
 
-/// The leaf-spine of 128 hosts that uet-htsim's recorded runs have, at 100 Gbps and 1 us a link.
+/// The leaf-spine of 128 hosts in uet-htsim's recorded runs, at 100 Gbps and 1 us per link.
 fn leaf_spine(gbps: u32) -> Value {
     json!({"kind": "leaf_spine", "leaves": 8, "spines": 16, "hosts_per_leaf": 16, "host_rate_gbps": gbps,
            "fabric_rate_gbps": gbps, "host_delay_ns": 1000, "fabric_delay_ns": 1000})
@@ -56,7 +56,7 @@ fn a_flow_alone_takes_the_closed_form_to_the_picosecond() {
         for scheme in ENTROPY.iter().chain(&["ecmp", "rps"]) {
             let outcome = run(&spec(topology.clone(), scheme, &[(1, dst, 2_000_000)], json!({})));
             assert_eq!(fct(&outcome), [recorded], "{scheme}");
-            // One answer for four packets, the first and the last besides.
+            // One answer for four packets, plus the first and the last.
             assert_eq!(counter(&outcome, "acks", "packets"), 124, "{scheme}");
         }
     }
@@ -70,8 +70,8 @@ fn credit_alone_paces_a_flow_at_ninety_nine_percent() {
     assert_eq!(fct(&outcome)[0] / 1_000, 172_619);
 }
 
-/// Packets that grant credit change their value with each, and switches hash it whatever scheme there is. Answers of a flow go
-/// by one path under schemes at switches that hash small packets.
+/// Packets that grant credit change their value each time, and switches hash it under any scheme. Answers of a flow
+/// take one path under schemes at switches that hash small packets.
 #[test]
 fn grants_spread_under_schemes_at_switches() {
     for scheme in ["adaptive", "round_robin", "ecmp", "oblivious"] {
@@ -118,8 +118,8 @@ fn an_incast_is_trimmed_at_the_last_hop_and_nothing_is_lost() {
     }
 }
 
-/// A full packet is on the line and a short one waits: then there is no room for another full one. Whichever the coin says
-/// is trimmed, and it alone, even if the short one makes less place than the other takes.
+/// A full packet is on the line and a short one waits, so there is no room for another full one. The one chosen by the
+/// coin is trimmed, and only that one, even if the short one makes less room than the other takes.
 #[test]
 fn one_packet_is_trimmed_for_one_that_has_no_room() {
     let flows = [flow(0, 3, 4_086, 0), flow(1, 3, 4_086, 200), flow(2, 3, 100, 400)];

@@ -1,10 +1,10 @@
-//! Presets uet and uet-htsim: in what they differ, and that each rule by itself makes a difference.
+//! Presets uet and uet-htsim: their differences, and that each rule alone makes a difference.
 
 use crate::common::{counter, flow, flow_column, merged, run};
 use serde_json::{Map, Value, json};
 use spinewise_sim::spec::resolve;
 
-/// Four racks of eight hosts under eight spines, 100 Gbps and 1 us a link; every host sends to the next rack but one.
+/// Four racks of eight hosts under eight spines, 100 Gbps and 1 us per link; every host sends to the rack after next.
 fn spec(preset: &str, scheme: &str, more: Value) -> Value {
     let list: Vec<Value> = (0..32).map(|src| flow(src, (src + 16 + src % 3) % 32, 1_000_000, 0)).collect();
     let base = json!({
@@ -16,7 +16,7 @@ fn spec(preset: &str, scheme: &str, more: Value) -> Value {
     merged(&base, &more)
 }
 
-/// Keys with other values in one table than in the other, with their values.
+/// Keys with different values in the two tables, with their values.
 fn differences(
     one: &Map<String, Value>,
     other: &Map<String, Value>,
@@ -67,7 +67,7 @@ fn the_two_differ_in_seven_rules_and_in_nothing_else() {
     assert_eq!((least("uet-htsim"), least("uet")), (Some(1.0), Some(0.1)));
 }
 
-/// The fabric is as fast as its hosts, but hashed flows share links in it: receivers that heed nothing but their own links
+/// The fabric is as fast as its hosts, but hashed flows share links in it: receivers that consider only their own links
 /// have them trimmed to the end.
 #[test]
 fn receivers_that_heed_the_fabric_slow_down() {
@@ -81,7 +81,7 @@ fn receivers_that_heed_the_fabric_slow_down() {
     assert!(deaf > 2 * heeding && heeding > 0, "{deaf} {heeding}");
 }
 
-/// One spine is dead, unseen: who blames the value that was lost leaves it.
+/// One spine is dead, unseen: a scheme that blames the lost value leaves it.
 #[test]
 fn who_blames_the_lost_value_leaves_a_dead_path() {
     let timeouts = |blames: &str| {
@@ -95,7 +95,7 @@ fn who_blames_the_lost_value_leaves_a_dead_path() {
     assert!(first > value && value > 0, "{first} {value}");
 }
 
-/// Headers of trimmed packets overtake what waits: they tell a shorter round trip, and the window shrinks with it.
+/// Headers of trimmed packets overtake what waits: they show a shorter round trip, and the window shrinks with it.
 #[test]
 fn round_trips_of_trimmed_packets_shrink_windows() {
     let list: Vec<Value> = (0..16).map(|n| flow(8 + n, 0, 1_000_000, 0)).collect();
@@ -109,9 +109,9 @@ fn round_trips_of_trimmed_packets_shrink_windows() {
     assert_ne!(times(true), times(false));
 }
 
-/// A flow alone is satisfied some thirty times while its first window goes out, and stands among those that are granted
-/// credit unasked as often. With 2,000,000 bytes across a leaf-spine of links of 100 Gbps and 1 us, senders of uet-htsim
-/// get 179 grants, 126 answers, and are through after 172.619 us (its case `ls128.one128.obl.rccc`).
+/// A flow alone is satisfied some thirty times while its first window goes out, and is queued that many times among
+/// those that are granted credit unasked. With 2,000,000 bytes across a leaf-spine of links of 100 Gbps and 1 us,
+/// senders of uet-htsim get 179 grants, 126 answers, and finish after 172.619 us (its case `ls128.one128.obl.rccc`).
 #[test]
 fn receivers_that_grant_to_the_end_grant_as_often_as_the_reference() {
     let told = |after_end: bool| {
@@ -132,8 +132,8 @@ fn receivers_that_grant_to_the_end_grant_as_often_as_the_reference() {
     assert!(ends.1 < goes_on.1, "{ends:?}");
 }
 
-/// The receiver's link is down for longer than the retransmission timeout: each packet is given up once, the request that says
-/// so is lost, and nothing is under way any more.
+/// The receiver's link is down for longer than the retransmission timeout: each packet is given up once, the request
+/// that says so is lost, and nothing is in flight any more.
 #[test]
 fn who_asks_again_survives_a_lost_request() {
     for kind in ["none", "nscc"] {
@@ -152,8 +152,9 @@ fn who_asks_again_survives_a_lost_request() {
     }
 }
 
-/// The answer to an earlier copy of a packet may come right after it is sent again: a round trip of nothing. Presets that do not
-/// take round trips from trimmed packets take none under any congestion control, and probes go no faster than the line.
+/// The answer to an earlier copy of a packet may come right after it is sent again: a round trip of zero. Presets that
+/// do not take round trips from trimmed packets take none under any congestion control, and probes go no faster than
+/// the line.
 #[test]
 fn no_round_trip_of_nothing_floods_a_link_with_probes() {
     let spec = json!({

@@ -1,5 +1,5 @@
-//! REPS and MRC step by step: one flow over four spines, of which one is slow and one dies in silence. What passed the NIC is
-//! read off the wire, and each value is computed from it by rules that are written here once more.
+//! REPS and MRC step by step: one flow over four spines, one of which is slow and one dies silently. What passed the
+//! NIC is read off the wire, and each value is computed from it by rules written separately here.
 
 use crate::common::wire::{Follows, Pass, What, left, wire, with_timeouts};
 use crate::common::{all_finished, flow, flow_column, link, merged, run, series};
@@ -13,7 +13,8 @@ const DIES: u64 = 30 * US;
 const RTO: u64 = 40 * US;
 const DEAD: &str = "leaf0->spine2";
 
-/// Two hosts. Each packet is answered for itself. What leaf0 sends to spine2 is lost from some instant on, and nobody is told.
+/// Two hosts. Each packet is answered separately. What leaf0 sends to spine2 is lost from some instant on, and nothing
+/// reports that.
 fn one_flow(scheme: Value, bytes: u64) -> Value {
     json!({
         "preset": "uet-htsim", "scheme": scheme,
@@ -84,7 +85,7 @@ impl Reps {
                 (None, "has just thawed")
             }
             (0, Some(_), _) => {
-                // Slots are written in turn: what came through as the n-th lies in slot n mod 8.
+                // Slots are written in turn: the n-th value that came through is in slot n mod 8.
                 let slot = self.used_frozen % self.came.len().clamp(1, 8);
                 self.used_frozen += 1;
                 ((ring..self.came.len()).find(|at| at % 8 == slot), "frozen")
@@ -137,7 +138,7 @@ fn reps_recycles_freezes_and_thaws_packet_by_packet() {
     let of = uplinks(&passes);
     let reps = Reps::default().follow_all(&with_timeouts(passes.clone(), RTO));
     assert_eq!(reps.met.len(), 4, "{:?}", reps.met);
-    // What was on the link as it died is lost, too.
+    // What was on the link as it died is also lost.
     let [first, ..] = reps.freezes[..] else { panic!("it never froze") };
     assert!((DIES + RTO - 3 * US..DIES + RTO + 3 * US).contains(&first), "{first}");
     let [thaw, ..] = reps.thaws[..] else { panic!("it never thawed") };
@@ -157,7 +158,7 @@ enum State {
     Bad,
 }
 
-/// A probe: of which number, when it was asked for, and what came of it.
+/// A probe: of which number, when it was requested, and its outcome.
 #[derive(Clone, Copy)]
 struct Probe {
     number: u16,
@@ -222,7 +223,7 @@ impl Mrc {
         self.fill(number);
     }
 
-    /// A backup of the same plane for a number in rotation.
+    /// Replaces a number in rotation with a backup of the same plane.
     fn fill(&mut self, number: u16) {
         let usable = |&backup: &u16| backup % 4 == number % 4 && self.state[usize::from(backup)] != State::Bad;
         let backup = self.backups.iter().position(usable);
@@ -231,7 +232,7 @@ impl Mrc {
         }
     }
 
-    /// After each news of a packet: answers to probes are heard, and other probes are sent.
+    /// After each news of a packet: answers to probes are taken, and other probes are sent.
     fn looks(&mut self, now: u64) {
         for probe in &mut self.probes {
             if probe.came.is_none() && probe.asked + Self::GIVES_UP <= now {
@@ -349,7 +350,7 @@ fn reps_leaves_a_dead_path_within_a_hundred_microseconds() {
             "metrics": {"capture": {"at": ["leaf0->spine5"], "max_packets": 1_000_000}},
         })
     };
-    // For how long each flow goes on losing packets there.
+    // For how long each flow keeps losing packets there.
     let lost = |outcome: &Outcome| -> Vec<u64> {
         let mut of: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
         for (at, flow) in left(outcome).into_iter().filter(|&(at, _)| at >= 300 * US) {
@@ -362,6 +363,6 @@ fn reps_leaves_a_dead_path_within_a_hundred_microseconds() {
     all_finished(&reps);
     let spans = lost(&reps);
     assert!(spans.len() > 8 && spans.iter().all(|&span| span < 100 * US), "{spans:?}");
-    // Whoever sprays without looking loses packets there until the end.
+    // A scheme that sprays blindly loses packets there until the end.
     assert!(lost(&oblivious).iter().any(|&span| span > 1_000 * US) && timeouts(&reps) * 4 < timeouts(&oblivious));
 }

@@ -1,4 +1,4 @@
-//! What the tests of whole runs share: running a spec, and reading what a run left.
+//! Shared by the tests of whole runs: running a spec, and reading the outcome.
 
 pub(crate) mod wire;
 
@@ -13,7 +13,8 @@ use spinewise_sim::topology::Topology;
 use spinewise_sim::trace::{CHOICE_COLUMNS, HOP_COLUMNS, LOSS_COLUMNS, Trace};
 use std::sync::LazyLock;
 
-/// `spec`, in the world of most papers unless it names its preset: what tests work out by hand was worked out there.
+/// `spec`, in the world of most papers unless it names its preset: the values that tests derive by hand assume that
+/// world.
 pub(crate) fn in_papers_world(spec: &Value) -> Value {
     if spec["preset"].is_null() {
         merged(&json!({"preset": "datacenter"}), &without_trimming(spec))
@@ -22,7 +23,7 @@ pub(crate) fn in_papers_world(spec: &Value) -> Value {
     }
 }
 
-/// `spec` for switches that do not trim: REPS has one rule for them, which is not its default.
+/// `spec` for switches that do not trim: REPS has a rule for them, which is not its default.
 pub(crate) fn without_trimming(spec: &Value) -> Value {
     match spec["scheme"]["name"] == "reps" {
         true => merged(&json!({"scheme": {"params": {"freezing": "idle_timeout"}}}), spec),
@@ -30,12 +31,12 @@ pub(crate) fn without_trimming(spec: &Value) -> Value {
     }
 }
 
-/// Resolves a spec that must be right; without a preset, in the world of most papers.
+/// Resolves a spec that must be valid; without a preset, in the world of most papers.
 pub(crate) fn resolved(spec: &Value) -> Spec {
     resolve(&in_papers_world(spec)).unwrap_or_else(|error| panic!("{error}\n{spec}"))
 }
 
-/// Says which spec was being run if that panics, as a mistake in a scheme may make it do.
+/// Names the spec being run if that panics, as a mistake in a scheme may cause.
 struct Running<'a>(&'a Value);
 
 impl Drop for Running<'_> {
@@ -87,18 +88,18 @@ pub(crate) fn udp(src: u32, dst: u32, rate_gbps: f64) -> Value {
     json!({"kind": "udp", "src": src, "dst": dst, "schedule": [{"at_us": 0, "rate_gbps": rate_gbps}]})
 }
 
-/// What the report says of the link called `name`.
+/// The report of the link called `name`.
 pub(crate) fn link<'a>(outcome: &'a Outcome, name: &str) -> &'a Value {
     let links = outcome.report["links"].as_array().expect("the report lists the links");
     links.iter().find(|link| link["name"] == name).unwrap_or_else(|| panic!("no link {name}"))
 }
 
-/// A number of that link.
+/// A number from that link's report.
 pub(crate) fn of_link(outcome: &Outcome, name: &str, what: &str) -> u64 {
     link(outcome, name)[what].as_u64().unwrap_or_else(|| panic!("no {what} of {name}"))
 }
 
-/// A number of the report's packet account.
+/// A number from the report's packet account.
 pub(crate) fn counter(outcome: &Outcome, fate: &str, unit: &str) -> u64 {
     outcome.report["counters"][fate][unit].as_u64().unwrap_or_else(|| panic!("no counter {fate}.{unit}"))
 }

@@ -1,4 +1,4 @@
-//! One flow as its sender's NIC saw it: what a capture and a trace of one run tell together, in the order of time.
+//! One flow as its sender's NIC saw it: what a capture and a trace of one run show together, in order of time.
 
 use super::{merged, trace_column as column, traced};
 use serde_json::{Value, json};
@@ -18,22 +18,22 @@ pub(crate) struct Pass {
 /// The same, without its instant.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum What {
-    /// Data chose this value, by this rule, for this uplink, and was on the line at `sent`; the row of the trace.
+    /// Data chose this value, by this rule, for this uplink, and was on the line at `sent`; also the row of the trace.
     Data { seq: u64, bytes: u64, value: u16, sent: u64, rule: String, uplink: String, row: usize },
     /// An answer came to what was sent with this value at that instant.
     Ack { next: u64, value: u16, marked: bool, sent: u64 },
-    /// What was sent with this value has been waited for in vain.
+    /// What was sent with this value was not answered in time.
     TimedOut { value: u16 },
     /// What was sent with this value has been trimmed.
     Trim { value: u16, last_hop: bool, sent: u64 },
     /// A probe left.
     Probe { value: u16, number: u64 },
-    /// It was answered.
+    /// The probe was answered.
     Reply { number: u64, marked: bool },
 }
 
 impl What {
-    /// At one instant a host hears before it sends; of a trim its scheme hears when data has left.
+    /// At one instant a host receives before it sends; its scheme learns of a trim when data has left.
     fn rank(&self) -> u8 {
         match self {
             What::Ack { .. } | What::Reply { .. } => 0,
@@ -46,14 +46,14 @@ impl What {
 
 /// What is computed of a flow from what passes its NIC.
 pub(crate) trait Follows: Clone {
-    /// Goes on by one step.
+    /// Advances by one step.
     ///
     /// # Errors
     /// The packet in hand is not the one that should leave.
     fn follow(&mut self, at: u64, what: &What) -> Result<(), String>;
 
-    /// Follows a whole flow. A NIC whose line is free at the very instant at which it hears something may have taken the
-    /// next packet just before: then the value of that packet tells.
+    /// Follows a whole flow. A NIC whose line is free at the very instant at which it receives something may have taken
+    /// the next packet just before: the value of that packet tells.
     fn follow_all(mut self, passes: &[Pass]) -> Self {
         for at_once in passes.chunk_by(|one, other| one.at == other.at) {
             let at = at_once[0].at;
@@ -71,7 +71,7 @@ pub(crate) trait Follows: Clone {
     }
 }
 
-/// Runs a spec and reads off what passed the NIC of the sender of its only flow, host 0.
+/// Runs a spec and extracts what passed the NIC of the sender of its only flow, host 0.
 pub(crate) fn wire(spec: &Value) -> (Outcome, Trace, Vec<Pass>) {
     let capture = json!({"metrics": {"capture": {"at": ["host0"], "max_packets": 1_000_000}}});
     let (outcome, trace) = traced(&merged(spec, &capture), &[0], Tuning::default());
@@ -91,7 +91,7 @@ pub(crate) fn wire(spec: &Value) -> (Outcome, Trace, Vec<Pass>) {
     (outcome, trace, passes)
 }
 
-/// Adds the timeouts of a flow of Ultra Ethernet: each packet that nothing answers in time has its own.
+/// Adds the timeouts of a flow of Ultra Ethernet: each packet that is not answered in time has its own.
 pub(crate) fn with_timeouts(mut passes: Vec<Pass>, rto: u64) -> Vec<Pass> {
     let answer = |pass: &Pass| match pass.what {
         What::Ack { sent, .. } | What::Trim { sent, .. } => Some((sent, pass.at)),
@@ -101,7 +101,7 @@ pub(crate) fn with_timeouts(mut passes: Vec<Pass>, rto: u64) -> Vec<Pass> {
     let answered: BTreeMap<u64, u64> = passes.iter().rev().filter_map(answer).collect();
     let end = passes.last().map_or(0, |pass| pass.at);
     let late = |pass: &Pass| match pass.what {
-        // A request for an answer has no bytes, and nobody waits for it.
+        // A request for an answer has no bytes, and is not awaited.
         What::Data { value, sent, bytes: 1.., .. } if answered.get(&sent).is_none_or(|&at| at > pass.at + rto) => {
             Some(Pass { at: pass.at + rto, what: What::TimedOut { value } })
         }
@@ -134,7 +134,7 @@ fn choices(trace: &Trace) -> Vec<Pass> {
     (0..at.len()).filter(of_data).map(data).collect()
 }
 
-/// The captured packets; of data what the capture knows.
+/// The captured packets; for data, what the capture knows.
 fn packets(outcome: &Outcome) -> Vec<Pass> {
     let packets = outcome.packets.as_ref().expect("a capture");
     assert!(packets.full().is_empty(), "all were kept");

@@ -46,7 +46,7 @@ fn size() -> impl Strategy<Value = Size> {
         .prop_map(|(leaves, spines, hosts_per_leaf, parallel)| Size { leaves, spines, hosts_per_leaf, parallel })
 }
 
-/// A change to a link, before it is known how many there are: selectors are taken modulo the counts.
+/// A change to a link, before the number of links is known: selectors are taken modulo the counts.
 #[derive(Clone, Debug)]
 struct Change {
     at: [u32; 4],
@@ -170,8 +170,8 @@ fn leaf_spine() -> impl Strategy<Value = (u32, Value)> {
     })
 }
 
-/// Three tiers of any counts, links of any speed. One cable at most is down, so that what is left still goes up and then
-/// down; where it would cut somebody off, [`made_to_fit`] leaves it up.
+/// Three tiers of any counts, links of any speed. At most one cable is down, so what is left still goes up and then
+/// down; if it would cut hosts off, [`made_to_fit`] leaves it up.
 fn fat_tree() -> impl Strategy<Value = (u32, Value)> {
     let counts = (1u32..=3, 1u32..=3, 1u32..=4, 1u32..=2, 1u32..=3);
     let rates = (rate(), rate(), rate());
@@ -238,7 +238,7 @@ fn uet() -> impl Strategy<Value = Value> {
     })
 }
 
-/// One buffer for all ports. Its size is in thousandths of the least that the fabric allows: see [`made_to_fit`].
+/// One buffer for all ports. Its size is in thousandths of the minimum that the fabric allows: see [`made_to_fit`].
 fn shared_buffer() -> impl Strategy<Value = Value> {
     let pfc = (prop::bool::weighted(0.75), 1u32..=7, select(&["above_threshold", "pool_full"][..]));
     let rare = |usual: &'static str, other: &'static str| prop_oneof![7 => Just(usual), 1 => Just(other)];
@@ -297,7 +297,7 @@ fn transport() -> impl Strategy<Value = Value> {
     prop_oneof![4 => tcp, 2 => rdma(), 3 => uet()]
 }
 
-/// Receivers that hold data back below TCP: each second one, some data in order too, some with little room.
+/// Receivers that hold data back below TCP: every second one, some also for in-order data, some with little room.
 fn resequencing() -> impl Strategy<Value = Value> {
     let some = |most: u32| prop_oneof![2 => Just(0u32), 1 => 1..most];
     (select(&["off", "on", "periodic"][..]), some(20), 20u32..500, some(60_000)).prop_map(|(whether, in_order, timeout, limit)| {
@@ -403,7 +403,7 @@ fn scheme() -> impl Strategy<Value = Value> {
     )
 }
 
-/// An entry of the traffic, in a fabric of so many hosts.
+/// An entry of the traffic, in a fabric of this many hosts.
 fn entry(hosts: u32) -> impl Strategy<Value = Value> {
     let bytes = prop_oneof![1u64..3000, 1000u64..60_000, 50_000u64..200_000];
     let pair = (0..hosts, 1..hosts).prop_map(move |(src, off)| (src, (src + off) % hosts));
@@ -488,7 +488,7 @@ pub(crate) fn spec(stop: Stop) -> impl Strategy<Value = Value> {
     let rest = (switch(), transport(), scheme(), metrics(), until_us, 1u32..30_000, 0u64..1 << 40);
     (topology().prop_flat_map(|(hosts, topology)| (Just(topology), prop::collection::vec(entry(hosts), 1..4))), rest)
         .prop_map(move |((topology, traffic), (switch, transport, scheme, metrics, until_us, grid_ns, seed))| {
-            // RDMA means a shared buffer on hosts of today, and keys of output queues are refused then.
+            // RDMA means a shared buffer on present-day hosts, for which keys of output queues are refused.
             let today = seed % 3 == 0 && transport["kind"] != "rdma" && transport["kind"] != "uet";
             let mut switch = switch;
             if switch["model"].is_null() {
@@ -502,12 +502,12 @@ pub(crate) fn spec(stop: Stop) -> impl Strategy<Value = Value> {
         })
 }
 
-/// Threads: mostly one, as in so small a run the others wait for each other most of the time.
+/// Threads: mostly one, because in so small a run the others wait for each other most of the time.
 fn threads() -> impl Strategy<Value = usize> {
     prop_oneof![9 => Just(1usize), 1 => 2usize..5]
 }
 
-/// What must not matter.
+/// Everything that must not matter.
 pub(crate) fn tuning() -> impl Strategy<Value = Tuning> {
     (any::<bool>(), 1u64..60, any::<bool>(), any::<bool>(), threads()).prop_map(
         |(by_events, window_divisor, commit_at_start, all_hooks, threads)| Tuning {
@@ -522,11 +522,10 @@ pub(crate) fn tuning() -> impl Strategy<Value = Tuning> {
     )
 }
 
-/// A scheme whose rows need one meaning of a tag for all hosts refuses the others, and one with a header of its own
-/// refuses a fabric that writes one too, and one that draws values refuses a fabric that does not hash them: then it runs
-/// with explicit tags, over ECMP. One that waits for ECN echoes
-/// refuses transports without them: then it goes by delays. One that does not serve the fabric makes way for another,
-/// but in a fat-tree, which is made to suit it.
+/// A scheme whose rows need one meaning of a tag for all hosts refuses the others; one with a header of its own refuses
+/// a fabric that writes one too; and one that draws values refuses a fabric that does not hash them: these run with
+/// explicit tags, over ECMP. One that waits for ECN echoes refuses transports without them: it then uses delays. One
+/// that does not serve the fabric is replaced, except in a fat-tree, which is adapted to it.
 pub(crate) fn made_to_fit(mut spec: Value) -> Value {
     let shared = spec["switch"]["model"] == "shared_buffer";
     let thousandths = spec["switch"]["buffer_bytes"].as_u64().unwrap_or_default();
@@ -560,7 +559,7 @@ pub(crate) fn made_to_fit(mut spec: Value) -> Value {
         spec["scheme"]["params"] = json!({"signals": "rtt"});
     }
     if shared {
-        // A pause that is too short to be renewed lasts until it is ended.
+        // A pause too short to be renewed lasts until it is ended.
         if resolve(&spec).is_err_and(|error| error.key == "switch.pause_us") {
             spec["switch"]["pause_us"] = json!(0);
         }
