@@ -21,19 +21,19 @@ use rustix::time::{ClockId, clock_gettime};
 use spinewise_policy::Span;
 use std::collections::VecDeque;
 
-/// Agents greet each other so often, ns.
+/// Interval at which agents greet each other, ns.
 const GREETING: u64 = 500_000_000;
-/// Before the first answer it is done so often.
+/// Interval before the first answer, ns.
 const FIRST_GREETING: u64 = 100_000_000;
-/// An agent that has not answered for this long is gone, unless its data path has.
+/// An agent that has not answered for this long is gone, unless its data path has answered.
 const GONE: u64 = 1_600_000_000;
-/// It is gone, too, if its data path has answered but nobody has told that one anything for this long.
+/// It is also gone if its data path has answered but no agent has updated that data path for this long.
 const LONG_GONE: u64 = 10_000_000_000;
-/// An answer to a probe of a path's health is known for one until then, however late it is.
+/// An answer to a health probe is recognized until this time, however late it is.
 const HEALTH_PATIENCE: u64 = 5_000_000_000;
-/// The scheme's time begins so long before the agent does: what was sent just before it can be told of.
+/// The scheme's time begins this long before the agent does: what was sent just before it can still be reported.
 const BEFORE: u64 = 10_000_000_000;
-/// A probe of a search is lost after this.
+/// A search probe counts as lost after this time.
 const SEARCH_PATIENCE: u64 = 200_000_000;
 
 /// The time of all stamps: nanoseconds since the machine started.
@@ -42,17 +42,17 @@ pub fn clock() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// The number of a life of an agent, which peers tell from the one before. It is taken from the time of day: since its start
-/// the machine may have run for as long as when the last one began. Never 0.
+/// The number of an agent's life, by which peers tell it from the previous one. It is taken from the time of day,
+/// because the machine may have run for as long as when the last life began. Never 0.
 pub fn life() -> u16 {
     let now = clock_gettime(ClockId::Realtime);
     let ms = now.tv_sec as u64 * 1_000 + now.tv_nsec as u64 / 1_000_000;
     1 + (ms % 65_535) as u16
 }
 
-/// An agent at work.
+/// A running agent.
 pub struct Agent<P: Plane> {
-    /// What it was told.
+    /// Its configuration.
     pub config: Config,
     /// The scheme.
     pub slow: Slow,
@@ -73,15 +73,15 @@ pub struct Agent<P: Plane> {
     awake: Awake,
     /// Time awake at this step.
     awake_for: u64,
-    /// When the next sight is to be recorded.
+    /// When to record the next sight.
     sight_at: u64,
 }
 
-/// What an agent sends by.
+/// The sockets an agent sends on.
 pub struct Doors {
     /// To other agents.
     pub line: Line,
-    /// To paths.
+    /// For probing paths.
     pub prober: Prober,
 }
 
@@ -120,7 +120,7 @@ pub fn view(config: &Config) -> View {
 }
 
 impl<P: Plane> Agent<P> {
-    /// Sets up everything; traffic is plain until a peer has answered.
+    /// Sets everything up; traffic is plain until a peer has answered.
     ///
     /// # Errors
     /// The fast half refuses.
@@ -235,7 +235,7 @@ impl<P: Plane> Agent<P> {
                         self.meet(now, at, speaker.instance)?;
                     }
                 }
-                // What the agent before this one has said comes too late.
+                // What the previous agent has said comes too late.
                 Talk::Bye | Talk::Headers(_) if !of_now => {}
                 Talk::Bye => {
                     if let Some(at) = at {
@@ -283,7 +283,7 @@ impl<P: Plane> Agent<P> {
             return;
         }
         if by_port {
-            // The scheme looks by itself, from its first packet on.
+            // The scheme searches on its own, from its first packet on.
             peer.stage = Stage::Tunnelled;
             return;
         }
@@ -310,7 +310,7 @@ impl<P: Plane> Agent<P> {
     }
 
     fn end_search(&mut self, now: u64, at: usize, paths: Vec<crate::search::Path>) {
-        /// One that has found nothing is repeated soon.
+        /// A search that has found nothing is repeated soon.
         const SOON: u64 = 500_000_000;
         let peer = &mut self.peers[at];
         peer.search = None;
@@ -355,7 +355,7 @@ impl<P: Plane> Agent<P> {
             let (to, address, give_up) = (peer.host, peer.address, HEALTH_PATIENCE);
             let purpose = Purpose::Health;
             let probe = Probe { purpose, to, address, port, way: way as u16, ttl: 0, sent: now, give_up };
-            // One that the kernel would not take proves nothing.
+            // A probe that the kernel would not take proves nothing.
             if self.prober.send(probe) {
                 peer.watch.asked(way, Moment { clock: now, awake });
             }
@@ -363,15 +363,15 @@ impl<P: Plane> Agent<P> {
         Ok(())
     }
 
-    /// Tells all peers that this agent goes, and gives them time to hear it; then takes the data path off.
+    /// Tells all peers that this agent is leaving, and gives them time to hear it; then detaches the data path.
     ///
     /// # Errors
-    /// The data path could not be taken off.
+    /// The data path could not be detached.
     pub fn stop(&mut self) -> Result<(), Failure> {
         for peer in &mut self.peers {
             peer.leave_plain(&mut self.plane)?;
         }
-        // Said more than once, as it may be lost; who hears it sends plain packets at once.
+        // Sent more than once, because it may be lost; a peer that hears it sends plain packets at once.
         for _ in 0..3 {
             for host in 0..self.config.hosts.len() as u32 {
                 if host != self.config.host {

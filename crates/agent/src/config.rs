@@ -8,14 +8,14 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 
-/// UDP port of the tunnel, unless another one is given.
+/// Default UDP port of the tunnel.
 const PORT: u16 = spinewise_policy::schemes::elab::header::ELAB_PORT;
 
 /// The file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Place of this host among `hosts`.
+    /// Index of this host in `hosts`.
     pub host: u32,
     /// Its device.
     pub device: String,
@@ -23,31 +23,31 @@ pub struct Config {
     pub hosts: Vec<Host>,
     /// The scheme.
     pub scheme: Scheme,
-    /// Of its random streams.
+    /// Seed of its random streams.
     #[serde(default)]
     pub seed: u64,
     /// What the operator says of the fabric.
     pub told: Told,
-    /// The agent answers here.
+    /// The socket at which the agent answers.
     pub socket: PathBuf,
-    /// UDP port of the tunnel; the next one is for agents among themselves.
+    /// UDP port of the tunnel; agents use the next one among themselves.
     #[serde(default = "port")]
     pub port: u16,
     /// Period of the slow half, µs.
     #[serde(default = "step_us")]
     pub step_us: u64,
-    /// An agent that is silent for so long leaves traffic plain.
+    /// An agent that is silent for this long leaves traffic plain.
     #[serde(default = "lease_ms")]
     pub lease_ms: u64,
     /// How paths are found.
     #[serde(default)]
     pub discovery: Discovery,
-    /// How dead paths are.
+    /// How dead paths are found.
     #[serde(default)]
     pub health: Health,
     /// Series and events go to this file.
     pub record: Option<PathBuf>,
-    /// What the scheme sees of each path goes there, too, so often; 0: never.
+    /// Interval at which what the scheme sees of each path is also recorded there; 0: never.
     #[serde(default)]
     pub record_sight_ms: u64,
 }
@@ -83,7 +83,7 @@ pub struct Told {
     pub path_mbps: f64,
     /// Round trip of a full packet on an empty path.
     pub base_rtt_us: f64,
-    /// Its way there.
+    /// The way there of that round trip.
     pub base_one_way_us: f64,
     /// Largest payload.
     pub mss: u32,
@@ -97,13 +97,13 @@ pub struct Told {
 pub struct Discovery {
     /// Most source ports traced to one peer.
     pub ports: u32,
-    /// From one look at the paths to the next.
+    /// Interval between searches for paths.
     pub rediscover_ms: u64,
-    /// A path has no more hops.
+    /// Most hops of a path.
     pub most_hops: u8,
     /// Most paths to one peer.
     pub most_paths: u16,
-    /// Probes in a second.
+    /// Probes per second.
     pub probes_per_s: u32,
 }
 
@@ -117,13 +117,13 @@ impl Default for Discovery {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Health {
-    /// Does the agent look for them, or the scheme alone?
+    /// Does the agent look for them, or only the scheme?
     pub enabled: bool,
-    /// A path is suspect if nothing that was sent by it is confirmed for this long.
+    /// A path is suspect if nothing that was sent on it is confirmed for this long.
     pub silent_ms: u64,
-    /// Of so many packets.
+    /// This many packets.
     pub packets: u32,
-    /// Between probes of a path.
+    /// Interval between probes of a path.
     pub probe_ms: u64,
 }
 
@@ -156,7 +156,7 @@ impl Config {
         Config::parse(&text).map_err(|words| Failure::Refused(format!("config {}: {words}", path.display())))
     }
 
-    /// Of text.
+    /// From text.
     ///
     /// # Errors
     /// What is wrong with it, in words.
@@ -166,7 +166,7 @@ impl Config {
         Ok(config)
     }
 
-    /// Numbers that cannot be are refused by name.
+    /// Refuses impossible numbers by name.
     fn check(&self) -> Result<(), String> {
         let range = |name: &str, value: f64, min: f64, max: f64| {
             if (min..=max).contains(&value) { Ok(()) } else { Err(format!("{name} = {value}: must be {min} to {max}")) }
@@ -210,7 +210,7 @@ impl Config {
     }
 }
 
-/// A scheme of the simulator's registry with parameters as a spec gives them.
+/// A scheme of the simulator's registry with parameters given as in a spec.
 ///
 /// # Errors
 /// An unknown name, an unknown parameter or a value that is not allowed, in words.

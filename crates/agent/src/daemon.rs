@@ -52,10 +52,11 @@ pub(crate) fn run(config: Config) -> Result<(), Failure> {
     outcome.and(agent.stop())
 }
 
-/// The MTU of the device, if the tunnel's headers fit on top of what routes let through.
+/// The MTU of the device, if the tunnel's headers fit on top of what routes allow.
 ///
 /// # Errors
-/// They do not: connections would hang without an error, for what is cut into segments later is dropped further on.
+/// They do not: connections would hang without an error, because packets that are cut into segments later are dropped
+/// further on.
 fn fits(config: &Config) -> Result<u32, Failure> {
     let device = &config.device;
     let text = std::fs::read_to_string(format!("/sys/class/net/{device}/mtu"));
@@ -88,7 +89,8 @@ fn fits(config: &Config) -> Result<u32, Failure> {
     Ok(mtu)
 }
 
-/// Keeps what takes the data path off in the end (CAP_NET_ADMIN), and nothing else; nothing is gained any more, either.
+/// Keeps the capability needed to detach the data path in the end (CAP_NET_ADMIN), and nothing else; no privilege can
+/// be gained any more, either.
 fn drop_privileges() -> Result<(), Failure> {
     let failed = |error: rustix::io::Errno| Failure::Failed(format!("dropping privileges: {error}"));
     let kept = CapabilitySet::NET_ADMIN;

@@ -20,7 +20,7 @@ use std::rc::Rc;
 static EDGE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/edge.o"));
 static MARK: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/mark.o"));
 
-/// Of our filters.
+/// Handle of our filters.
 const HANDLE: u32 = 0x5357;
 /// The edge comes first, the marker after all others.
 const EDGE_PRIORITY: u32 = 11;
@@ -31,7 +31,7 @@ fn failed(what: &str) -> impl Fn(libbpf_rs::Error) -> Failure + '_ {
 }
 
 fn load(object: &[u8]) -> Result<Object, Failure> {
-    // Its words are for developers of it; errors come back as values.
+    // Its messages are for its developers; errors come back as values.
     libbpf_rs::set_print(None);
     let refused = |error: libbpf_rs::Error| {
         Failure::Refused(format!(
@@ -58,7 +58,7 @@ fn hook(object: &Object, program: &str, index: u32, (egress, priority): (Way, u3
     }))
 }
 
-/// Which way packets go through a device.
+/// The direction of packets through a device.
 #[derive(Clone, Copy)]
 enum Way {
     Out,
@@ -94,7 +94,7 @@ impl Datapath {
     /// Loads the programs; nothing is attached yet.
     ///
     /// # Errors
-    /// The device or the kernel has it not.
+    /// The device or the kernel does not support it.
     pub fn load(device_name: &str) -> Result<Datapath, Failure> {
         let index = device(device_name)?;
         let object = load(EDGE)?;
@@ -126,13 +126,13 @@ impl Datapath {
         })
     }
 
-    /// Attaches both programs; those of an agent before are replaced.
+    /// Attaches both programs, replacing those of a previous agent.
     ///
     /// # Errors
-    /// The kernel does not let it.
+    /// The kernel does not allow it.
     pub fn attach(&mut self) -> Result<(), Failure> {
         let refused = |error: libbpf_rs::Error| Failure::Refused(format!("the program cannot be attached: {error:#}"));
-        // Who reads packets must be there before anybody sends them.
+        // The program that reads packets must be attached before any are sent.
         let mut inside = hook(&self.object, "edge_in", self.index, (Way::In, EDGE_PRIORITY))?;
         let mut outside = hook(&self.object, "edge_out", self.index, (Way::Out, EDGE_PRIORITY))?;
         inside.create().map_err(refused)?;
@@ -142,10 +142,10 @@ impl Datapath {
         Ok(())
     }
 
-    /// Runs a program on bytes, without a device: its answer, and what became of the bytes. For tests.
+    /// Runs a program on bytes, without a device. Returns its answer, and the resulting bytes. For tests.
     ///
     /// # Errors
-    /// The kernel does not let it.
+    /// The kernel does not allow it.
     pub fn test_run(&mut self, program: &str, bytes: &[u8]) -> Result<(u32, Vec<u8>), Failure> {
         let found = self.object.progs_mut().find(|found| found.name() == program);
         let found = found.ok_or_else(|| Failure::Failed(format!("there is no program {program}")))?;
@@ -198,7 +198,7 @@ impl Plane for Datapath {
 
     fn detach(&mut self) -> Result<(), Failure> {
         let Some((mut inside, mut outside)) = self.hooks.take() else { return Ok(()) };
-        // Who sends by the tunnel goes before who reads it.
+        // The program that sends by the tunnel is detached before the one that reads it.
         outside.detach().map_err(failed("detaching"))?;
         inside.detach().map_err(failed("detaching"))
     }
@@ -211,10 +211,10 @@ pub type Marked = (u64, u64, u32);
 pub struct Marker;
 
 impl Marker {
-    /// Attaches it for good: it stays when this program ends.
+    /// Attaches it permanently: it stays when this program ends.
     ///
     /// # Errors
-    /// The device or the kernel has it not.
+    /// The device or the kernel does not support it.
     pub fn attach(device_name: &str, above: u32) -> Result<(), Failure> {
         let index = device(device_name)?;
         let object = load(MARK)?;
@@ -236,7 +236,7 @@ impl Marker {
         Ok((hook, program))
     }
 
-    /// Takes it off.
+    /// Detaches it.
     ///
     /// # Errors
     /// There is none.

@@ -3,7 +3,8 @@
 //! Silence alone proves nothing. An agent without CPU time has not listened, a peer without CPU time has not spoken,
 //! and a queue may be longer than expected. So a path is given up only if all of the following hold:
 //!
-//! - [`LOST`] probes that were handed to the kernel in a row are unanswered, and no packet of the path was confirmed since;
+//! - [`LOST`] consecutive probes that were handed to the kernel are unanswered, and no packet of the path was confirmed
+//!   since;
 //! - the first of them has been out for longer than `silent_ms` plus the slowest recent answer, counting only time
 //!   during which this agent was awake ([`Awake`]);
 //! - another path to the same peer has answered a probe that was sent no earlier than the last of the [`LOST`]. A peer
@@ -18,18 +19,19 @@
 use crate::config;
 use std::collections::VecDeque;
 
-/// Unanswered probes in a row that make a path dead.
+/// Consecutive unanswered probes that make a path dead.
 pub const LOST: usize = 3;
-/// Answers in a row that bring it back.
+/// Consecutive answers that bring it back.
 const BACK: u8 = 3;
-/// No more unanswered probes of a path are remembered.
+/// The most unanswered probes of a path that are remembered.
 const REMEMBERED: usize = 16;
-/// The slowest answer is that of the present stretch of this length and of the one before, ns.
+/// The slowest answer is that of the current stretch of this length and of the previous one, ns.
 const STRETCH: u64 = 5_000_000_000;
-/// The most it counts for, in multiples of `silent_ms`: otherwise a path that was very slow once could never be given up.
+/// The most it counts for, in multiples of `silent_ms`: otherwise a path that was once very slow could never be given
+/// up.
 const MOST: u64 = 10;
 
-/// The time during which an agent was awake: a step that comes late counts as one that was [`Awake::LATE`] steps long.
+/// The time during which an agent was awake: a late step counts as one that was [`Awake::LATE`] steps long.
 #[derive(Clone, Copy, Debug)]
 pub struct Awake {
     time: u64,
@@ -46,7 +48,7 @@ impl Awake {
         Awake { time: 0, last: now, most: step.saturating_mul(Awake::LATE) }
     }
 
-    /// A step begins: the time so far, ns.
+    /// A step begins. Returns the time so far, ns.
     pub fn step(&mut self, now: u64) -> u64 {
         self.time += now.saturating_sub(self.last).min(self.most);
         self.last = now;
@@ -69,21 +71,21 @@ struct Pulse {
     /// Packets sent, and confirmed, as last seen.
     sent: u64,
     confirmed: u32,
-    /// Sent by then, when the last one was confirmed.
+    /// The value of `sent` when the last one was confirmed.
     sent_then: u64,
     /// First packet since then that is not confirmed, in time awake.
     waiting_since: Option<u64>,
     /// When a probe was last sent, in time awake.
     probed: Option<u64>,
-    /// Probes without an answer since the last sign of life, oldest first.
+    /// Unanswered probes since the last sign of life, oldest first.
     asked: VecDeque<Moment>,
-    /// When the newest probe that was answered had been sent, by the clock.
+    /// When the newest answered probe had been sent, by the clock.
     proven: u64,
     answered: u8,
     dead: bool,
 }
 
-/// What has become of a path.
+/// What has happened to a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
     /// It has died.
@@ -95,16 +97,16 @@ pub enum Turn {
 /// Why a path was given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Why {
-    /// Probes that nobody answered.
+    /// Number of unanswered probes.
     pub unanswered: u32,
-    /// For how long the first of them was out, in time awake, ns.
+    /// How long the first of them was outstanding, in time awake, ns.
     pub silent: u64,
-    /// For how long it was waited, ns.
+    /// How long an answer was awaited, ns.
     pub patience: u64,
 }
 
 impl Pulse {
-    /// Counts of packets sent by it and confirmed, now.
+    /// Takes the current counts of packets sent on it and confirmed.
     fn look(&mut self, awake: u64, sent: u64, confirmed: u32) {
         if confirmed != self.confirmed || sent < self.sent {
             (self.confirmed, self.sent_then, self.waiting_since) = (confirmed, self.sent, None);
@@ -138,12 +140,12 @@ impl Pulse {
     }
 }
 
-/// How far a path is the same as before.
+/// What is unchanged in a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Same {
     /// Path and port.
     All,
-    /// The path alone.
+    /// Only the path.
     Path,
 }
 
@@ -151,29 +153,29 @@ pub enum Same {
 #[derive(Clone, Debug, Default)]
 pub struct Watch {
     pulses: Vec<Pulse>,
-    /// The slowest answers: of the present stretch and of the one before, ns.
+    /// The slowest answers: of the current stretch and of the previous one, ns.
     slowest: [u64; 2],
     stretch: u64,
 }
 
 impl Watch {
-    /// So many paths, all alive.
+    /// This many paths, all alive.
     pub fn of(paths: usize) -> Watch {
         Watch { pulses: vec![Pulse::default(); paths], ..Watch::default() }
     }
 
-    /// Other paths take the places of these: by the new place, which path it was before, and whether nothing has changed of it.
+    /// Other paths take the places of these: for each new place, which path it was before, and what of it is unchanged.
     pub fn moved(&self, before: &[Option<(usize, Same)>]) -> Watch {
         let pulse = |before: &Option<(usize, Same)>| match *before {
             Some((way, Same::All)) => self.pulses.get(way).cloned().unwrap_or_default(),
-            // By another port it may be alive on a path that was dead, and is for its probes to tell.
+            // With another port it may be alive on a path that was dead, which its probes must show.
             Some((way, Same::Path)) => Pulse { dead: self.is_dead(way), ..Pulse::default() },
             None => Pulse::default(),
         };
         Watch { pulses: before.iter().map(pulse).collect(), ..*self }
     }
 
-    /// Is it held to be dead?
+    /// Is it considered dead?
     pub fn is_dead(&self, way: usize) -> bool {
         self.pulses.get(way).is_some_and(|pulse| pulse.dead)
     }
@@ -185,18 +187,18 @@ impl Watch {
         }
     }
 
-    /// The slowest answer of late, ns.
+    /// The slowest recent answer, ns.
     pub fn slowest(&self) -> u64 {
         self.slowest[0].max(self.slowest[1])
     }
 
-    /// For how long an answer is waited for, ns.
+    /// How long an answer is awaited, ns.
     fn patience(&self, rules: &config::Health) -> u64 {
         let silent = rules.silent_ms * 1_000_000;
         silent + self.slowest().min(MOST * silent)
     }
 
-    /// The paths that are to be probed now; whoever sends the probes says so by [`Watch::asked`].
+    /// The paths that must be probed now; the caller that sends the probes reports it with [`Watch::asked`].
     pub fn wants(&mut self, awake: u64, rules: &config::Health) -> Vec<usize> {
         let patience = self.patience(rules) / 2;
         let suspect = |pulse: &Pulse| !pulse.dead && pulse.is_suspect(awake, patience, rules.packets);
@@ -217,13 +219,13 @@ impl Watch {
     pub fn asked(&mut self, way: usize, at: Moment) {
         let Some(pulse) = self.pulses.get_mut(way) else { return };
         if pulse.asked.len() == REMEMBERED {
-            // The first is the one that silence is counted from.
+            // Silence is counted from the first.
             pulse.asked.remove(1);
         }
         pulse.asked.push_back(at);
     }
 
-    /// A probe that was sent then has come back, after so long.
+    /// A probe that was sent then has come back, after this time.
     pub fn answered(&mut self, way: usize, sent: u64, rtt: u64) -> Option<Turn> {
         let now = sent + rtt;
         if now.saturating_sub(self.stretch) >= STRETCH {
@@ -234,14 +236,14 @@ impl Watch {
         self.pulses.get_mut(way)?.answered(sent)
     }
 
-    /// Answers may have been missed: nothing that is out now proves anything.
+    /// Answers may have been missed: nothing outstanding now proves anything.
     pub fn excuse(&mut self) {
         for pulse in &mut self.pulses {
             pulse.asked.clear();
         }
     }
 
-    /// The first path that is to be given up, and why. It is held to be dead from then on.
+    /// The first path that must be given up, and why. It is considered dead from then on.
     pub fn judge(&mut self, awake: u64, rules: &config::Health) -> Option<(usize, Why)> {
         let (way, why) = self.condemned(awake, rules)?;
         (self.pulses[way].dead, self.pulses[way].answered) = (true, 0);

@@ -10,14 +10,14 @@ pub const SLOTS: usize = 256;
 pub const PEERS: usize = 1024;
 /// Headers of the scheme that may wait to be sent to one peer.
 pub const HEADERS: usize = 64;
-/// In a slot: its packet is of the burst.
+/// In a slot: its packet belongs to the burst.
 pub const BURST: u16 = 0x8000;
 
 /// What moves as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Unit {
-    /// Every packet by itself.
+    /// Every packet separately.
     Packet = 0,
     /// Flowcells.
     Cell = 1,
@@ -29,11 +29,11 @@ pub enum Unit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Then {
-    /// By the next slot.
+    /// To the next slot.
     Turn = 0,
-    /// By the way after its own.
+    /// To the way after its own.
     After = 1,
-    /// By its own while that is one to be kept.
+    /// To its own, as long as that may be kept.
     Keep = 2,
 }
 
@@ -43,9 +43,9 @@ pub enum Then {
 pub struct Table {
     /// A longer idle time opens a flowlet, nanoseconds.
     pub gap_ns: u64,
-    /// Ways that are alive, a bit each.
+    /// Ways that are alive, one bit each.
     pub open: u64,
-    /// Ways on which a flow stays though a flowlet opens.
+    /// Ways on which a flow stays even if a flowlet opens.
     pub keep: u64,
     /// A full flowcell.
     pub cell_packets: u32,
@@ -65,9 +65,9 @@ pub struct Table {
     pub hide_here: u8,
     /// Number of ways.
     pub ways: u16,
-    /// Number of the burst that slots with [`BURST`] are of.
+    /// Number of the burst that slots with [`BURST`] belong to.
     pub burst: u16,
-    /// Nothing.
+    /// Unused.
     pub spare: [u16; 3],
     /// Ways of the next units.
     pub slots: [u16; SLOTS],
@@ -115,9 +115,9 @@ pub struct Received {
     pub marked: u64,
     /// When the newest was sent.
     pub stamp: u32,
-    /// When it came.
+    /// When it arrived.
     pub arrived: u32,
-    /// The port it came by.
+    /// The port it arrived by.
     pub port: u16,
     /// Life of the agent that sent it.
     pub instance: u16,
@@ -131,17 +131,17 @@ pub struct Received {
 pub struct Echo {
     /// Round trips, sum over samples, in 256 ns.
     pub rtt: u64,
-    /// Ways there, the same, by clocks in step.
+    /// One-way delays, likewise, assuming synchronized clocks.
     pub one_way: u64,
     /// Samples.
     pub samples: u32,
-    /// Packets the peer has got, as last told.
+    /// Packets the peer has received, as last reported.
     pub packets: u32,
     /// Stamp of the last sample.
     pub last: u32,
-    /// Life of the agent that told.
+    /// Life of the agent that reported.
     pub instance: u16,
-    /// Nothing.
+    /// Unused.
     pub spare: u16,
 }
 
@@ -163,9 +163,9 @@ pub struct Burst {
     pub way: u16,
     /// Its port.
     pub port: u16,
-    /// Life of the agent that has numbered it.
+    /// Life of the agent that numbered it.
     pub instance: u16,
-    /// Nothing.
+    /// Unused.
     pub spare: u16,
 }
 
@@ -179,15 +179,15 @@ pub struct State {
     pub packets: u32,
     /// Headers of the scheme sent.
     pub tail: u32,
-    /// Whose turn it is to be told of.
+    /// The way to report next.
     pub echo_next: u32,
-    /// One more than the highest way by which something has come.
+    /// One more than the highest way by which something has arrived.
     pub received_ways: u32,
-    /// Number of the last header that has come.
+    /// Number of the last header that has arrived.
     pub last_header: u16,
     /// From this life of the agent that sent it.
     pub instance: u16,
-    /// The newest burst that has come.
+    /// The newest burst that has arrived.
     pub burst: Burst,
     /// By way.
     pub sent: [Sent; WAYS],
@@ -203,7 +203,7 @@ pub struct State {
 pub struct Headers {
     /// One more than the last.
     pub head: u32,
-    /// Nothing.
+    /// Unused.
     pub spare: u32,
     /// By number, modulo their count.
     pub header: [[u8; 16]; HEADERS],
@@ -215,17 +215,17 @@ pub struct Headers {
 pub struct Own {
     /// When the agent was last alive, ns.
     pub beat: u64,
-    /// For how long its tables hold, ns.
+    /// How long its tables hold, ns.
     pub lease_ns: u64,
     /// Own address, bytes as on the wire.
     pub address: [u8; 4],
     /// Port of the tunnel, bytes as on the wire.
     pub port: [u8; 2],
-    /// Which life of the agent.
+    /// The agent's life.
     pub instance: u16,
     /// Of the device.
     pub mtu: u32,
-    /// Nothing.
+    /// Unused.
     pub spare: u32,
 }
 
@@ -241,7 +241,7 @@ pub struct Event {
     pub probe: u32,
     /// Its round trip, in 256 ns.
     pub rtt: u32,
-    /// Its way there.
+    /// Its one-way delay.
     pub one_way: u32,
     /// Way.
     pub way: u16,
@@ -249,7 +249,7 @@ pub struct Event {
     pub port: u16,
     /// Number of the header.
     pub header_seq: u16,
-    /// 0: a header of the scheme has come; 2: a probe was answered.
+    /// 0: a header of the scheme has arrived; 2: a probe was answered.
     pub kind: u8,
     /// The packet, or the probe on its way there, was marked.
     pub marked: u8,
@@ -257,7 +257,7 @@ pub struct Event {
     pub header: [u8; 16],
 }
 
-/// What became of packets, in the order of `enum edge_counter`.
+/// The fates of packets, in the order of `enum edge_counter`.
 pub const COUNTERS: [&str; 13] = [
     "sent_plain",
     "sent_tunnelled",
@@ -274,7 +274,7 @@ pub const COUNTERS: [&str; 13] = [
     "events_lost",
 ];
 
-/// The place of what the kernel could not tell among them.
+/// The index among them of events that the kernel could not report.
 pub const EVENTS_LOST: usize = COUNTERS.len() - 1;
 
 /// One tick of a stamp, ns.

@@ -32,7 +32,7 @@ pub mod view;
 
 use std::fmt;
 
-/// Why the agent does not do what it was asked.
+/// Why the agent does not do what was requested.
 #[derive(Debug)]
 pub enum Failure {
     /// It was refused before anything was changed.

@@ -17,19 +17,19 @@ use spinewise_policy::{Event, Time, Way};
 use std::collections::{BTreeMap, VecDeque};
 use std::net::Ipv4Addr;
 
-/// How far it has come with a peer.
+/// The stage reached with a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// No agent has answered there: traffic is plain.
     Plain,
-    /// One has: its paths are looked for, and traffic is plain.
+    /// An agent has answered: its paths are being searched for, and traffic is plain.
     Searching,
     /// Traffic goes by the tunnel.
     Tunnelled,
 }
 
 impl Stage {
-    /// For people.
+    /// For output.
     pub fn name(self) -> &'static str {
         match self {
             Stage::Plain => "plain",
@@ -45,9 +45,9 @@ pub struct Peer {
     pub host: u32,
     /// Its address.
     pub address: Ipv4Addr,
-    /// How far it has come.
+    /// The stage reached.
     pub stage: Stage,
-    /// Which life of its agent.
+    /// The current life of its agent.
     pub instance: u16,
     /// When its agent was last heard, ns.
     pub heard: u64,
@@ -55,7 +55,7 @@ pub struct Peer {
     pub reached: u64,
     /// When it was last greeted.
     pub greeted: u64,
-    /// The search for its paths that is under way.
+    /// The current search for its paths.
     pub search: Option<Search>,
     /// When the next one is due.
     pub search_at: u64,
@@ -71,7 +71,7 @@ pub struct Peer {
     pub table: Table,
     /// Which of them are alive.
     pub watch: Watch,
-    /// Mean delays of the last samples by path, ns: there and back, and there.
+    /// Mean delays of the last samples by path, ns: round trip, and one way.
     pub delays: Vec<(u64, u64)>,
     /// When traffic to it last left.
     active_at: u64,
@@ -80,18 +80,18 @@ pub struct Peer {
     published: u64,
     waiting: VecDeque<[u8; 16]>,
     headers: Headers,
-    /// The ring of headers has not moved since.
+    /// The ring of headers has not moved since then.
     stuck_since: u64,
     last_tail: u32,
     recent: VecDeque<u16>,
-    /// The last burst that was told of: of which life of the agent, and its number.
+    /// The last burst that was reported: the life of the agent, and its number.
     burst_told: (u16, u16),
-    /// The number of the burst that was published last, and that of the last one before the scheme began to count anew.
+    /// The number of the burst that was published last, and that of the last one before the scheme restarted its count.
     burst_sent: u16,
     bursts_before: u16,
-    /// By way: packets that came with a header, and have been told of with it.
+    /// By way: packets that came with a header, and have been reported with it.
     carried: Vec<u64>,
-    /// Events that the kernel could not tell, as last counted.
+    /// Events that the kernel could not report, as last counted.
     events_lost: u64,
     /// Where the scheme has traced a port: the second switch on its path.
     pub via: BTreeMap<u16, Ipv4Addr>,
@@ -99,7 +99,7 @@ pub struct Peer {
     saw: (Vec<Way>, Vec<f64>),
 }
 
-/// A step of a peer: what it has to do with.
+/// What a step of a peer uses.
 pub struct Step<'a> {
     /// Now, ns.
     pub now: u64,
@@ -109,23 +109,23 @@ pub struct Step<'a> {
     pub slow: &'a mut Slow,
     /// The fast half.
     pub plane: &'a mut dyn Plane,
-    /// What is told.
+    /// The configuration.
     pub config: &'a config::Config,
 }
 
 impl Step<'_> {
-    /// Now, as schemes have it.
+    /// The current time, in the form of schemes.
     pub fn time(&self) -> Time {
         self.slow.time(self.now)
     }
 }
 
-/// What a step has led to.
+/// The result of a step.
 #[derive(Clone, Debug, PartialEq)]
 pub enum News {
     /// A path has died or is back.
     Path(usize, Turn),
-    /// Headers that found no packet to go with.
+    /// Headers that found no packet to carry them.
     Stranded(Vec<[u8; 16]>),
 }
 
@@ -168,7 +168,7 @@ impl Peer {
         }
     }
 
-    /// Paths that are held to be dead.
+    /// Paths that are considered dead.
     pub fn dead_paths(&self) -> impl Iterator<Item = Path> {
         let dead = self.found.iter().enumerate().filter(|(way, _)| self.watch.is_dead(*way));
         dead.map(|(_, path)| path.clone())
@@ -181,8 +181,8 @@ impl Peer {
         self.bursts_before = self.burst_sent;
     }
 
-    /// Another life of its agent is there. What is remembered of the one before says nothing of this one, whose headers and
-    /// bursts are numbered from the beginning; headers for that one are of no use to this one.
+    /// Another life of its agent has appeared. What is remembered of the previous one says nothing of this one, whose
+    /// headers and bursts are numbered from the beginning; headers for the previous one are of no use to this one.
     ///
     /// # Errors
     /// The fast half is gone.
@@ -199,8 +199,8 @@ impl Peer {
         step.plane.offer(self.host, &self.headers)
     }
 
-    /// The number by which the peer knows a burst of the scheme's. It goes on when the scheme has begun anew, as the peer
-    /// takes lower ones for old.
+    /// The number by which the peer knows a burst of the scheme's. It continues when the scheme has started over,
+    /// because the peer takes lower ones for old.
     fn numbered(&mut self, burst: u16) -> u16 {
         if burst == 0 {
             return 0;
@@ -209,7 +209,7 @@ impl Peer {
         self.burst_sent
     }
 
-    /// Its paths are these now. Are they others than before?
+    /// Its paths are now these. Have they changed?
     pub fn settle(&mut self, found: Vec<Path>, most: u16) -> bool {
         let found: Vec<Path> = found.into_iter().take(usize::from(most)).collect();
         let changed = found != self.found;
@@ -233,8 +233,8 @@ impl Peer {
         if slow.plan().by_port { Way(self.paths.ports[number]) } else { Way(number as u16) }
     }
 
-    /// The first half of a step: what has been sent is told. It comes before whatever has come back is heard, or the scheme
-    /// would hear of packets that it has not sent.
+    /// The first half of a step: reports what has been sent. This comes before anything that has come back is handled;
+    /// otherwise the scheme would hear of packets that it has not sent.
     ///
     /// # Errors
     /// The fast half is gone.
@@ -253,7 +253,7 @@ impl Peer {
         Ok(())
     }
 
-    /// The second half: what has come is told, and the next decisions are published.
+    /// The second half: reports what has arrived, and publishes the next decisions.
     ///
     /// # Errors
     /// The fast half is gone.
@@ -279,7 +279,7 @@ impl Peer {
         if self.watch.condemned(step.awake, &step.config.health).is_none() {
             return Ok(());
         }
-        // An answer may be among what the kernel could not tell.
+        // An answer may be among what the kernel could not report.
         let lost = step.plane.counters()?[EVENTS_LOST];
         if lost != self.events_lost {
             self.events_lost = lost;
@@ -292,7 +292,7 @@ impl Peer {
         Ok(())
     }
 
-    /// What the watch says is what the table goes by.
+    /// Updates the table with what the watch says.
     pub fn mark_dead(&mut self) {
         let dead = (0..self.found.len()).filter(|way| self.watch.is_dead(*way));
         let dead = dead.fold(0u64, |bits, number| bits | 1 << (number & 63));
@@ -301,7 +301,7 @@ impl Peer {
 
     /// The next decisions, if something may have changed.
     fn publish(&mut self, step: &mut Step<'_>, busy: bool) -> Result<(), Failure> {
-        /// What is idle is published anew so often.
+        /// While idle, a table is published again at this interval.
         const IDLE_NS: u64 = 20_000_000;
         let stale = step.now - self.published > IDLE_NS;
         let alive = self.table.open & !self.paths.alive != 0;
@@ -330,8 +330,8 @@ impl Peer {
         Ok(())
     }
 
-    /// What the scheme last saw of each way to it: by what switch of the second tier it leads, if that is known, and the
-    /// scheme's quantities.
+    /// What the scheme last saw of each way to it: the second-tier switch by which it leads, if known, and the scheme's
+    /// quantities.
     pub fn sight(&self, slow: &Slow) -> Vec<(Option<Ipv4Addr>, Vec<f64>)> {
         let (first, quantities) = slow.quantities();
         let (ways, values) = &self.saw;

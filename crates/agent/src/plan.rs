@@ -14,17 +14,17 @@ pub struct Plan {
     pub chosen: Chosen,
     /// What moves as one.
     pub unit: Unit,
-    /// For people: "flow", "packet", "flowcell" or "flowlet".
+    /// For output: "flow", "packet", "flowcell" or "flowlet".
     pub moves: &'static str,
     /// Where the next unit goes.
     pub then: Then,
-    /// Ways are source ports that the scheme finds by itself.
+    /// Ways are source ports that the scheme finds on its own.
     pub by_port: bool,
     /// Sizes are in bytes of payload.
     pub in_bytes: bool,
 }
 
-/// So many packets that no flow has more: a unit that is a flow.
+/// More packets than any flow has: a unit that is a flow.
 const WHOLE_FLOW: f64 = 1e9;
 
 /// Schemes that agents run.
@@ -54,7 +54,7 @@ pub fn plan(scheme: &Scheme) -> Result<Plan, String> {
         Ok(Plan { asked: scheme.name.clone(), chosen, unit, moves, then, by_port, in_bytes })
     };
     match scheme.name.as_str() {
-        // What switches do by a hash, a host does by a draw: each flow on one path, all as likely.
+        // What switches do by a hash, a host does by a draw: each flow on one path, all equally likely.
         "ecmp" => {
             let flows = named("flowcell", &[("packets", Value::Number(WHOLE_FLOW))])?;
             plan(flows, Unit::Cell, "flow", Then::Turn, false)
@@ -101,7 +101,7 @@ pub fn plan(scheme: &Scheme) -> Result<Plan, String> {
     }
 }
 
-/// A number among the parameters of a scheme, not a number if there is none.
+/// A number among the parameters of a scheme, NaN if there is none.
 fn number(chosen: &Chosen, name: &str) -> f64 {
     match chosen.params().iter().find(|(given, _)| *given == name) {
         Some((_, Value::Number(number))) => *number,

@@ -1,17 +1,17 @@
-//! What the agent asks of the fast half. The kernel's is `datapath.rs`; tests have one in memory.
+//! What the agent requires of the fast half. The kernel's is `datapath.rs`; tests have one in memory.
 
 use crate::Failure;
 use crate::layout::{COUNTERS, Event, Headers, Own, State, Table};
 
 /// A fast half.
 pub trait Plane {
-    /// Who this host is, and that the agent is alive.
+    /// Identifies this host, and shows that the agent is alive.
     ///
     /// # Errors
     /// The fast half is gone.
     fn own(&mut self, own: &Own) -> Result<(), Failure>;
 
-    /// Traffic with this address is that of peer `number`.
+    /// Declares that traffic with this address is that of peer `number`.
     ///
     /// # Errors
     /// The fast half is gone.
@@ -35,21 +35,21 @@ pub trait Plane {
     /// The fast half is gone.
     fn state(&self, number: u32) -> Result<State, Failure>;
 
-    /// What became of packets.
+    /// The fates of packets.
     ///
     /// # Errors
     /// The fast half is gone.
     fn counters(&self) -> Result<[u64; COUNTERS.len()], Failure>;
 
-    /// What has come since the last call.
+    /// What has arrived since the last call.
     ///
     /// # Errors
     /// The fast half is gone.
     fn events(&mut self) -> Result<Vec<Event>, Failure>;
 
-    /// Takes itself off: traffic is plain from now on.
+    /// Detaches itself: traffic is plain from now on.
     ///
     /// # Errors
-    /// It could not.
+    /// It could not be detached.
     fn detach(&mut self) -> Result<(), Failure>;
 }

@@ -14,7 +14,7 @@ use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
 /// What a probe is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// The scheme asked for it.
+    /// The scheme requested it.
     Scheme,
     /// A search for paths.
     Search,
@@ -22,10 +22,10 @@ pub enum Purpose {
     Health,
 }
 
-/// A probe under way.
+/// An outstanding probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Probe {
-    /// What for.
+    /// Its purpose.
     pub purpose: Purpose,
     /// To which host.
     pub to: u32,
@@ -33,35 +33,35 @@ pub struct Probe {
     pub address: Ipv4Addr,
     /// By which source port.
     pub port: u16,
-    /// Its path, as whoever asked names it.
+    /// Its path, as the requester names it.
     pub way: u16,
-    /// Hops it may go.
+    /// Its TTL.
     pub ttl: u8,
     /// When it was sent, ns.
     pub sent: u64,
-    /// Lost after this, ns.
+    /// When it counts as lost, ns.
     pub give_up: u64,
 }
 
-/// Who answered.
+/// The device that answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
     /// The host itself.
     Host {
-        /// There and back, ns.
+        /// Round trip, ns.
         rtt: u64,
-        /// There, by clocks in step, ns.
+        /// One-way delay, assuming synchronized clocks, ns.
         one_way: u64,
-        /// It was marked on its way there.
+        /// Whether it was marked on its way there.
         marked: bool,
     },
     /// A switch on the way.
     Switch(Ipv4Addr),
-    /// Nobody, in time.
+    /// None, in time.
     Nobody,
 }
 
-/// Sends probes, and knows what is under way.
+/// Sends probes, and keeps track of outstanding ones.
 pub struct Prober {
     raw: UdpSocket,
     icmp: UdpSocket,
@@ -72,7 +72,7 @@ pub struct Prober {
     under_way: BTreeMap<u32, Probe>,
 }
 
-/// A probe that switches answer may go no further than this.
+/// A probe that switches answer may go at most this far.
 const FAR: u8 = 64;
 
 impl Prober {
@@ -95,12 +95,12 @@ impl Prober {
         Ok(Prober { raw, icmp, me, port, instance, next: 0, under_way: BTreeMap::new() })
     }
 
-    /// From now on probes are of this life of the agent.
+    /// From now on probes belong to this life of the agent.
     pub fn renew(&mut self, instance: u16) {
         self.instance = instance;
     }
 
-    /// Sends one; `ttl` 0 is as far as it takes. Has the kernel taken it?
+    /// Sends a probe; `ttl` 0 is as far as it takes. Has the kernel taken it?
     pub fn send(&mut self, probe: Probe) -> bool {
         // The number is in the packet, and its low half in the field that switches quote; neither is ever 0.
         self.next = self.next.wrapping_add(1);
@@ -134,28 +134,28 @@ impl Prober {
         taken
     }
 
-    /// Is any of this purpose under way to this host?
+    /// Is any probe of this purpose to this host outstanding?
     pub fn under_way(&self, purpose: Purpose, to: u32) -> bool {
         self.under_way.values().any(|probe| probe.purpose == purpose && probe.to == to)
     }
 
-    /// The answer of a host, as the data path tells it.
+    /// The answer of a host, as the data path reports it.
     pub fn answered(&mut self, event: &Event) -> Option<(Probe, By)> {
         let probe =
             self.under_way.get(&event.probe).filter(|probe| probe.to == event.peer && probe.port == event.port)?;
         let probe = *probe;
         self.under_way.remove(&event.probe);
         let ns = |ticks: u32| u64::from(ticks) * TICK_NS;
-        // Whoever answers says when the probe was sent; it was no sooner than it was.
+        // The host that answers says when the probe was sent; that cannot be earlier than its actual time.
         let rtt = ns(event.rtt).min(event.at.saturating_sub(probe.sent));
-        // Clocks that are not in step give nonsense there, and half the round trip serves.
+        // Clocks that are not synchronized give nonsense there; half the round trip is used instead.
         let one_way = Some(ns(event.one_way)).filter(|one_way| *one_way <= rtt).unwrap_or(rtt / 2);
         Some((probe, By::Host { rtt, one_way, marked: event.marked > 0 }))
     }
 
     /// Answers of switches that have come, and probes that are given up.
     pub fn collect(&mut self, now: u64) -> Vec<(Probe, By)> {
-        /// No more at a time.
+        /// At most this many at a time.
         const MOST: usize = 512;
         let mut collected = Vec::new();
         let mut room = [0; 576];
@@ -182,7 +182,8 @@ impl Prober {
     }
 }
 
-/// Who says by ICMP that which packet's time is exceeded: the quoted identification, destination and UDP ports.
+/// What an ICMP message says about a packet whose time is exceeded: its sender, and the quoted identification,
+/// destination and UDP ports.
 pub fn exceeded(packet: &[u8]) -> Option<(Ipv4Addr, u16, Ipv4Addr, (u16, u16))> {
     let header = |bytes: &[u8]| Some(usize::from(bytes.first()? & 15) * 4).filter(|length| *length >= 20);
     let address = |bytes: &[u8], at: usize| {

@@ -17,12 +17,12 @@ pub enum Happened {
         /// Which.
         host: u32,
     },
-    /// It has gone, or answers no more.
+    /// It has left, or no longer answers.
     PeerGone {
         /// Which.
         host: u32,
     },
-    /// The paths to a peer are others than before.
+    /// The paths to a peer have changed.
     Paths {
         /// To which.
         host: u32,
@@ -35,7 +35,7 @@ pub enum Happened {
         host: u32,
         /// Which.
         way: usize,
-        /// Why it is taken for dead.
+        /// Why it is considered dead.
         why: Why,
     },
     /// A path is back.
@@ -76,7 +76,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// To this file, if one is given.
+    /// Written to this file, if one is given.
     ///
     /// # Errors
     /// It cannot be written.
@@ -88,7 +88,7 @@ impl Record {
 
     /// Something has happened.
     pub fn happened(&mut self, now: u64, what: Happened) {
-        /// So many are kept.
+        /// This many are kept.
         const KEPT: usize = 1000;
         if self.events.len() == KEPT {
             self.events.pop_front();
@@ -118,7 +118,7 @@ impl Record {
     }
 
     fn line(&mut self, now: u64, line: &Value) {
-        /// A reader waits no longer.
+        /// A reader waits no longer than this.
         const SECOND: u64 = 1_000_000_000;
         let Some(file) = &mut self.file else { return };
         let flush = now.saturating_sub(self.flushed) > SECOND;

@@ -19,10 +19,10 @@ pub const MISSED: f64 = 0.001;
 /// Ports traced at a time.
 const AT_ONCE: usize = 8;
 
-/// A hop that does not answer is asked again so many times.
+/// A hop that does not answer is asked again this many times.
 const TRIES: u8 = 3;
 
-/// How often a port is traced again if only silent hops set its path apart.
+/// How many times a port is traced again if only silent hops distinguish its path.
 const AGAIN: u8 = 2;
 
 /// Ports are drawn from here up (RFC 6335: the dynamic range), except the last, which stands for none in ELAB.
@@ -38,8 +38,8 @@ pub struct Path {
 }
 
 impl Path {
-    /// May it be that other one, with switches that did not answer? A peer that did not answer at once looks like one switch
-    /// more that is silent.
+    /// Can it be that other path, with switches that did not answer? A peer that did not answer at once looks like one
+    /// more silent switch.
     fn may_be(&self, other: &Path) -> bool {
         let silent = Ipv4Addr::is_unspecified;
         let beyond = self.hops.iter().skip(other.hops.len()).all(silent);
@@ -48,14 +48,14 @@ impl Path {
     }
 }
 
-/// A port on its way.
+/// A port being traced.
 #[derive(Clone, Debug, Default)]
 struct Trace {
     hops: Vec<Ipv4Addr>,
     tries: u8,
     /// A hop was silent, and the peer itself is asked whether anything arrives there at all.
     asks: bool,
-    /// It has said so.
+    /// The peer has confirmed that.
     arrives: bool,
 }
 
@@ -73,7 +73,7 @@ pub struct Search {
     rng: Rng,
 }
 
-/// A probe that a search wants: source port, and TTL or 0 for one that goes all the way.
+/// A probe that a search requests: source port, and TTL or 0 for one that goes all the way.
 pub type Wanted = (u16, u8);
 
 impl Search {
@@ -91,7 +91,7 @@ impl Search {
         }
     }
 
-    /// Ports that are to be sent on their way now.
+    /// Ports to start tracing now.
     pub fn begin(&mut self) -> Vec<Wanted> {
         let mut wanted = Vec::new();
         while self.under_way.len() < AT_ONCE && !self.is_enough() {
@@ -112,7 +112,7 @@ impl Search {
         wanted
     }
 
-    /// A port that is to be traced again, by its place among those found.
+    /// A port that must be traced again, by its index among those found.
     fn doubtful(&self) -> Option<usize> {
         let times = |path: &Path| self.again.get(&path.port).copied().unwrap_or(0);
         let is_known = |path: &Path| self.found.iter().any(|one| one.hops == path.hops && times(one) >= AGAIN);
@@ -130,7 +130,7 @@ impl Search {
         self.under_way.is_empty() && self.is_enough() && self.doubtful().is_none()
     }
 
-    /// A switch has answered. What is to be probed next?
+    /// A switch has answered. Returns what to probe next.
     pub fn hop(&mut self, port: u16, by: Ipv4Addr) -> Option<Wanted> {
         let trace = self.under_way.get_mut(&port)?;
         trace.hops.push(by);
@@ -143,8 +143,7 @@ impl Search {
         Some((port, ttl))
     }
 
-    /// The peer itself has answered: the port is through, or it is known at least that it leads there. What is to be probed
-    /// next?
+    /// The peer itself has answered: the port is done, or at least known to lead there. Returns what to probe next.
     pub fn through(&mut self, port: u16) -> Option<Wanted> {
         let trace = self.under_way.get_mut(&port)?;
         if trace.asks {
@@ -156,7 +155,7 @@ impl Search {
         None
     }
 
-    /// Nobody has answered in time. What is to be probed next?
+    /// No answer came in time. Returns what to probe next.
     pub fn silent(&mut self, port: u16) -> Option<Wanted> {
         let trace = self.under_way.get_mut(&port)?;
         trace.tries += 1;
@@ -165,7 +164,7 @@ impl Search {
             return Some((port, ttl));
         }
         if trace.asks {
-            // A port by which nothing arrives is no path, and is not traced to its end.
+            // A port by which nothing arrives is not a path, and is not traced to its end.
             self.under_way.remove(&port);
             return None;
         }
@@ -176,7 +175,7 @@ impl Search {
         Some((port, 0))
     }
 
-    /// The paths that were found; one that is known keeps its port if that still takes it.
+    /// The paths that were found; a known one keeps its port if that still takes it.
     pub fn paths_beside(&self, known: &[Path]) -> Vec<Path> {
         let keeps = |path: Path| {
             let same = known.iter().find(|old| old.hops == path.hops && self.found.contains(old));
@@ -194,7 +193,7 @@ impl Search {
     }
 }
 
-/// Ports to trace, if so many paths have been found, before it may be taken for granted that there are no more.
+/// Ports to trace, if this many paths have been found, before it may be assumed that there are no more.
 pub fn ports_needed(paths: usize) -> u32 {
     let paths = paths.max(1) as f64;
     ((MISSED / (paths + 1.0)).ln() / (paths / (paths + 1.0)).ln()).ceil() as u32
@@ -249,7 +248,8 @@ mod tests {
         assert_eq!((&paths[..3], &paths[3]), (&known[..3], &search.paths()[3]));
     }
 
-    /// A search of four spines; what each probe, by its port, its TTL and how often it was sent, is answered by.
+    /// A search of four spines; `answer` gives the answer to each probe, by its port, its TTL and how many times it was
+    /// sent.
     fn search(answer: impl Fn(u16, u8, u32) -> Option<Ipv4Addr>) -> Search {
         let mut search = Search::new(&[], 4096, 8, 7);
         let mut sent = BTreeMap::<Wanted, u32>::new();
@@ -272,7 +272,7 @@ mod tests {
         panic!("the search does not end");
     }
 
-    /// Who answers when all do: a spine, the far leaf by the port that leads to that spine, the peer.
+    /// The device that answers when all do: a spine, the far leaf by the port that leads to that spine, the peer.
     fn all_answer(port: u16, ttl: u8) -> Option<Ipv4Addr> {
         let spine = (port % 4) as u8;
         Some(match ttl {

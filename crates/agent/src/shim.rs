@@ -12,7 +12,7 @@ const IP: usize = 20;
 /// Outer IPv4 and UDP headers, and the shim.
 pub const ROOM: usize = IP + 8 + 48;
 
-/// What a packet of ours is for.
+/// The purpose of one of our packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
@@ -24,12 +24,12 @@ pub enum Kind {
     Reply = 2,
 }
 
-/// What bytes are.
+/// What the bytes are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Read {
     /// One of ours.
     Ours(Kind),
-    /// None of ours: it passes.
+    /// Not ours: it passes.
     NotOurs,
     /// One that claims to be ours and is dropped.
     Refused(Refused),
@@ -44,7 +44,7 @@ pub enum Refused {
     Foreign,
     /// Another version of ours.
     OtherVersion,
-    /// Fields that contradict each other, or what is inside is not for this pair of hosts.
+    /// Fields that contradict each other, or the inner packet is not for this pair of hosts.
     Malformed,
 }
 
@@ -60,17 +60,17 @@ pub struct Shim {
     pub kind: u8,
     /// 1: the receiver hides the mark of this packet.
     pub flags: u8,
-    /// Nothing.
+    /// Unused.
     pub spare: u8,
     /// Path, as the sender numbers it.
     pub way: u16,
-    /// Which life of the sending agent.
+    /// The life of the sending agent.
     pub instance: u16,
     /// A path of the receiver, [`WAYS`] if none.
     pub echo_way: u16,
     /// Number of the scheme's header, 0 if there is none.
     pub header_seq: u16,
-    /// Nothing.
+    /// Unused.
     pub pad: u16,
     /// When this packet was sent, by the sender's clock.
     pub stamp: u32,

@@ -39,13 +39,13 @@ pub struct Slow {
     masked: bool,
     seed: u64,
     most_paths: u16,
-    /// The instant that the scheme knows as the beginning, ns of the machine's clock: its time, in picoseconds, ends 213 days
-    /// later, and machines run for longer.
+    /// The scheme's time zero, ns of the machine's clock: its time, in picoseconds, ends 213 days later, and machines
+    /// run for longer.
     pub epoch: u64,
 }
 
 /// A bank with the scheme seated at every host, so that each has the random stream it has in the simulator; only this
-/// host's seat is ever taken.
+/// host's seat is ever used.
 fn seated(plan: &Plan, view: &View, seed: u64, most_paths: u16) -> Bank {
     let (hosts, leaves) = (view.racks.len(), view.ways.len() as u32);
     let shape = Shape { tier: Tier::Host, hosts: hosts as u32, leaves, ports: 0, ways: most_paths };
@@ -75,7 +75,7 @@ impl Slow {
         slow
     }
 
-    /// An instant of the machine's clock, ns, as the scheme has it.
+    /// An instant of the machine's clock, ns, in the scheme's time.
     pub fn time(&self, ns: u64) -> Time {
         Time(ns.saturating_sub(self.epoch).saturating_mul(1000))
     }
@@ -85,7 +85,7 @@ impl Slow {
         &self.plan
     }
 
-    /// What it looks at of each way.
+    /// What it observes of each way.
     pub fn quantities(&self) -> (usize, &'static [Quantity]) {
         let sees = self.bank.sheet().sees;
         (sees.flow.len(), sees.way)
@@ -116,7 +116,7 @@ impl Slow {
         }
     }
 
-    /// Calls a hook about a host, and sees to what it asked for.
+    /// Calls a hook about a host, and handles what it requested.
     fn hook<R>(&mut self, now: Time, about: Option<u32>, hook: impl FnOnce(&mut Bank, Call<'_>) -> R) -> R {
         let peer = self.peer_of(about);
         let call = Call { seat: self.view.host, now, room: Room::Host(self.view.lent()), peer };
@@ -158,7 +158,7 @@ impl Slow {
         self.bank.give_back(asked);
     }
 
-    /// What hooks have asked for since the last time.
+    /// What hooks have requested since the last call.
     pub fn wishes(&mut self) -> Vec<Wish> {
         std::mem::take(&mut self.wishes)
     }
@@ -168,18 +168,18 @@ impl Slow {
         self.timers.first().map_or(Time::NEVER, |&(at, _)| at).min(self.next_tick)
     }
 
-    /// Ticks and timers that are due.
+    /// Runs ticks and timers that are due.
     pub fn catch_up(&mut self, now: Time) {
         if now >= self.next_tick {
             self.hook(now, None, Bank::tick);
             let period = self.bank.layout(self.view.host).tick;
-            // Ticks that were missed are not made up for.
+            // Missed ticks are not made up for.
             self.next_tick = (self.next_tick + period).max(now + Span(period.0 / 2));
         }
         while let Some(&(at, key)) = self.timers.first().filter(|(at, _)| *at <= now) {
             self.timers.remove(&(at, key));
             let about = if let Key::Route(peer, _, _) = key { Some(peer) } else { None };
-            // A timer is called for its own instant, or it would pass for one that was moved.
+            // A timer is called for its own instant; otherwise it would pass for one that was moved.
             let peer = about.unwrap_or(NO_PEER);
             let call = Call { seat: self.view.host, now: at, room: Room::Host(self.view.lent()), peer };
             if let Fired::Early(at) = self.bank.timer(call, key) {
@@ -213,7 +213,7 @@ impl Slow {
                 let burst = if by_port { elab::header::Header::get(&header).info.burst_id } else { 0 };
                 slots.push((way, burst));
             }
-            // What is seen is what the next packet of a flow meets: some schemes tell no size before the first.
+            // The sight is what the next packet of a flow meets: some schemes report no size before the first.
             let mut sight = Sight::new(&sees, ways.min(WAYS), &mut names, &mut values);
             bank.pick_for(call, &packet, &mut [0; 16], Some(&mut sight));
             let many = sight.told().1;
@@ -237,9 +237,10 @@ impl Slow {
         Rehearsed { slots, size, offered: names[..many].to_vec(), dead, best, sight: values }
     }
 
-    /// So many units, of so many packets in all, each of `wire` bytes, were sent to a host. Answers with the headers that go back with them.
+    /// This many units, with this many packets in all, each of `wire` bytes, were sent to a host. Returns the headers
+    /// that go back with them.
     pub fn sent(&mut self, now: Time, to: u32, (units, packets): (u32, u32), wire: u32) -> Vec<[u8; 16]> {
-        /// No more packets are replayed at a time.
+        /// At most this many packets are replayed at a time.
         const MOST: u32 = 4096;
         let mut headers = Vec::new();
         let opening = if self.plan.unit == Unit::Packet { packets } else { units }.min(MOST);
@@ -257,7 +258,7 @@ impl Slow {
         headers
     }
 
-    /// Packets that open no unit carry headers all the same. They are of the flow that opened the last one, and come often
+    /// Packets that open no unit still carry headers. They belong to the flow that opened the last one, and come often
     /// enough for it to go on.
     fn carry(&mut self, now: Time, to: u32, headers: &mut Vec<[u8; 16]>) {
         /// Packets between now and the last one, at most.
@@ -301,7 +302,7 @@ impl Slow {
         bytes
     }
 
-    /// A packet has come from a host, by this way of its. Does the scheme keep its mark from the transport?
+    /// A packet has come from a host, by this way of that host's. Does the scheme hide its mark from the transport?
     pub fn arrived(&mut self, now: Time, from: u32, way: Way, (wire, ce): (u32, bool), burst: u16) -> bool {
         let mut header = self.blank();
         if burst > 0 {
@@ -311,10 +312,11 @@ impl Slow {
         self.ingress(now, from, way, Kind::Data, (wire, ce), header)
     }
 
-    /// A header of the scheme has come. Does the scheme keep the echo of marks from the transport?
+    /// A header of the scheme has come. Does the scheme hide the echo of marks from the transport?
     pub fn heard(&mut self, now: Time, from: u32, way: Way, mut header: [u8; 16]) -> bool {
         if self.plan.by_port {
-            // It was made for a packet of that burst, and comes with another one. Bursts are told by what is counted of them.
+            // It was made for a packet of that burst, and comes with another one. Bursts are reported by what is
+            // counted of them.
             let mut whole = elab::header::Header::get(&header);
             whole.info.burst_id = 0;
             whole.put(&mut header);
@@ -322,15 +324,15 @@ impl Slow {
         self.ingress(now, from, way, Kind::Ack, (self.view.mtu, false), header)
     }
 
-    /// A header of the scheme has come that found no packet to go with.
+    /// A header of the scheme has come that found no packet to carry it.
     pub fn heard_alone(&mut self, now: Time, from: u32, header: [u8; 16]) {
-        /// ELAB's class of messages that are info headers, one after the other.
+        /// ELAB's class of messages that are info headers, one after another.
         const FEEDBACK: u8 = 0;
         if !self.plan.by_port {
             self.ingress(now, from, Way::ANY, Kind::Ack, (self.view.mtu, false), header);
             return;
         }
-        // ELAB counts what brings a header as a packet of its path, and this is none.
+        // ELAB counts what brings a header as a packet of its path, which this is not.
         let mut body = [0; 16];
         let info = elab::header::Header::get(&header).info;
         if let Ok(length) = info.encode(&mut body) {
@@ -338,7 +340,7 @@ impl Slow {
         }
     }
 
-    /// Would it keep the echo of marks from the transport now?
+    /// Would it currently hide the echo of marks from the transport?
     pub fn hides(&mut self, now: Time, from: u32) -> bool {
         let header = self.blank();
         let packet = Packet {

@@ -103,17 +103,17 @@ pub fn metrics<P: Plane>(agent: &Agent<P>) -> String {
     text
 }
 
-/// Whoever asks at the socket.
+/// Answers queries at the socket.
 pub struct Desk {
     listener: UnixListener,
     path: std::path::PathBuf,
 }
 
 impl Desk {
-    /// At this path. A socket that nobody listens at any more is replaced.
+    /// At this path. A socket on which nothing listens any more is replaced.
     ///
     /// # Errors
-    /// Another agent listens there, or the path cannot be.
+    /// Another agent listens there, or the path is impossible.
     pub fn open(path: &Path) -> Result<Desk, crate::Failure> {
         let refused = |words: String| crate::Failure::Refused(format!("socket {}: {words}", path.display()));
         if UnixStream::connect(path).is_ok() {
@@ -130,10 +130,10 @@ impl Desk {
         Ok(Desk { listener, path: path.to_owned() })
     }
 
-    /// Answers whoever has asked.
+    /// Answers the pending queries.
     pub fn serve<P: Plane>(&self, agent: &Agent<P>) {
         while let Ok((mut stream, _)) = self.listener.accept() {
-            // Who asks writes at once; who does not is not waited for.
+            // A client writes at once; one that does not is not waited for.
             let patient = stream.set_nonblocking(false).and_then(|()| {
                 stream.set_read_timeout(Some(Duration::from_millis(20)))?;
                 stream.set_write_timeout(Some(Duration::from_millis(100)))
@@ -142,7 +142,7 @@ impl Desk {
             let length = patient.and_then(|()| stream.read(&mut asked)).unwrap_or(0);
             let answer =
                 if asked[..length].starts_with(b"metrics") { metrics(agent) } else { format!("{}\n", status(agent)) };
-            // Who has gone needs no answer.
+            // A client that has gone needs no answer.
             let _gone = stream.write_all(answer.as_bytes());
         }
     }
@@ -158,7 +158,7 @@ impl Drop for Desk {
 /// Asks a running agent.
 ///
 /// # Errors
-/// Nobody answers there.
+/// Nothing answers there.
 pub fn ask(path: &Path, what: &str) -> Result<String, crate::Failure> {
     let refused =
         |error: std::io::Error| crate::Failure::Refused(format!("no agent answers at {}: {error}", path.display()));

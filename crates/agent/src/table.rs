@@ -11,7 +11,7 @@ use spinewise_policy::Way;
 pub struct Paths {
     /// Source port of each.
     pub ports: Vec<u16>,
-    /// Those that are alive, a bit each.
+    /// Those that are alive, one bit each.
     pub alive: u64,
 }
 
@@ -31,7 +31,7 @@ impl Paths {
         }
     }
 
-    /// A scheme that finds its ports itself uses these now: they keep their numbers, new ones take those of others.
+    /// A scheme that finds its ports itself now uses these: they keep their numbers, and new ones take those of others.
     pub fn follow(&mut self, offered: &[Way]) {
         for way in offered.iter().filter(|way| **way != Way::ANY) {
             if self.ports.contains(&way.0) {
@@ -48,7 +48,7 @@ impl Paths {
     }
 }
 
-/// So many bits.
+/// This many bits.
 fn all(ways: usize) -> u64 {
     if ways >= WAYS { u64::MAX } else { (1 << ways) - 1 }
 }
@@ -63,9 +63,9 @@ fn set(bits: u64) -> Vec<u16> {
 pub struct Manners {
     /// The scheme chooses the ways of acknowledgements.
     pub picks_acks: bool,
-    /// The peer keeps marks of this traffic from its transport.
+    /// The peer hides marks of this traffic from its transport.
     pub hide: bool,
-    /// Marks of the peer's traffic are kept from the transport here.
+    /// Marks of the peer's traffic are hidden from the transport here.
     pub hide_here: bool,
 }
 
@@ -104,7 +104,7 @@ pub fn table(plan: &Plan, said: &Rehearsed, paths: &Paths, manners: Manners, (ba
         let (way, burst) = said.slots.get(place).copied().unwrap_or((Way::ANY, 0));
         let way = paths.number(plan, way).filter(|way| open >> way & 1 == 1);
         *slot = way.map_or(usable[place % usable.len()], |way| way as u16);
-        // One burst is under way at a time, and the newest is the one that counts.
+        // One burst is in progress at a time, and the newest is the one that counts.
         if burst > 0 && (table.burst == 0 || table.burst == burst) {
             table.burst = burst;
             *slot |= BURST;

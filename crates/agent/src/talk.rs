@@ -13,7 +13,7 @@ const MAGIC: [u8; 4] = *b"SWTK";
 const HEAD: usize = 12;
 /// A header of the scheme.
 const ENTRY: usize = 16;
-/// Ports that what is said goes by; a prime, so that peers in turn are not always told by the same.
+/// Number of ports used for sending; a prime, so that in a round over peers a peer is not always told by the same port.
 const MOUTHS: usize = 7;
 
 /// What is said.
@@ -23,7 +23,7 @@ pub enum Talk {
     Hello,
     /// There is.
     Welcome,
-    /// This agent goes: traffic to it must be plain.
+    /// This agent is leaving: traffic to it must be plain.
     Bye,
     /// A message of the scheme.
     Message {
@@ -32,11 +32,11 @@ pub enum Talk {
         /// Its body.
         body: Vec<u8>,
     },
-    /// Headers of the scheme that found no packet to go with.
+    /// Headers of the scheme that found no packet to carry them.
     Headers(Vec<[u8; 16]>),
 }
 
-/// Who says it.
+/// The sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Speaker {
     /// Its number.
@@ -75,7 +75,7 @@ impl Talk {
         bytes
     }
 
-    /// Of bytes, which are not to be believed.
+    /// From bytes, which are not trusted.
     pub fn read(bytes: &[u8]) -> Option<(Speaker, Talk)> {
         let (head, body) = bytes.split_first_chunk::<HEAD>()?;
         if head[..4] != MAGIC || head[4] != VERSION {
@@ -99,14 +99,14 @@ impl Talk {
     }
 }
 
-/// The sockets of it.
+/// Its sockets.
 pub struct Line {
     socket: UdpSocket,
-    /// What is said goes by one port after the other, so that no single dead path silences an agent.
+    /// Messages use one port after another, so that no single dead path silences an agent.
     mouths: Vec<UdpSocket>,
     next: Cell<usize>,
     me: Speaker,
-    /// Datagrams that were no talk, or not from whom they said.
+    /// Datagrams that were not valid messages, or not from the claimed sender.
     pub refused: u64,
 }
 
@@ -127,7 +127,7 @@ impl Line {
         Ok(Line { socket, mouths, next: Cell::new(0), me, refused: 0 })
     }
 
-    /// From now on it is this life of the agent that speaks.
+    /// From now on this life of the agent is the sender.
     pub fn renew(&mut self, instance: u16) {
         self.me.instance = instance;
     }
@@ -139,9 +139,9 @@ impl Line {
         let _lost = self.mouths[next].send_to(&talk.write(self.me), SocketAddrV4::new(to, port));
     }
 
-    /// What has been said since; `address_of` tells a host's address.
+    /// The messages received since; `address_of` gives a host's address.
     pub fn listen(&mut self, address_of: impl Fn(u16) -> Option<Ipv4Addr>) -> Vec<(Speaker, Talk)> {
-        /// No more at a time.
+        /// At most this many at a time.
         const MOST: usize = 512;
         let mut heard = Vec::new();
         let mut room = [0; 65_536];

@@ -52,7 +52,7 @@ impl View {
         match to {
             To::Host(host) => vec![host],
             To::Rack => rack(self.racks[self.host as usize]),
-            // Leaves are switches of a fabric that knows nothing.
+            // Leaves are switches, and this fabric has no information.
             To::Leaf(_) | To::Neighbours { .. } | To::Port(_) => Vec::new(),
         }
     }

@@ -13,25 +13,25 @@ use std::time::{Duration, Instant};
 /// How often the interpreter is attached.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// The wall clock: it decides nothing but when to look, and says how long things took.
+/// Wall-clock time: it only decides when to look, and how long things took.
 #[allow(clippy::disallowed_methods)]
 pub(crate) fn now() -> Instant {
     Instant::now()
 }
 
-/// What looks at a run from outside: reports progress, looks for signals, and at the memory.
+/// Watches a run from outside: reports progress, checks for signals and for memory.
 pub(crate) struct Looks {
     progress: Option<Py<PyAny>>,
     looked: Instant,
-    /// What an exception was, if one stopped the run.
+    /// The exception that stopped the run, if one did.
     raised: Option<PyErr>,
-    /// How much of what the process may grow, bytes, and from where on.
+    /// How much of each resource the process may use in addition, bytes, and its use at the start.
     limits: Vec<(Taken, u64, u64)>,
-    /// It has grown by this much of that, and was stopped.
+    /// The resource that was exceeded, and by how much; the run was stopped for it.
     outgrown: Option<(Taken, u64)>,
-    /// The run is stopped then.
+    /// When the run is stopped.
     pub deadline: Option<Instant>,
-    /// It was.
+    /// Whether that has happened.
     pub timed_out: bool,
     /// Simulated time at the last look, ps.
     pub at: u64,
@@ -39,8 +39,8 @@ pub(crate) struct Looks {
 }
 
 impl Looks {
-    /// With what to call, what the tuning says of memory and of address space, and whether the scheme is written in
-    /// Python: then the interpreter is kept, and other threads have their turn at each look.
+    /// With the function to call, what the tuning says of memory and of address space, and whether the scheme is
+    /// written in Python: if so the interpreter is kept, and other threads have their turn at each look.
     pub(crate) fn new(progress: Option<Py<PyAny>>, tuning: &Value, in_python: bool) -> Looks {
         let limit = |taken: Taken| Some((taken, taken.now()?, tuning[taken.key()].as_u64()?));
         Looks {
@@ -89,7 +89,7 @@ impl Looks {
         }
     }
 
-    /// Has the process not outgrown what there was?
+    /// Is the process still within its limits?
     fn fits(&mut self) -> bool {
         let grown = |&(taken, before, most): &(Taken, u64, u64)| {
             let grown = taken.now()?.saturating_sub(before);
@@ -119,7 +119,7 @@ impl Looks {
     }
 }
 
-/// What a process takes of the machine.
+/// What a process uses of the machine.
 #[derive(Clone, Copy)]
 enum Taken {
     /// Memory.
@@ -146,7 +146,7 @@ impl Taken {
         }
     }
 
-    /// Of this process, bytes; unknown where there is no /proc.
+    /// Used by this process, bytes; unknown where there is no /proc.
     fn now(self) -> Option<u64> {
         let line = match self {
             Taken::Memory => "VmRSS:",

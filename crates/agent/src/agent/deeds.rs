@@ -20,7 +20,7 @@ impl<P: Plane> Agent<P> {
         };
         self.record.happened(now, happened);
         self.peers[at].mark_dead();
-        // Routes may have changed: ports are looked at anew.
+        // Routes may have changed: ports are traced again.
         self.peers[at].search_at = self.peers[at].search_at.min(now + GREETING);
     }
 
@@ -58,7 +58,7 @@ impl<P: Plane> Agent<P> {
         }
     }
 
-    /// What the scheme sees of every path is recorded, if that is asked for and due.
+    /// Records what the scheme sees of every path, if requested and due.
     pub(super) fn record_sight(&mut self, now: u64) {
         let period = self.config.record_sight_ms * 1_000_000;
         if period == 0 || now < self.sight_at {
@@ -92,7 +92,7 @@ impl<P: Plane> Agent<P> {
                     let (address, give_up) = (peer.address, (give_up.0 / 1000).max(self.config.step_us * 2_000));
                     let (purpose, way) = (Purpose::Scheme, way.0);
                     let probe = Probe { purpose, to, address, port, way, ttl, sent: now, give_up };
-                    // Those that switches answer are paced as those of a search are.
+                    // Probes that switches answer are paced as those of a search are.
                     if ttl > 0 {
                         self.wanted.push_back(probe);
                     } else {
@@ -104,9 +104,9 @@ impl<P: Plane> Agent<P> {
         }
     }
 
-    /// Probes that switches answer go no faster than they may answer (net.ipv4.icmp_msgs_per_sec).
+    /// Probes that switches answer go no faster than switches may answer (net.ipv4.icmp_msgs_per_sec).
     pub(super) fn send_wanted(&mut self, now: u64) {
-        /// At once.
+        /// The most sent at once.
         const BURST: f64 = 16.0;
         let rate = f64::from(self.config.discovery.probes_per_s);
         self.tokens = (self.tokens + (now - self.filled) as f64 * 1e-9 * rate).min(BURST);
@@ -123,7 +123,7 @@ pub(super) fn search_probe(to: u32, address: Ipv4Addr, port: u16, ttl: u8) -> Pr
     Probe { purpose: Purpose::Search, to, address, port, way: 0, ttl, sent: 0, give_up: SEARCH_PATIENCE }
 }
 
-/// The end of a scheme's probe, as it is told.
+/// The event that ends a scheme's probe.
 fn event_of(probe: Probe, by: By, now: u64) -> Event {
     let since = now.saturating_sub(probe.sent);
     match by {
@@ -134,7 +134,7 @@ fn event_of(probe: Probe, by: By, now: u64) -> Event {
             by: Device::Host(probe.to),
             port: Port(0),
         },
-        // As traceroute has it, a switch is known by the address of its interface.
+        // As in traceroute, a switch is known by the address of its interface.
         By::Switch(address) => Event::ProbeReply {
             rtt: Span::from_ns(since),
             one_way: Span::from_ns(since / 2),

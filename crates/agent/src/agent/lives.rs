@@ -7,7 +7,7 @@ use crate::plane::Plane;
 use crate::record::Happened;
 
 impl<P: Plane> Agent<P> {
-    /// The scheme's time ends, so it begins anew, and for peers with it the agent.
+    /// The scheme's time ends, so the scheme starts over, and for peers so does the agent.
     pub(super) fn live_again(&mut self, now: u64) {
         self.slow.epoch = now.saturating_sub(BEFORE);
         self.slow.begin_anew(self.slow.time(now));
@@ -17,7 +17,7 @@ impl<P: Plane> Agent<P> {
         self.prober.renew(self.own.instance);
     }
 
-    /// An agent is there.
+    /// An agent has appeared.
     pub(super) fn meet(&mut self, now: u64, at: usize, instance: u16) -> Result<(), Failure> {
         let (slow, config, plane, awake) = (&mut self.slow, &self.config, &mut self.plane, self.awake_for);
         let peer = &mut self.peers[at];

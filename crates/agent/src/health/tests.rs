@@ -6,16 +6,16 @@ const PATHS: usize = 4;
 
 /// An agent over four paths, for a while.
 struct Case<'a> {
-    /// From one step of the agent to the next, by the number of the step, ms.
+    /// The time from one step of the agent to the next, by the number of the step, ms.
     step: &'a dyn Fn(u64) -> u64,
-    /// When a probe or a packet that leaves by a path at a millisecond is answered, if it is.
+    /// When a probe or packet that leaves by a path at a millisecond is answered, if it is.
     answer: &'a dyn Fn(usize, u64) -> Option<u64>,
-    /// Packets that leave by each path in a millisecond.
+    /// Packets that leave by each path per millisecond.
     sends: u64,
 }
 
 impl Case<'_> {
-    /// Until then, ms: when which path turned how.
+    /// Runs until then, ms. Returns when which path turned how.
     fn run(&self, until: u64) -> Vec<(u64, usize, Turn)> {
         let (mut watch, mut awake) = (Watch::of(PATHS), Awake::since(0, MS));
         let mut probes: Vec<(usize, u64, u64)> = Vec::new();
@@ -94,7 +94,7 @@ fn an_agent_that_slept_does_not_take_that_for_silence() {
     let sleepy = |step: u64| if step.is_multiple_of(10) { 90 } else { 1 };
     let slow = |way: usize, at: u64| Some(at + if way == 1 { 25 } else { 1 });
     assert_eq!(Case { step: &sleepy, answer: &slow, sends: 1 }.run(60_000), []);
-    // The same agent finds a path that is dead.
+    // The same agent finds a dead path.
     let hole = |way: usize, at: u64| (way != 3 || at < 5_000).then_some(at + 1);
     let found = deaths(&Case { step: &sleepy, answer: &hole, sends: 1 }.run(8_000));
     assert!(matches!(found[..], [(5_000..6_500, 3)]), "{found:?}");
@@ -102,7 +102,7 @@ fn an_agent_that_slept_does_not_take_that_for_silence() {
 
 #[test]
 fn a_path_that_is_slow_is_not_dead() {
-    // Answers of one path are held up for up to 60 ms, more by and by; those of the others are not.
+    // Answers of one path are held up for up to 60 ms, gradually more; those of the others are not.
     let held = |way: usize, at: u64| Some(at + 1 + if way == 0 { (at / 500).min(60) } else { 0 });
     assert_eq!(Case { step: &regular, answer: &held, sends: 2 }.run(60_000), []);
 }
@@ -116,7 +116,7 @@ fn lost_probes_of_a_path_that_confirms_packets_prove_nothing() {
 
 #[test]
 fn an_hour_without_faults_is_an_hour_without_alarms() {
-    // Every hundredth probe is lost, by another path each time.
+    // Every hundredth probe is lost, on another path each time.
     let lossy = |way: usize, at: u64| (!(at / 10 + 7 * way as u64).is_multiple_of(100)).then_some(at + 1);
     assert_eq!(Case { step: &regular, answer: &lossy, sends: 0 }.run(3_600_000), []);
 }

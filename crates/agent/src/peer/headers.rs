@@ -6,10 +6,10 @@ use crate::layout::{HEADERS, WAYS};
 use spinewise_policy::Way;
 
 impl Peer {
-    /// A header of the scheme has come with a packet. One that comes twice is heard once: a packet that is cut into
+    /// A header of the scheme has come with a packet. One that comes twice is handled once: a packet that is cut into
     /// segments has its header in each of them.
     pub fn hear(&mut self, step: &mut Step<'_>, (number, way, port): (u16, u16, u16), header: [u8; 16]) {
-        /// So many numbers are remembered.
+        /// This many numbers are remembered.
         const RECENT: usize = 256;
         if self.recent.contains(&number) {
             return;
@@ -25,7 +25,7 @@ impl Peer {
 
     /// These are to go with the next packets.
     pub(super) fn wait(&mut self, headers: Vec<[u8; 16]>) {
-        /// No more wait: where more are made than packets can carry, the oldest go.
+        /// At most this many wait: where more are made than packets can carry, the oldest are dropped.
         const MOST: usize = 4 * HEADERS;
         self.waiting.extend(headers);
         self.waiting.drain(..self.waiting.len().saturating_sub(MOST));
@@ -44,7 +44,7 @@ impl Peer {
         }
         let held = head.wrapping_sub(tail);
         if held > HEADERS as u32 {
-            // It has gone on to one that was taken back.
+            // The data path has moved on to a header that was taken back.
             self.headers.head = tail;
             return Ok(None);
         }

@@ -5,21 +5,21 @@ use crate::layout::{State, TICK_NS, WAYS};
 use bytemuck::Zeroable;
 use spinewise_policy::{Event, Span, Way};
 
-/// Packets after which a burst need not be waited for any longer.
+/// Packets after which a burst need not be awaited any longer.
 const FULL_BURST: u16 = 10;
-/// Fewer tell no rate: two pass an idle token bucket, or a NIC that gathers packets, as one.
+/// Fewer reveal no rate: an idle token bucket, or a NIC that gathers packets, passes two as one.
 const LEAST_BURST: u16 = 3;
 
 impl Peer {
-    /// Packets that have come.
+    /// Reports packets that have arrived.
     pub(super) fn tell_arrivals(&mut self, step: &mut Step<'_>, before: &State) {
-        /// No more of one way at a time.
+        /// At most this many of one way at a time.
         const MOST: u64 = 4096;
         let (now, by_port) = (step.time(), step.slow.plan().by_port);
         let mut hides = None;
         for (number, came) in self.state.received.iter().enumerate() {
             let old = before.received[number];
-            // By a port that came and went, all may have been counted from zero twice.
+            // For a port that came and went, everything may have been counted from zero twice.
             let grown = old.packets <= came.packets && old.bytes <= came.bytes && old.marked <= came.marked;
             let same = grown && (old.port, old.instance) == (came.port, came.instance);
             let old = if same { old } else { Zeroable::zeroed() };
@@ -45,7 +45,8 @@ impl Peer {
         }
     }
 
-    /// A burst that has come whole, or to which nothing was added for a while: its first packet, and all others as one.
+    /// Reports a burst that has arrived whole, or to which nothing was added for a while: its first packet, and all
+    /// others as one.
     fn tell_burst(&mut self, step: &mut Step<'_>, before: &State) {
         let burst = self.state.burst;
         let rtt = step.slow.view.base_rtt.0 / 1000;
@@ -66,9 +67,9 @@ impl Peer {
         }
     }
 
-    /// Delays of own packets, as the peer has echoed them.
+    /// Reports delays of own packets, as the peer has echoed them.
     pub(super) fn tell_delays(&mut self, step: &mut Step<'_>, before: &State) {
-        /// No more of one way at a time.
+        /// At most this many of one way at a time.
         const MOST: u32 = 64;
         for number in 0..self.paths.ports.len().min(WAYS) {
             let (old, new) = (before.echo[number], self.state.echo[number]);
@@ -90,9 +91,9 @@ impl Peer {
 
     /// Schemes ask whether flows are active: traffic is one flow, which ends when nothing has left for a while.
     pub(super) fn tell_activity(&mut self, step: &mut Step<'_>, before: &State) {
-        /// At least for so long.
+        /// The minimum idle time.
         const IDLE_NS: u64 = 20_000_000;
-        /// A flow of no known size.
+        /// The nominal size of a flow whose size is unknown.
         const SIZE: u64 = 1 << 20;
         let now = step.time();
         if self.state.packets != before.packets {

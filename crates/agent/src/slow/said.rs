@@ -1,8 +1,8 @@
-//! What a scheme says: what it wishes, and what it would choose.
+//! What a scheme says: its wishes, and its choices.
 
 use spinewise_policy::{Span, Way};
 
-/// What a hook wants done.
+/// An action that a hook requests.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Wish {
     /// A message to these hosts.
@@ -22,7 +22,7 @@ pub enum Wish {
         way: Way,
         /// The n-th switch answers; 0: the host.
         ttl: u8,
-        /// Lost after this.
+        /// When it counts as lost.
         give_up: Span,
     },
     /// A point of a series.
@@ -37,16 +37,16 @@ pub enum Wish {
 /// What `pick` would answer now.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rehearsed {
-    /// Ways of the next units, and the number of the burst that each is of, or 0.
+    /// Ways of the next units, and the number of the burst that each belongs to, or 0.
     pub slots: Vec<(Way, u16)>,
-    /// Size of a unit: packets of a flowcell, or the gap of flowlets in µs; not a number if it has none.
+    /// Size of a unit: packets of a flowcell, or the gap of flowlets in µs; NaN if it has none.
     pub size: f64,
     /// Ways that the scheme offers.
     pub offered: Vec<Way>,
-    /// Those it holds to be dead, by their places there.
+    /// Those it considers dead, by their index there.
     pub dead: u64,
-    /// Those it calls best, by their places there.
+    /// Those it calls best, by their index there.
     pub best: u64,
-    /// What it sees, as its sheet lists it: of the flow first, then of each way that it offers.
+    /// What it sees, in the order of its sheet: of the flow first, then of each way that it offers.
     pub sight: Vec<f64>,
 }

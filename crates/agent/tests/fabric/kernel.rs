@@ -116,13 +116,14 @@ fn a_million_malformed_packets_neither_crash_nor_go_astray_and_all_are_counted()
             expected[counter] += 1;
         }
         if answer == OK && read == Read::Ours(Kind::Data) && mine {
-            // What comes out is what was inside, and between the same two hosts.
+            // What comes out is the inner packet, and between the same two hosts.
             assert_eq!(out[ETH..], bytes[ROOM..], "{bytes:02x?}");
             assert_eq!((&out[ETH + 12..ETH + 16], &out[ETH + 16..ETH + 20]), (&PEER[..], &ME[..]));
         }
     }
     let mut counted = plane.counters().expect("counters");
-    // Answers to probes that nobody sent are told to the agent, which knows that; there is no room for all of them.
+    // Answers to probes that were never sent are reported to the agent, which recognizes them; there is no room for all
+    // of them.
     counted[12] = 0;
     assert_eq!(counted, expected);
     assert!([2, 7, 8, 9, 10].iter().all(|&which| expected[which] > 1_000), "{expected:?}");
@@ -174,7 +175,7 @@ fn the_kernel_goes_the_ways_that_pick_goes() {
     }
 }
 
-/// A packet of the peer's with this shim.
+/// A packet of the peer with this shim.
 fn from_peer(shim: &Shim) -> Vec<u8> {
     let inside = inner(PEER, ME, 4000, 8);
     let inside = if shim.kind == Kind::Data as u8 { &inside[..] } else { &[] };
@@ -201,7 +202,7 @@ fn tunnelled(plane: &mut Datapath) {
     plane.publish(TO, &table).expect("a table");
 }
 
-/// `echo_way` of a packet that tells of none.
+/// `echo_way` of a packet that reports none.
 const NONE: u16 = 64;
 
 #[test]
@@ -289,7 +290,7 @@ fn no_answer_takes_longer_than_since_its_probe_left() {
     let (sent, way, ttl) = (clock(), 0, 0);
     let (purpose, to, address) = (Purpose::Health, TO, [127, 0, 0, 1].into());
     prober.send(Probe { purpose, to, address, port: 50_000, way, ttl, sent, give_up: 1_000_000_000 });
-    // Whoever answers makes up when the probe was sent.
+    // The peer that answers invents the time at which the probe was sent.
     let event = Event { at: sent + 3_000_000, peer: TO, probe: 1, rtt: u32::MAX, port: 50_000, ..Event::default() };
     let (_, by) = prober.answered(&event).expect("it is under way");
     assert_eq!(by, By::Host { rtt: 3_000_000, one_way: 0, marked: false });

@@ -12,7 +12,7 @@ use serde_json::Value;
 use spinewise_agent::talk::{Speaker, Talk};
 use std::time::Duration;
 
-/// Packets that were sent and received by way, of the only peer.
+/// Packets sent and received by way, for the only peer.
 fn by_way(status: &Value, what: &str) -> Vec<u64> {
     let paths = status["peers"][0]["paths"].as_array().expect("paths").iter();
     paths.map(|path| path[what].as_u64().expect("a count")).collect()
@@ -42,13 +42,13 @@ fn tcp_takes_every_path_and_the_counts_are_right() {
     let sent = by_way(&here, "sent_packets");
     assert!(sent.iter().all(|&packets| packets > 1_000), "{sent:?}");
     assert_eq!(count(&there, "malformed") + count(&there, "foreign") + count(&there, "stranger"), 0);
-    // What the agent calls a way is that way: the spine that was traced has forwarded as much.
+    // The agent's way is the actual way: the traced spine has forwarded as much.
     let after = rig.forwarded();
     for (way, path) in here["peers"][0]["paths"].as_array().expect("paths").iter().enumerate() {
         let spine = path["hops"][0].as_str().expect("a hop").split('.').nth(2).and_then(|octet| octet.parse().ok());
         let spine: usize = spine.expect("10.2x.SPINE.2");
         let passed = after[spine] - before[spine];
-        // A super-packet of up to 45 segments is one to an interface.
+        // A super-packet of up to 45 segments counts as one at an interface.
         assert!(passed > 0 && passed < sent[way] * 2 + 2_000, "way {way}, spine {spine}: {passed} of {}", sent[way]);
     }
 }
@@ -85,7 +85,7 @@ fn agents_may_be_stopped_killed_and_replaced_under_load() {
         wait_until(words, || stream.received() > before + 2_000_000);
     };
     moves("traffic flows");
-    // Killed: its programs go on by the last table, and in the end send plain.
+    // Killed: its programs go on with the last table, and in the end send plain.
     agents.remove(0).kill();
     moves("traffic flows though the agent is dead");
     std::thread::sleep(Duration::from_millis(700));
@@ -119,7 +119,7 @@ fn a_black_hole_is_left_and_found_again() {
     wait_until("its path is dead", || events("path_dead") == 1);
     let before = stream.received();
     wait_until("traffic flows by the others", || stream.received() > before + 5_000_000);
-    // Paths are looked for anew meanwhile; a dead one is not forgotten.
+    // Meanwhile paths are searched for again; a dead one is not forgotten.
     std::thread::sleep(Duration::from_secs(2));
     assert_eq!(by_way(&agents[0].status(), "sent_packets").len(), 4);
     rig.black_hole(2, false);
@@ -128,7 +128,7 @@ fn a_black_hole_is_left_and_found_again() {
     assert_eq!((sent, events("path_dead")), (received, 1), "no byte is lost, and no other path was blamed");
 }
 
-/// Links of a leaf that take 50 Mbps, with a marker each.
+/// Links of a leaf that take 50 Mbps, with a marker on each.
 fn bottlenecks(rig: &Rig, spines: usize) {
     for spine in 0..spines {
         let (leaf, link) = (rig.leaf(0), format!("u{spine}"));
@@ -146,7 +146,7 @@ fn bursts_of_an_agent_that_was_restarted_are_answered() {
     let rig = Rig::new("h", 2);
     bottlenecks(&rig, 2);
     let file = rig.file("record");
-    // A burst is over within a round trip, and so must this one be that waits in a queue.
+    // A burst is over within a round trip, and so must be this one, which waits in a queue.
     let config = |host: usize| {
         let params = r#"{"t_explore_rtts": 1, "c_burst": 3}"#;
         let mut config: Value = serde_json::from_str(&rig.config(host, "elab", params)).expect("JSON");
@@ -159,7 +159,7 @@ fn bursts_of_an_agent_that_was_restarted_are_answered() {
     let first = rig.run_by(0, &config(0));
     let agents = [rig.run_by(1, &config(1))];
     rig.wait_met(&agents);
-    // The sender writes down each answer, and looks at its file once a second; a new agent begins a new one.
+    // The sender writes down each answer, and checks its file once a second; a new agent begins a new one.
     let answered = || {
         let text = std::fs::read_to_string(&file).unwrap_or_default();
         text.lines().filter(|line| line.contains("\"probed\"")).count()
@@ -186,7 +186,7 @@ fn what_an_agent_said_that_is_gone_comes_too_late() {
     let agents = [rig.run(0, "presto", "{}"), rig.run(1, "presto", "{}")];
     rig.wait_tunnelled(&agents);
     let namespace = rig.namespace(0);
-    // Another life of the first host's agent says that it goes, more than once.
+    // Another life of the first host's agent says more than once that it is leaving.
     let say = move || {
         tcp::enter(&namespace);
         let socket = std::net::UdpSocket::bind(("10.10.0.2", 0)).expect("a socket");

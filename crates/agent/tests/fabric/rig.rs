@@ -11,7 +11,7 @@ use std::time::Duration;
 
 const AGENT: &str = env!("CARGO_BIN_EXE_spinewise-agent");
 
-/// Waits, but not for ever.
+/// Waits, but not forever.
 pub(crate) fn wait_until(what: &str, is: impl Fn() -> bool) {
     let began = clock();
     while !is() {
@@ -27,7 +27,7 @@ fn run(program: &str, words: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// The fabric; it goes when this does.
+/// The fabric, which is removed when this is dropped.
 pub(crate) struct Rig {
     name: String,
     spines: usize,
@@ -116,7 +116,7 @@ impl Rig {
         }
     }
 
-    /// Packets that each spine has got from the first leaf.
+    /// Packets that each spine has received from the first leaf.
     pub(crate) fn forwarded(&self) -> Vec<u64> {
         let of = |s: usize| {
             let told = self.ip(&["-n", &self.spine(s), "-j", "-s", "link", "show", "dev", "e0"]);
@@ -126,7 +126,7 @@ impl Rig {
         (0..self.spines).map(of).collect()
     }
 
-    /// A spine drops what it should forward, without a word, or does so no more.
+    /// Makes a spine silently drop what it should forward, or stops that.
     pub(crate) fn black_hole(&self, spine: usize, on: bool) {
         for n in 0..2 {
             let (to, by) = (format!("10.1{n}.0.0/16"), format!("10.2{n}.{spine}.1"));
@@ -139,7 +139,7 @@ impl Rig {
         }
     }
 
-    /// Is any program at the host's device?
+    /// Is any program attached to the host's device?
     pub(crate) fn is_attached(&self, host: usize) -> bool {
         ["ingress", "egress"]
             .iter()
@@ -176,12 +176,12 @@ impl Rig {
         self.run_by(host, &self.config(host, scheme, params))
     }
 
-    /// Where an agent may write.
+    /// The path of a file that an agent may write.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
 
-    /// The same by a config.
+    /// The same with a given config.
     pub(crate) fn run_by(&self, host: usize, config: &str) -> Running {
         let mut command = self.command(host, config);
         let mut child = command.stdout(Stdio::piped()).spawn().expect("it starts");
@@ -208,7 +208,7 @@ impl Rig {
         wait_until("agents have met", || agents.iter().all(|agent| agent.status()["peers"][0]["state"] == "tunnelled"));
     }
 
-    /// The marker, in a namespace.
+    /// Runs the marker in a namespace.
     pub(crate) fn mark(&self, place: &str, words: &[&str]) -> String {
         run("ip", &[&["netns", "exec", place, AGENT, "mark"], words].concat())
     }
@@ -223,14 +223,14 @@ impl Drop for Rig {
     fn drop(&mut self) {
         let all = (0..2).flat_map(|n| [self.host(n), self.leaf(n)]).chain((0..self.spines).map(|n| self.spine(n)));
         for place in all {
-            // What was not built need not go.
+            // What was not built need not be removed.
             let _gone = Command::new("ip").args(["netns", "del", &place]).output();
         }
         let _gone = std::fs::remove_dir_all(&self.folder);
     }
 }
 
-/// An agent at work.
+/// A running agent.
 pub(crate) struct Running {
     child: Child,
     socket: PathBuf,
@@ -263,7 +263,7 @@ impl Drop for Running {
     }
 }
 
-/// Runs an agent that is to be refused: its exit code and its words.
+/// Runs an agent that must be refused: its exit code and its message.
 pub(crate) fn agent(rig: &Rig, host: usize, config: &str, user: Option<u32>) -> (Option<i32>, String) {
     let mut command = rig.command(host, config);
     if let Some(user) = user {

@@ -12,7 +12,7 @@ use std::thread::{JoinHandle, spawn};
 
 const PORT: u16 = 5001;
 
-/// This thread is in that namespace from now on.
+/// From now on this thread is in that namespace.
 pub(crate) fn enter(namespace: &File) {
     move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network)).expect("root may");
 }
@@ -26,7 +26,7 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    /// Begins; ends by itself after so many bytes.
+    /// Begins; ends on its own after this many bytes.
     fn up_to(rig: &Rig, most: u64) -> Stream {
         let (from, to) = (rig.namespace(0), rig.namespace(1));
         let (received, over) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
@@ -72,7 +72,7 @@ impl Stream {
         self.received.load(Ordering::Relaxed)
     }
 
-    /// Ends: bytes sent, and bytes that have arrived.
+    /// Ends it. Returns bytes sent, and bytes that have arrived.
     pub(crate) fn end(self) -> (u64, u64) {
         self.over.store(true, Ordering::Relaxed);
         let sent = self.sender.join().expect("it sends");
@@ -81,7 +81,7 @@ impl Stream {
     }
 }
 
-/// Sends so many bytes; answers with those that have arrived.
+/// Sends this many bytes; returns how many have arrived.
 pub(crate) fn transfer(rig: &Rig, bytes: u64) -> u64 {
     let stream = Stream::up_to(rig, bytes);
     let sent = stream.sender.join().expect("it sends");

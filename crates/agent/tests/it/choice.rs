@@ -1,5 +1,5 @@
-//! The fast half is kept equal to `Policy::pick`: on the same packets the C of the data path, with the table that a
-//! rehearsal made, goes the ways that the scheme itself goes, packet by packet.
+//! The fast half must equal `Policy::pick`: on the same packets the C of the data path, with the table made by a
+//! rehearsal, takes the ways that the scheme itself takes, packet by packet.
 
 use crate::native;
 use crate::oracle::{Oracle, TO, scheme, view};
@@ -41,7 +41,7 @@ fn compare(plan: &Plan, ways: u16, seed: u64) -> u32 {
     let mut published = None;
     let mut told = (0, 0);
     for (place, (now, flow)) in packets(4_000, seed).into_iter().enumerate() {
-        // What was sent is told, and the next decisions are published, now and then, and before the slots run out.
+        // Now and then, and before the slots run out, what was sent is reported and the next decisions are published.
         if place % 50 == 0 || cursor - told.0 > SLOTS as u32 - 2 {
             let at = Time(now * 1000);
             slow.sent(at, TO, (cursor - told.0, packets_of_units - told.1), 1500);

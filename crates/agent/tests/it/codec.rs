@@ -1,4 +1,4 @@
-//! The shim as bytes: C and Rust write and read the same, and neither believes anything.
+//! The shim as bytes: C and Rust write and read the same, and neither trusts anything.
 
 use crate::native;
 use spinewise_agent::layout;
@@ -59,7 +59,7 @@ fn any_packet(rng: &mut Rng) -> (Shim, Outer, Vec<u8>) {
     (shim, outer, bytes)
 }
 
-/// What C answers, in Rust's words.
+/// The result of C, in Rust's terms.
 fn in_words(what: i32) -> Read {
     match what {
         0 => Read::Ours(Kind::Data),
@@ -88,7 +88,7 @@ fn structs_are_as_large_in_c_as_in_rust() {
     for (which, size) in (0..).zip(sizes) {
         assert_eq!(native::size(which), size, "struct {which}");
     }
-    // Names of counters stand in the order of the enum: those of refusals are the numbers that edge_read answers with.
+    // Names of counters are in the order of the enum: those of refusals are the numbers that edge_read returns.
     assert_eq!(&layout::COUNTERS[7..11], ["short", "foreign", "other_version", "malformed"]);
 }
 
@@ -98,7 +98,7 @@ fn both_write_the_same_and_read_what_was_written() {
     for _ in 0..20_000 {
         let (shim, outer, bytes) = any_packet(&mut rng);
         assert_eq!(native::write(&shim, &outer)[..], bytes[..ROOM]);
-        // RFC 1071: a header with its checksum sums up to all ones.
+        // RFC 1071: a header with its checksum sums to all ones.
         let sum: u32 = bytes[..20].chunks_exact(2).map(|two| u32::from(u16::from_be_bytes([two[0], two[1]]))).sum();
         assert_eq!((sum & 0xffff) + (sum >> 16), 0xffff);
         let (read, back) = Shim::read(&bytes, bytes.len(), PORT);
@@ -107,8 +107,8 @@ fn both_write_the_same_and_read_what_was_written() {
     }
 }
 
-/// A million packets, each spoiled somewhere: C and Rust agree on every one, what passes for data goes from the two hosts
-/// outside to the same two inside, and every other verdict is one that is counted.
+/// A million packets, each corrupted somewhere: C and Rust agree on every one, what passes for data goes from the two
+/// outer hosts to the same two inner ones, and every other verdict is counted.
 #[test]
 fn a_million_malformed_packets_are_read_alike_by_both() {
     let mut rng = Rng::stream(2, "fuzz", 0);
@@ -176,7 +176,8 @@ fn talk_is_read_as_it_was_written_and_noise_is_not() {
 
 #[test]
 fn time_exceeded_is_read_and_nothing_else() {
-    // A router at 10.1.2.3 tells 10.0.0.1 of a UDP packet, number 0x1234, to 10.9.9.9 from port 50000 to 57771 (RFC 792).
+    // A router at 10.1.2.3 reports to 10.0.0.1 a UDP packet, number 0x1234, to 10.9.9.9 from port 50000 to 57771 (RFC
+    // 792).
     let mut packet = vec![0x45, 0, 0, 56, 0, 0, 0, 0, 64, 1, 0, 0, 10, 1, 2, 3, 10, 0, 0, 1, 11, 0, 0, 0, 0, 0, 0, 0];
     packet.extend([0x45, 0, 0, 76, 0x12, 0x34, 0x40, 0, 1, 17, 0, 0, 10, 0, 0, 1, 10, 9, 9, 9]);
     packet.extend([0xc3, 0x50, 0xe1, 0xab, 0, 56, 0, 0]);

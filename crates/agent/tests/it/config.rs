@@ -1,4 +1,4 @@
-//! What an agent is told is read strictly, and refused in words.
+//! The configuration of an agent is read strictly, and refused with a message.
 
 use spinewise_agent::config::Config;
 use spinewise_agent::plan::plan;

@@ -1,7 +1,7 @@
-//! Schemes under hard use: whatever comes, in whatever order, however late, no agent may end by it.
+//! Schemes under hard use: whatever arrives, in whatever order, however late, no agent may crash.
 //!
-//! Four agents of two racks exchange what they wish to send, some of it spoiled; probes are answered by anyone or nobody;
-//! clocks leap, and events are told late, as by an agent that got no CPU. `cargo test` has overflow checks.
+//! Four agents of two racks exchange what they wish to send, some of it corrupted; probes are answered by any host or
+//! none; clocks jump, and events are reported late, as by an agent that got no CPU. `cargo test` has overflow checks.
 
 use crate::oracle::{RACKS, view};
 use spinewise_agent::plan::Plan;
@@ -10,7 +10,7 @@ use spinewise_agent::table::{Manners, Paths, table};
 use spinewise_policy::{Device, Event, Port, Rng, Span, Time, Way};
 
 const HOSTS: u32 = RACKS.len() as u32;
-/// Names of a few ways, some of which are none.
+/// Names of a few ways, some of which do not exist.
 const STRANGE: [u16; 5] = [15, 16, 63, 50_003, u16::MAX];
 
 /// Four agents, and the numbers that drive them.
@@ -20,9 +20,9 @@ struct Case {
     rng: Rng,
     now: Time,
     ways: u16,
-    /// Messages under way: from whom, to whom, class and body.
+    /// Messages in transit: sender, recipient, class and body.
     post: Vec<(u32, u32, u8, Vec<u8>)>,
-    /// Probes under way: whose, to whom, by which way.
+    /// Outstanding probes: sender, target, and way.
     probes: Vec<(u32, u32, Way, u8)>,
 }
 
@@ -55,14 +55,14 @@ impl Case {
     fn span(&mut self) -> Span {
         match self.rng.below(30) {
             0 => Span::ZERO,
-            // What stamps of 32 bits, in 256 ns, can come to.
+            // The possible values of stamps of 32 bits, in 256 ns.
             1 => Span::from_ns(u64::from(self.rng.bits() as u32) * 256),
             2 => Span::from_ns(u64::from(u32::MAX) * 256),
             _ => Span::from_us(u64::from(self.rng.below(100_000))),
         }
     }
 
-    /// The present, or an instant before it that is told late.
+    /// The current time, or an earlier instant that is reported late.
     fn when(&mut self) -> Time {
         if self.rng.below(4) == 0 { self.now - Span::from_us(u64::from(self.rng.below(80_000))) } else { self.now }
     }
@@ -114,7 +114,7 @@ impl Case {
             79..=88 => self.deliver(),
             89..=95 => self.answer(),
             96..=98 => self.publish(host, to),
-            // Its agent is another one.
+            // Its agent has been replaced.
             99 if counts.0 < 4 => agent.forget(to),
             _ if self.rng.below(20) == 0 => self.reroute(),
             _ => {}
@@ -122,7 +122,7 @@ impl Case {
         self.collect(host);
     }
 
-    /// Messages arrive, a few of them spoiled.
+    /// Messages arrive, a few of them corrupted.
     fn deliver(&mut self) {
         for (from, to, class, mut body) in std::mem::take(&mut self.post) {
             if !body.is_empty() && self.rng.below(10) == 0 {
@@ -135,7 +135,7 @@ impl Case {
         }
     }
 
-    /// Probes come back, from whomever, or are lost; some are told though the paths are others by now.
+    /// Probes come back, from any host, or are lost; some are reported after the paths have changed.
     fn answer(&mut self) {
         for (host, to, way, ttl) in std::mem::take(&mut self.probes) {
             let event = match self.rng.below(4) {
@@ -155,13 +155,13 @@ impl Case {
         }
     }
 
-    /// The next decisions are rehearsed, and a table is made of them.
+    /// Rehearses the next decisions and makes a table of them.
     fn publish(&mut self, host: u32, to: u32) {
         let (now, ways) = (self.now, self.ways);
         let agent = &mut self.agents[host as usize];
         let said = agent.rehearse(now, to);
         agent.hides(now, to);
-        // A path to this host may be missing that there is to another one of its rack.
+        // A path to this host may be missing that exists to another one of its rack.
         let mut paths = Paths::of((0..ways.max(2) - 1).map(|way| 50_000 + way).collect());
         if self.plan.by_port {
             paths.follow(&said.offered);
@@ -169,7 +169,7 @@ impl Case {
         table(&self.plan, &said, &paths, Manners::default(), (0, 1448));
     }
 
-    /// The paths are others.
+    /// The paths change.
     fn reroute(&mut self) {
         self.ways = 1 + self.rng.below(16) as u16;
         for agent in &mut self.agents {
@@ -180,7 +180,7 @@ impl Case {
         }
     }
 
-    /// What an agent wishes is under way.
+    /// Collects what an agent wishes to send.
     fn collect(&mut self, host: u32) {
         for wish in self.agents[host as usize].wishes() {
             match wish {

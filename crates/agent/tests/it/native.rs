@@ -38,7 +38,7 @@ pub(crate) fn choose(table: &Table, flow: &mut Flow, cursor: &mut u32, now: u64,
     (way, burst)
 }
 
-/// `edge_read`: what it is, and the shim.
+/// `edge_read`: the kind of packet, and the shim.
 pub(crate) fn read(bytes: &[u8], length: u32, port: u16) -> (i32, Shim) {
     let mut shim = Shim::default();
     // SAFETY: it reads no more than `had` bytes, and writes one shim.

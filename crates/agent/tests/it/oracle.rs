@@ -1,4 +1,4 @@
-//! A scheme as the simulator seats it: what the fast half is held to.
+//! A scheme as the simulator seats it: the reference for the fast half.
 
 use spinewise_agent::config::Scheme;
 use spinewise_agent::plan::{Plan, plan};
@@ -8,10 +8,10 @@ use spinewise_sim::bank::{Bank, Call, Called, NO_PEER, Places, Room, Tags};
 
 /// Rack of each host.
 pub(crate) const RACKS: [u32; 4] = [0, 0, 1, 1];
-/// Where packets go.
+/// The destination of packets.
 pub(crate) const TO: u32 = 2;
 
-/// What a host of four, two in a rack, is told.
+/// The configuration of a host of four, two per rack.
 pub(crate) fn view(ways: u16) -> View {
     View {
         host: 0,
@@ -26,7 +26,7 @@ pub(crate) fn view(ways: u16) -> View {
     }
 }
 
-/// The scheme as the simulator seats it, on its own.
+/// The scheme as the simulator seats it, alone.
 pub(crate) struct Oracle {
     bank: Bank,
     ways: [u16; 2],

@@ -12,7 +12,7 @@ use spinewise_policy::schemes::elab::header::{Header, Info};
 use spinewise_policy::{Time, Way, Wire};
 use std::cell::RefCell;
 
-/// A data path that counts what a test says.
+/// A data path whose counts are set by a test.
 struct Memory {
     state: RefCell<State>,
     headers: Headers,
@@ -100,7 +100,7 @@ impl Case {
         self.with(|peer, step| peer.account(step)).expect("memory");
     }
 
-    /// The rest of a step: headers that were stranded.
+    /// The rest of a step. Returns stranded headers.
     fn step(&mut self) -> Vec<[u8; 16]> {
         let news = self.with(|peer, step| peer.step(step)).expect("memory");
         self.now += MS;
@@ -115,7 +115,7 @@ impl Case {
         self.with(|peer, step| peer.hear(step, (number, 0, PORT), header));
     }
 
-    /// So many packets have left.
+    /// This many packets have left.
     fn sent(&mut self, packets: u32) {
         let mut state = self.plane.state.borrow_mut();
         state.packets += packets;
@@ -124,14 +124,14 @@ impl Case {
         state.sent[0].bytes += 1_500 * u64::from(packets);
     }
 
-    /// What the header of the next packet would say.
+    /// What the header of the next packet would report.
     fn tells(&mut self) -> Vec<Info> {
         let now = Time(self.now * 1_000);
         let told = self.slow.sent(now, TO, (1, 1), 1_500);
         told.iter().map(|header| Header::get(header).info).collect()
     }
 
-    /// A burst of ten packets has come, and nothing after it.
+    /// A burst of ten packets has arrived, and nothing after it.
     fn burst(&mut self, instance: u16, id: u16) {
         let (first, last) = (self.now - 2 * MS, self.now - 2 * MS + 200_000);
         let burst =
@@ -142,7 +142,7 @@ impl Case {
     }
 }
 
-/// A header that tells of no path.
+/// A header that reports no path.
 fn blank() -> [u8; 16] {
     let mut header = [0; 16];
     Header { tunnel: 8, info: Info { vp_id: u16::MAX, ..Info::default() } }.put(&mut header);
@@ -163,7 +163,7 @@ fn another_life_of_a_peer_is_heard_from_its_first_header_and_burst_on() {
     case.renew(5);
     case.hear(1, blank());
     assert_eq!(case.tells()[0].vp_rcnt, 1, "the first header of another life");
-    // The last one of the life before is still what the data path has.
+    // The last one of the previous life is still what the data path has.
     case.burst(3, 41);
     assert!(case.tells().is_empty(), "nothing is told of that one any more");
     case.burst(5, 1);
@@ -173,7 +173,7 @@ fn another_life_of_a_peer_is_heard_from_its_first_header_and_burst_on() {
 #[test]
 fn counts_of_another_life_are_believed() {
     let mut case = Case::new(r#"{"counting": "cumulative", "dead_after_us": 0}"#);
-    // The only path in use until a search has found more, and how many of its packets the peer says have come.
+    // The only path in use until a search has found more, and how many of its packets the peer reports as arrived.
     let refused = |case: &mut Case, count: u16| {
         case.tells();
         let now = Time(case.now * 1_000);
@@ -272,7 +272,7 @@ fn a_header_that_leaves_at_the_last_moment_is_not_told_twice() {
     let mut stranded = Vec::new();
     for _ in 0..10 {
         case.account();
-        // A packet leaves while the step goes on, and takes the first with it.
+        // A packet leaves while the step is running, and takes the first header with it.
         case.plane.state.borrow_mut().tail = 8;
         stranded.extend(case.step());
         case.plane.state.borrow_mut().tail = if stranded.is_empty() { 7 } else { 8 };
@@ -283,7 +283,7 @@ fn a_header_that_leaves_at_the_last_moment_is_not_told_twice() {
 
 #[test]
 fn headers_that_find_no_packets_do_not_pile_up() {
-    // Each packet has a header that tells something, and a step takes no more of them than the ring has room for.
+    // Each packet has a header with content, and a step takes no more of them than the ring has room for.
     let mut case = Case::new(r#"{"counting": "cumulative"}"#);
     case.account();
     case.step();
@@ -329,7 +329,7 @@ fn a_peer_that_changes_its_port_and_back_is_counted_all_the_same() {
 fn the_schemes_time_is_begun_anew_before_it_ends() {
     const DAY: u64 = 86_400_000_000_000;
     let slow = Case::new("{}").slow;
-    // Picoseconds since its epoch: it stands still in the end.
+    // Picoseconds since its epoch: it saturates at the end.
     assert_eq!(slow.time(214 * DAY), slow.time(215 * DAY));
     assert!(!slow.is_outlived(199 * DAY) && slow.is_outlived(201 * DAY));
     assert!(slow.time(201 * DAY) < slow.time(202 * DAY));

@@ -7,7 +7,7 @@ use spinewise_policy::*;
 
 const UPLINKS: usize = 8;
 
-/// At a time at which levels may be looked up.
+/// At a time when levels may be measured again.
 fn leaf(config: &Config) -> Shell<Adaptive> {
     let mut shell = Shell::new(config, Tier::Leaf, 0, UPLINKS as u16);
     shell.now = Time(1_000_000_000);
@@ -22,7 +22,7 @@ fn pick(shell: &mut Shell<Adaptive>) -> usize {
     shell.pick(4, &data(1), &mut ()).index()
 }
 
-/// How often each uplink is taken, at one instant.
+/// How many times each uplink is taken, at one instant.
 fn taken(shell: &mut Shell<Adaptive>, times: u32) -> [u32; UPLINKS] {
     let mut taken = [0; UPLINKS];
     (0..times).for_each(|_| taken[pick(shell)] += 1);
@@ -99,7 +99,7 @@ fn what_is_compared_first_decides() {
     assert_eq!(choose(Compare::Qb), Some(1));
 }
 
-/// 0, below 15 %, below 50 % and more of the time since the window before this one began.
+/// 0, below 15 %, below 50 % and more of the time since the start of the previous window.
 #[test]
 fn the_use_of_a_link_is_that_of_the_last_windows() {
     let mut shell = leaf(&Config { compare: Compare::Bandwidth, ..Config::default() });
@@ -107,7 +107,7 @@ fn the_use_of_a_link_is_that_of_the_last_windows() {
     pick(&mut shell);
     shell.wait(Span::from_us(30));
     pick(&mut shell);
-    // For 100 us only uplink 6 rests; then it alone sends, and after two windows it alone counts as used.
+    // For 100 us only uplink 6 is idle; then it alone sends, and after two windows it alone counts as used.
     let send = |shell: &mut Shell<Adaptive>, us: u64, sends: fn(usize) -> bool| {
         for _ in 0..us {
             shell.wait(Span::from_us(1));
@@ -137,7 +137,7 @@ fn a_flow_moves_after_a_gap_to_a_strictly_better_port() {
     assert_eq!(pick(&mut shell), 3, "the gap itself is not longer than the gap");
     shell.wait(Span::from_us(10) + Span(1));
     assert_eq!(pick(&mut shell), 1);
-    // As good is not better.
+    // Equal is not better.
     queues(&mut shell, [0, 4_000, 0, 0, 0, 0, 0, 0]);
     shell.wait(Span::from_us(50));
     assert_eq!(pick(&mut shell), 1);

@@ -1,4 +1,4 @@
-//! ARS at a leaf with eight uplinks: samples, bands, flowlets, packets, a full table, a member that goes.
+//! ARS at a leaf with eight uplinks: samples, bands, flowlets, packets, a full table, a member that leaves.
 
 use crate::common::{Shell, data};
 use spinewise_policy::schemes::ars::{Ars, Config, Mode};
@@ -16,7 +16,7 @@ fn pick(shell: &mut Shell<Ars>, flow: u32) -> u16 {
     shell.room.candidates[way]
 }
 
-/// A sampling interval in which each link was busy for this long and each queue as long as told, at its end.
+/// A sampling interval in which each link was busy for this long and each queue this long at its end.
 fn sample(shell: &mut Shell<Ars>, busy_us: [u64; 8], bytes: [u64; 8]) {
     shell.wait(Span::from_us(16));
     for (counter, us) in shell.room.ports.busy[4..].iter_mut().zip(busy_us) {
@@ -45,10 +45,10 @@ fn a_flowlet_goes_to_the_best_band_of_past_and_future_load() {
 fn averages_take_samples_to_move() {
     let mut shell = leaf(&Config { mode: Mode::PerPacketQuality, future_weight: 0, ..Config::default() });
     let busy = [16, 0, 0, 0, 0, 0, 0, 0];
-    // A quarter of the first sample counts: 25 %, the third band. The others rest.
+    // A quarter of the first sample counts: 25 %, the third band. The others are idle.
     sample(&mut shell, busy, [0; 8]);
     assert!((0..100).all(|_| pick(&mut shell, 1) != 4));
-    // It rests too: 18.75 %, 14.1 %, 10.5 %: in the first band after the third sample.
+    // It is idle too: 18.75 %, 14.1 %, 10.5 %: in the first band after the third sample.
     for (n, there) in [(1, false), (2, false), (3, true)] {
         sample(&mut shell, [0; 8], [0; 8]);
         assert_eq!((0..200).any(|_| pick(&mut shell, 1) == 4), there, "sample {n}");
@@ -62,7 +62,7 @@ fn a_slow_port_counts_its_queue_as_longer() {
             Config { mode: Mode::PerPacketQuality, past_weight: 0, exponent: 0, scale_by_rate, ..Config::default() };
         let mut shell = leaf(&config);
         shell.room.ports.rates[4] = 1_000_000_000;
-        // 4,000 bytes at a tenth of the rate are as 40,000; 13,000 at the full rate are less.
+        // 4,000 bytes at a tenth of the rate count as 40,000; 13,000 at the full rate are less.
         sample(&mut shell, [0; 8], [4_000, 13_000, 200_000, 200_000, 200_000, 200_000, 200_000, 200_000]);
         assert!((0..20).all(|_| pick(&mut shell, 1) == chosen));
     }
@@ -100,7 +100,7 @@ fn flows_beyond_the_table_are_hashed() {
     // All these packets have one hash.
     let beyond: BTreeSet<u16> = (3..60).map(|flow| pick(&mut shell, flow)).collect();
     assert_eq!(beyond.len(), 1);
-    // Where the three are silent, others take their places.
+    // When the three are silent, others take their places.
     shell.wait(Span::from_us(600));
     let known: BTreeSet<u16> = (3..6).map(|flow| pick(&mut shell, flow)).collect();
     let static_hash = pick(&mut shell, 99);

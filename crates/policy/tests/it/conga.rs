@@ -96,7 +96,7 @@ fn drawn_feedback_is_any_that_is_known() {
     assert_eq!(draw_feedback(&table, NOW + AGE + Span(1), AGE, &mut rng), None, "all are stale");
 }
 
-/// Leaf 1 is heard of on all three uplinks; what packets to it take back, by the order of tags.
+/// Leaf 1 is heard of on all three uplinks; what packets to it take back, in the order of tags.
 fn taken_back(feedback: FeedbackBy) -> Vec<u16> {
     let mut shell = leaf(&Config { feedback, ..Config::default() });
     for tag in 0..3 {
@@ -154,7 +154,7 @@ fn leaf(config: &Config) -> Shell<Conga> {
     shell
 }
 
-/// A packet from leaf 1 brings word of this leaf's uplink `tag`.
+/// A packet from leaf 1 brings feedback on this leaf's uplink `tag`.
 fn hear(shell: &mut Shell<Conga>, tag: u16, metric: u8) {
     let mut header = Header { lb_tag: Some(0), ce: 0, feedback: Some((tag, metric)), charged: 0 };
     assert_eq!(shell.ingress(1, &Packet { src: 4, dst: 0, ..ack(1000) }, &mut header), Verdict::Forward);

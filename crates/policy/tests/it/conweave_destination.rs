@@ -1,4 +1,4 @@
-//! ConWeave's destination half with explicit times: what the last leaf holds, answers and lets go.
+//! ConWeave's destination half with explicit times: what the last leaf holds, answers and releases.
 
 use crate::common::conweave::{Leaf, US, armed, classes, hear, leaf, points, sent};
 use crate::common::{ack, data};
@@ -125,7 +125,7 @@ fn of_an_unknown_path_the_tail_is_waited_for_by_default() {
     assert_eq!(arrive(&mut shell, 9 * US, 1, Header { mark: Mark::Init, ..phase0(US) }), Verdict::Forward);
     assert_eq!((armed(&shell), classes(&shell)), (vec![Time((9 + 1 + 16) * US)], vec![REPLY]));
     assert_eq!(order(&shell, 1), Order::Holding(Port(0), Queue(2)));
-    // What is known of an older epoch's path says nothing of this one's.
+    // What is known of an older epoch's path says nothing about this one's.
     assert_eq!(arrive(&mut shell, 20 * US, 2, phase0(10 * US)), Verdict::Forward);
     assert_eq!(arrive(&mut shell, 21 * US, 2, Header { epoch: 2, ..phase1(12 * US, 11 * US) }), HELD);
     assert_eq!(armed(&shell), [Time((21 + 200 + 16) * US)]);
@@ -173,7 +173,7 @@ fn older_epochs_pass_unanswered_and_newer_ones_start_afresh() {
         assert!(shell.did.is_empty() && order(&shell, 1) == Order::Waiting);
     }
     assert_eq!(arrive(&mut shell, 22 * US, 1, second(phase1(18 * US, 17 * US))), HELD);
-    // A later INIT of the same number: the source has forgotten the flow and counts anew.
+    // A later INIT of the same number: the source has forgotten the flow and starts counting again.
     let again = Header { mark: Mark::Init, epoch: 2, ..phase0(900 * US) };
     let mut forgotten = last_leaf(&Config::default(), 0);
     arrive(&mut forgotten, 20 * US, 1, second(tail(15 * US)));
@@ -186,7 +186,7 @@ fn older_epochs_pass_unanswered_and_newer_ones_start_afresh() {
 fn a_new_epoch_joins_what_an_old_one_left_behind() {
     let mut shell = last_leaf(&Config::default(), 0);
     assert_eq!(arrive(&mut shell, 5 * US, 1, phase1(3 * US, 2 * US)), HELD);
-    // The TAIL is lost, the flow fell silent and starts again: its packet goes last and lets the queue go.
+    // The TAIL is lost, the flow fell silent and starts again: its packet goes last and releases the queue.
     let second = |header: Header| Header { epoch: 2, ..header };
     assert_eq!(arrive(&mut shell, 50 * US, 1, second(phase0(40 * US))), HELD);
     assert!(shell.did.contains(&release()) && shell.did.contains(&cancel(1)));
@@ -194,7 +194,7 @@ fn a_new_epoch_joins_what_an_old_one_left_behind() {
     assert_eq!(order(&shell, 1), Order::Waiting);
     assert_eq!(arrive(&mut shell, 51 * US, 1, second(phase0(41 * US))), Verdict::Forward);
     assert!(shell.did.is_empty());
-    // If the first seen of the new epoch is early itself, it needs a queue of its own.
+    // If the first packet seen of the new epoch is itself early, it needs a queue of its own.
     assert_eq!(arrive(&mut shell, 60 * US, 1, second(phase1(44 * US, 43 * US))), HELD);
     shell.room.ports.free = Some(Queue(5));
     let third = Header { epoch: 3, ..phase1(84 * US, 83 * US) };
@@ -203,7 +203,7 @@ fn a_new_epoch_joins_what_an_old_one_left_behind() {
     assert_eq!(order(&shell, 1), Order::Holding(Port(0), Queue(5)));
 }
 
-/// SELB's Fig. 1 with one queue instead of two: the flows that come when it is taken get no reordering.
+/// SELB's Fig. 1 with one queue instead of two: flows that come when it is taken get no reordering.
 #[test]
 fn without_a_free_queue_packets_pass_and_the_source_is_told() {
     for (keep_path_us, told) in [(1e9, vec![NO_QUEUE]), (0.0, vec![])] {
@@ -217,7 +217,7 @@ fn without_a_free_queue_packets_pass_and_the_source_is_told() {
             assert!(armed(&shell).is_empty());
         }
         shell.room.ports.free = Some(Queue(2));
-        // Too late: a queue now would hold packets of which earlier ones have passed.
+        // Too late: a queue now would hold packets whose predecessors have passed.
         assert_eq!(arrive(&mut shell, 7 * US, 2, phase1(4 * US, 2 * US)), Verdict::Forward);
         assert_eq!((points(&shell, "no_queue"), points(&shell, "out_of_order")), (vec![], vec![1.0]));
         assert_eq!(classes(&shell), []);
@@ -226,7 +226,7 @@ fn without_a_free_queue_packets_pass_and_the_source_is_told() {
         assert!(!shell.did.contains(&release()), "flow 1's queue is not touched");
         assert_eq!(arrive(&mut shell, 9 * US, 2, phase1(5 * US, 2 * US)), Verdict::Forward);
         assert!(shell.did.is_empty());
-        // A next epoch of the flow may have one.
+        // The flow's next epoch may have one.
         arrive(&mut shell, 19 * US, 2, Header { epoch: 2, ..phase0(12 * US) });
         assert_eq!(arrive(&mut shell, 20 * US, 2, Header { epoch: 2, ..phase1(15 * US, 14 * US) }), HELD);
     }
@@ -260,7 +260,7 @@ fn a_late_release_comes_a_nanosecond_after_the_tail() {
     };
     arrive(&mut shell, 10 * US, 5, phase0(US));
     assert_eq!(arrive(&mut shell, 11 * US, 5, phase1(3 * US, 2 * US)), HELD);
-    // One of an older epoch passes unread, even if it is marked.
+    // A packet of an older epoch passes unread, even if it is marked.
     let older = Header { epoch: 0, tx: Stamp::of(Time(0)), ..phase0(0) };
     let marked = Packet { ce: true, in_port: Port(5), out_port: Port(0), ..data(5) };
     assert_eq!(shell.ingress(0, &marked, &mut { older }), Verdict::Forward);

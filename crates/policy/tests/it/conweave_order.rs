@@ -58,7 +58,7 @@ fn a_queue_whose_first_packet_found_no_room_does_not_leak() {
         last.arrive(10 * US, (1, 1), &header(1, true, Mark::Data, 200, 100), false, true);
         assert!(last.lanes[0].taken && last.lanes[0].packets.is_empty());
         assert_eq!(last.leaf.ports[0], InUse(1));
-        // Nobody else gets it meanwhile.
+        // No other flow gets it meanwhile.
         last.arrive(11 * US, (2, 1), &header(1, true, Mark::Data, 200, 100), false, false);
         assert_eq!((last.count("no_queue"), last.host.as_slice()), (1, [(2, 1)].as_slice()));
         if by_timer {
@@ -111,9 +111,9 @@ struct Case {
     packets: u64,
     queues: usize,
     service: u64,
-    /// One in so many packets is lost between the leaves, and one in so many finds no room to be held; 0: none.
+    /// One in this many packets is lost between the leaves, and one in this many finds no room to be held; 0: none.
     lost_of: u32,
-    /// Greatest delay of a path.
+    /// Maximum delay of a path.
     slowest: u64,
 }
 
@@ -125,7 +125,7 @@ struct Net {
     last: LastHop,
     plan: BTreeMap<(u64, u64), Event>,
     planned: u64,
-    /// Arrival of the last packet of each path, and its present delay.
+    /// Arrival of the last packet of each path, and its current delay.
     paths: [(u64, u64); 2],
     /// The way every flow is on.
     on: BTreeMap<u32, Way>,
@@ -229,7 +229,7 @@ impl Net {
         }
     }
 
-    /// Control packets set out and timers are planned.
+    /// Sends control packets and plans timers.
     fn after(&mut self, now: u64, flow: u32) {
         for (flow, class, body) in std::mem::take(&mut self.last.replies) {
             let at = now + US + u64::from(self.rng.below(9 * US as u32));

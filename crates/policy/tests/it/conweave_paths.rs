@@ -8,7 +8,7 @@ use spinewise_policy::schemes::conweave::{Config, NOTIFY};
 use spinewise_policy::*;
 
 fn leaf(config: &Config) -> Leaf {
-    // Rows for four paths to a leaf; of the four ports up, two are no routes.
+    // Rows for four paths to a leaf; of the four uplink ports, two are not routes.
     let mut shell = Leaf::new(config, Tier::Leaf, 0, 4);
     shell.room.candidates = vec![4, 5];
     shell.room.ports.hops = vec![4, 4, 5, 5];
@@ -82,12 +82,12 @@ fn a_switch_behind_obeys_the_header_while_the_port_lives() {
         for flow in 0..20 {
             let way = aggregation(&config, &[2, 3]).pick(1, &data(flow), &mut stamped(path));
             assert_eq!(way, Way(path % 2), "path {path}");
-            // Port 3 is no route any more, and another has come: what is on port 2 stays.
+            // Port 3 is no longer a route, and another has come: what is on port 2 stays.
             let way = aggregation(&config, &[1, 2]).pick(1, &data(flow), &mut stamped(path));
             assert!(path % 2 == 1 || way == Way(1));
         }
     }
-    // By a hash: what lost its port, what is no data, what no leaf stamped, and where a path is an uplink.
+    // By a hash: packets that lost their port, non-data packets, unstamped packets, and where a path is an uplink.
     let uplink = Config { path: PathIs::Uplink, ..Config::default() };
     let spread = |config: &Config, candidates: &[u16], header: Header, packet: &dyn Fn(u32) -> Packet| {
         let hashed = |flow: u32| Hashed::Mixed { pair: 1, inner: u64::from(flow), tag: 0 };

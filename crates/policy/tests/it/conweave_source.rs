@@ -49,7 +49,7 @@ fn an_answer_in_time_opens_the_next_epoch_on_the_same_path() {
         let expected = if in_time { (2, Mark::Init) } else { (1, Mark::Data) };
         assert_eq!((later.epoch, later.mark), expected, "at {at} for epoch {epoch}");
         assert_eq!((later.way, later.rerouted), (first.way, false));
-        // Once: the packet after is an ordinary one, and no old deadline makes it a TAIL.
+        // Once: the next packet is an ordinary one, and no old deadline makes it a TAIL.
         shell.wait(Span(1));
         let mark = if in_time { Mark::Data } else { Mark::Tail };
         assert_eq!(next(&mut shell, 1).mark, mark);
@@ -223,7 +223,7 @@ fn a_flow_that_found_no_queue_keeps_its_path_until_silent_or_for_the_time_given(
         shell.wait(Span(8 * US + 1));
         assert_eq!(next(&mut shell, 1).mark, Mark::Tail, "silence ends it");
     }
-    // Said of another epoch it says nothing.
+    // About another epoch it says nothing.
     let mut shell = leaf(&Config::default(), 0);
     next(&mut shell, 1);
     hear(&mut shell, 1, NO_QUEUE, 1, 0, Way(0));

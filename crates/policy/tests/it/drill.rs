@@ -44,7 +44,7 @@ fn a_port_goes_before_the_remembered_one_only_with_a_strictly_shorter_queue() {
         queues(&mut shell, bytes);
         let picked: Vec<usize> = (0..200).map(|_| pick(&mut shell)).collect();
         let end = if moves { (first + 3) % UPLINKS } else { first };
-        // Drawn two of eight, the other is seen within a few packets.
+        // With two drawn of eight, the other is seen within a few packets.
         assert_eq!(*picked.last().unwrap(), end);
         assert!(picked.iter().all(|port| *port == first || *port == end), "no longer queue: {picked:?}");
         assert!(picked.is_sorted_by_key(|port| *port == end), "not back again: {picked:?}");
@@ -112,7 +112,7 @@ fn an_engine_per_port_remembers_what_came_by_it() {
         let mut shell = drill(2, 1, Memory::Port);
         shell.rng = Rng::stream(seed, "drill", 0);
         let mut pick = |port: u16| shell.pick(4, &by(port), &mut ());
-        // What is made here came by no port, and has the switch's own memory.
+        // A packet made here came by no port, and uses the switch's own memory.
         let first = [pick(0), pick(3), pick(u16::MAX)];
         assert_eq!([pick(0), pick(3), pick(u16::MAX)], first);
         together += u32::from(first[0] == first[1]) + u32::from(first[0] == first[2]);
@@ -129,12 +129,12 @@ fn two_memories_keep_the_two_shortest() {
         pick(&mut shell);
     });
     assert_eq!(pick(&mut shell), 1);
-    // The shortest grows: the second is known, and no port but the two and the one drawn is looked at.
+    // The shortest grows: the second is known, and no port but these two and the one drawn is sampled.
     let mut grown = bytes;
     grown[1] = 1_000;
     queues(&mut shell, grown);
     assert_eq!(pick(&mut shell), 3, "remembered, whatever is drawn");
-    // Where one port is looked at, one is remembered: 3 is back only if it is drawn.
+    // Where one port is sampled, one is remembered: 3 is back only if it is drawn.
     let again = (0..400).filter(|_| {
         queues(&mut shell, bytes);
         shell.room.candidates = (4..12).collect();
@@ -150,13 +150,13 @@ fn two_memories_keep_the_two_shortest() {
     assert!((20..90).contains(&again), "{again} of 400, not one in eight");
 }
 
-/// Packets that come by chance to eight links; returns the mean over all arrivals of (the longest queue, the packet's
-/// own queue), in packets. A slot is the time of a packet on a link; in each of 32 parts of a slot one comes or not.
+/// Packets that arrive randomly at eight links; returns the mean over all arrivals of (the longest queue, the packet's
+/// own queue), in packets. A slot is the time of a packet on a link; in each of 32 parts of a slot one arrives or none.
 fn longest_and_own(arrivals: &mut Rng, mut choose: impl FnMut(&[u64]) -> usize) -> (f64, f64) {
     let mut queues = [0u64; UPLINKS];
     let (mut longest, mut own, mut packets) = (0, 0, 0);
     for part in 0..40_000u64 {
-        // Every link sends in a part of its own, so that no draw is between links that all have just sent.
+        // Every link sends in a part of its own, so that no draw is between links that have all just sent.
         let link = (part % 32) as usize;
         if link.is_multiple_of(4) {
             queues[link / 4] = queues[link / 4].saturating_sub(1_500);
@@ -230,7 +230,7 @@ fn a_flow_keeps_to_its_component_and_flows_share_them_by_what_they_carry() {
     for flow in 0..4_000 {
         let picked = pick_of(&mut shell, flow, Kind::Data) < 2;
         first += u32::from(picked);
-        // The memory is of the other component half of the time, and does not count then.
+        // Half of the time the memory is of the other component, and does not count then.
         assert!((0..5).all(|_| (pick_of(&mut shell, flow, Kind::Data) < 2) == picked), "flow {flow}");
     }
     // A quarter; the deviation of 4,000 draws is 27.
@@ -241,7 +241,7 @@ fn a_flow_keeps_to_its_component_and_flows_share_them_by_what_they_carry() {
 fn within_a_component_the_shortest_queue_wins_and_dead_ports_do_not_count() {
     let mut shell = two_components();
     let flow = (0..).find(|&flow| pick_of(&mut shell, flow, Kind::Data) >= 2).expect("three quarters");
-    // Shorter ones in the other component are not looked at.
+    // Shorter ones in the other component are not sampled.
     queues(&mut shell, [0, 0, 70, 60, 50, 10, 80, 90]);
     let last = (0..200).map(|_| pick_of(&mut shell, flow, Kind::Data)).last();
     assert_eq!(last, Some(5));

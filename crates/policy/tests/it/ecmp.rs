@@ -13,7 +13,7 @@ fn ports(shell: &mut Shell<Ecmp>) -> Vec<u16> {
     (0..FLOWS).map(|pair| shell.pick(1, &packet(pair), &mut ()).index()).map(|way| candidates[way]).collect()
 }
 
-/// As docs/model.md has it: the hash threshold of RFC 2992, whose stretches are shared out anew.
+/// As in docs/model.md: the hash threshold of RFC 2992, whose stretches are redistributed.
 #[test]
 fn flows_of_other_candidates_move_too() {
     for n in [2, 4, 8] {

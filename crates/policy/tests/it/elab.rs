@@ -1,5 +1,5 @@
-//! ELAB between two hosts and a fabric made up for it: shares, discovery over paths that come and go, feedback that is
-//! lost, and what must not be believed.
+//! ELAB between two hosts and a made-up fabric: shares, discovery over paths that come and go, lost feedback, and what
+//! must not be trusted.
 
 use crate::common::{Shell, ack, data};
 use spinewise_policy::out::Action;
@@ -44,7 +44,7 @@ impl Fabric {
         self.spines[hash::spread(hash::mix2(self.salt, u64::from(port)), self.spines.len() as u32) as usize]
     }
 
-    /// Who answers a probe with this TTL: leaf 0, the spine, leaf 1, the host.
+    /// The device that answers a probe with this TTL: leaf 0, the spine, leaf 1, the host.
     fn answers(&self, port: u16, ttl: u8) -> Option<(Device, Port)> {
         let spine = self.spine(port);
         match ttl {
@@ -57,7 +57,7 @@ impl Fabric {
     }
 }
 
-/// Answers all probes of `host` until none is under way, in the order they were sent; says how many there were.
+/// Answers all probes of `host` until none is outstanding, in the order they were sent; returns how many there were.
 fn answer_all(host: &mut Shell<Elab>, fabric: &Fabric) -> u32 {
     let mut waiting: VecDeque<Action> = std::mem::take(&mut host.did).into();
     let mut probes = 0;
@@ -100,7 +100,7 @@ fn every_path_is_found_whatever_the_ports() {
     for (spines, seeds) in [(4, 200), (8, 100), (16, 50)] {
         let mut missed = 0;
         for seed in 0..seeds {
-            // One row more than there are paths: it is the stopping rule that ends the search.
+            // One row more than there are paths: the stopping rule must end the search.
             let mut host = shell(&Config::default(), SENDER, spines + 1);
             host.rng = Rng::stream(seed, "elab test", 0);
             let fabric = Fabric { salt: seed, ..Fabric::new(u32::from(spines)) };
@@ -112,7 +112,7 @@ fn every_path_is_found_whatever_the_ports() {
             let tried = ports_needed(found.len(), (0.001 * (1u64 << 32) as f64) as u64);
             assert!(probes <= 4 * (tried + 16), "{probes} probes for {tried} ports");
         }
-        // A search misses a path with a probability of 0.001 at most.
+        // A search misses a path with a probability of at most 0.001.
         assert!(missed <= 1, "{spines} spines: {missed} of {seeds} searches missed a path");
     }
 }
@@ -147,7 +147,7 @@ fn paths_that_vanish_are_dropped_and_found_again_when_the_link_returns() {
     send(&mut host);
     answer_all(&mut host, &fabric);
     assert_eq!(reached(&host, &fabric), [0, 1, 2, 3]);
-    // Switches hash over the three that are left: ports now lead elsewhere.
+    // Switches hash over the remaining three: ports now lead elsewhere.
     fabric.spines = vec![0, 1, 3];
     host.wait(Span::from_ms(11));
     send(&mut host);
@@ -196,7 +196,8 @@ fn the_fixed_point_is_the_share_of_bandwidth() {
         let last = iterate(load, 655, 400)[399];
         assert!((last - 1.0 / 3.0).abs() < 1e-4, "{last} at {load} kbit/s");
     }
-    // The shares answer to the rates with a gain of R / (ΣB - R), which alpha damps up to a load of 1 - alpha / 2 of ΣB.
+    // The shares respond to the rates with a gain of R / (ΣB - R), which alpha damps up to a load of 1 - alpha / 2 of
+    // ΣB.
     let swing = |load| {
         let shares = iterate(load, 0, 400);
         shares[300..].iter().map(|share| (share - 1.0 / 3.0).abs()).fold(0.0, f64::max)
@@ -262,7 +263,7 @@ fn rates_are_measured_and_a_mark_sets_the_ceiling() {
     );
     assert!(vp.weight < pair.sender.routes[1].vp.weight);
     assert!(pair.sent[&0] - before[&0] < pair.sent[&1] - before[&1]);
-    // 200 RTTs of 10 us after the last mark was told of, some packets ago.
+    // 200 RTTs of 10 us after the last mark was reported, some packets ago.
     let wait = vp.explore.since(pair.sender.now);
     assert!((Span::from_us(1_900)..=Span::from_us(2_000)).contains(&wait), "{wait:?}");
 }
@@ -279,7 +280,7 @@ fn a_burst_goes_by_one_path_and_its_rate_comes_back() {
         let (way, mut header) = send(&mut pair.sender);
         bursts.push((header.info.burst_id, way.0));
         pair.receiver.ingress(SENDER, &Packet { way, wire: 1516, ..data(7) }, &mut header);
-        // At 3 Gbps a packet takes 4.04 us; ten of them are over an RTT of 10 us, which ends the record.
+        // At 3 Gbps a packet takes 4.04 us; ten of them exceed an RTT of 10 us, which ends the record.
         pair.wait(Span::from_ns(1010));
         let mut back = Header::default();
         let way = pair.receiver.pick(SENDER, &from_receiver(), &mut back);
@@ -297,7 +298,7 @@ fn a_burst_goes_by_one_path_and_its_rate_comes_back() {
 fn lost_feedback_costs_counts_unless_they_are_cumulative() {
     for (counting, least, most) in [(Counting::Zeroed, 0.4, 0.6), (Counting::Cumulative, 0.97, 1.03)] {
         let mut pair = Pair::new(&Config { counting, ..blind() });
-        // Of every four packets back, in which each path is told of twice, two get lost.
+        // Of every four packets back, in which each path is reported twice, two get lost.
         for turn in 0..4000 {
             pair.exchange(|_| false, |_| true, turn % 4 < 2);
         }
@@ -400,7 +401,7 @@ fn arbitrary_headers_and_messages_never_lead_astray() {
             bytes[..8].copy_from_slice(&rng.bits().to_le_bytes());
             bytes[8..].copy_from_slice(&rng.bits().to_le_bytes());
             if turn % 2 == 0 {
-                // Half of them are about paths there are, with counts and bursts that might be.
+                // Half of them are about existing paths, with plausible counts and bursts.
                 bytes[0..4].copy_from_slice(&[0, (rng.bits() & 1) as u8, 0, (rng.bits() & 15) as u8]);
                 bytes[6] = 0;
             }

@@ -1,4 +1,4 @@
-//! Hermes at one host, hook by hook: classes at every corner, each gate of rerouting by itself, failures.
+//! Hermes at one host, hook by hook: classes at every corner, each gate of rerouting separately, failures.
 
 use crate::common::hermes::*;
 use spinewise_policy::out::Action;
@@ -8,7 +8,7 @@ use spinewise_policy::*;
 
 type Host = crate::common::Shell<Hermes>;
 
-/// Sends packets of a flow until all of S and one byte more are out, at 1 Gbps, and lets its rate be that.
+/// Sends packets of a flow until all of S and one byte more are out, at 1 Gbps, and sets its rate to that.
 fn send_much(shell: &mut Host, flow: u32, packets: u32) -> u16 {
     let mut way = 0;
     for _ in 0..packets {
@@ -122,7 +122,7 @@ fn a_new_flow_goes_to_good_then_gray_then_any_that_works() {
     for flow in 0..3 {
         assert_eq!(pick(&mut shell, flow), 2, "the only good one, whatever is sent on it");
     }
-    // Of two good ones, that on which this host sends less.
+    // Of two good ones, the one on which this host sends less.
     acks(&mut shell, 3, 10, 1, 0);
     assert_eq!(pick(&mut shell, 3), 3);
     for way in [0, 2, 3] {
@@ -173,7 +173,7 @@ fn a_flow_moves_only_through_every_gate() {
         let mut shell = host(&case.config);
         acks(&mut shell, 0, 10, 1, 0);
         send_much(&mut shell, 7, case.packets);
-        // All others are as bad as its own, but way 3.
+        // All others are as bad as its own, except way 3.
         for way in 0..WAYS {
             let (us, marks) = if way == 3 { case.other } else { case.own };
             shell.call(Some(LEAF), None, |_, cx, _| cx.peers.current().1[usize::from(way)] = Default::default());

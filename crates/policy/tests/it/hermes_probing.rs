@@ -1,4 +1,4 @@
-//! Hermes' probing for the rack, and its rules as the public code has them.
+//! Hermes' probing for the rack, and its rules as in the public code.
 
 use crate::common::data;
 use crate::common::hermes::*;
@@ -60,7 +60,7 @@ fn the_first_host_of_a_rack_probes_the_best_and_two_others() {
         assert_eq!(trio[0], first[2 * n + 1], "the best of the first round");
         assert!(trio[1].1 != trio[2].1 && trio[1].1 != trio[0].1 && trio[2].1 != trio[0].1);
     }
-    // Answers that are still out are shared no later than the next round.
+    // Outstanding answers are shared no later than the next round.
     answer(&mut shell, 1, second[0].1, 30, true);
     assert!(shared(&shell).is_empty());
     shell.tick();
@@ -90,7 +90,7 @@ fn hosts_that_are_no_agent_learn_from_messages_only() {
     assert_eq!(class(&mut shell, 3), Class::Congested);
     hear(&mut shell, &body);
     assert_eq!(class(&mut shell, 3), Class::Failed, "lost three times");
-    // What is no message of ours says nothing.
+    // Anything that is not one of our messages says nothing.
     for rubbish in [&body[..5], &[0xff; 31][..], &[]] {
         hear(&mut shell, rubbish);
     }
@@ -126,7 +126,7 @@ fn lose(shell: &mut Host, way: u16) {
     shell.feedback(1, Feedback { way: Way(way), flow: None, event: Event::ProbeLost });
 }
 
-/// A loss is told 10 ms late. What was sent after that probe and has got through says more.
+/// A loss is reported 10 ms late. What was sent after that probe and has got through says more.
 #[test]
 fn a_loss_does_not_outdo_what_was_sent_later() {
     let mut shell = host(&Config::default());
@@ -149,7 +149,7 @@ fn a_loss_does_not_outdo_what_was_sent_later() {
     }
 }
 
-/// The rack's other hosts have their own packets to go by.
+/// The rack's other hosts have their own packets as evidence.
 #[test]
 fn what_the_agent_tells_is_as_old_as_the_probe() {
     let mut shell = host_at(&Config::default(), 1);
@@ -172,7 +172,7 @@ fn without_paths_or_probing_nothing_is_done() {
     assert_eq!(shell.pick(LEAF, &data(1), &mut ()), Way::ANY);
     shell.tick();
     assert!(probes(&shell).iter().all(|&(host, _)| host != 4));
-    // Late answers of a path that is there no more.
+    // Late answers of a path that no longer exists.
     answer(&mut shell, 1, 2, 10, false);
     assert_eq!(shell.pick(LEAF, &crate::common::ack(1), &mut ()), Way::ANY, "acknowledgements are left to the fabric");
     let shape = Shape { tier: Tier::Host, hosts: 16, leaves: 4, ports: 1, ways: WAYS };
@@ -216,7 +216,7 @@ fn released_placement_counts_flows_and_forgets_them_after_a_millisecond() {
     assert_eq!([0, 1].map(|way| ways.iter().filter(|&&w| w == way).count()), [2, 2], "fewest flows of the good ones");
     tell(&mut shell, 1, ways[0], Event::FlowEnd);
     assert_eq!(pick(&mut shell, 5), ways[0]);
-    // No acknowledgement for a millisecond: the next packet is that of a new flow, and goes where that would.
+    // No acknowledgement for a millisecond: the next packet is that of a new flow, and goes where a new flow would.
     (0..3).for_each(|_| released_ack(&mut shell, 900, 3, 1));
     (0..8).for_each(|_| released_ack(&mut shell, 900, ways[1], 300));
     assert_eq!(pick(&mut shell, 2), ways[1]);
@@ -241,7 +241,7 @@ fn released_flows_move_by_half_of_their_attempts_and_never_fail_a_path() {
         assert_eq!(pick(&mut shell, flow), 0, "not within 100 us");
         shell.wait(Span::from_us(101));
         released_ack(&mut shell, flow, 0, 300);
-        // Marks do not count, nor does what it sends: the gates of the paper are not there.
+        // Marks do not count, nor does what it sends: the paper's gates do not exist here.
         match pick(&mut shell, flow) {
             1 => moved += 1,
             0 => stayed += 1,

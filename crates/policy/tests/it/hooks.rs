@@ -1,5 +1,5 @@
-//! What holds for every scheme: the hooks it writes are the hooks it lists, its rows are plain and small, its
-//! parameters can be set to their defaults, and its names are its own.
+//! What holds for every scheme: the hooks it implements are the hooks it lists, its rows are plain and small, its
+//! parameters can be set to their defaults, and its names are unique.
 
 use spinewise_policy::config::{Allowed, Param, Refused, is_allowed};
 use spinewise_policy::{Decides, Hashes, Hooks, Needs, Params, Policy, Sheet, Site, Value, Wire};
@@ -46,7 +46,7 @@ fn implementations(text: &str) -> Vec<(String, String)> {
     found
 }
 
-/// Hooks written but not listed, and listed but not written.
+/// Hooks implemented but not listed, and listed but not implemented.
 fn disagreement(block: &str) -> (Vec<&'static str>, Vec<&'static str>) {
     let mask = block.split("const HOOKS: Hooks =").nth(1).and_then(|rest| rest.split(';').next()).unwrap_or("");
     let listed = |hook: &str| {
@@ -174,12 +174,12 @@ fn rows_are_small() {
     for scheme in registered() {
         let test_only = scheme.name.starts_with("loopback");
         for (row, size) in scheme.sizes {
-            // A node row may hold a table; the others come in thousands. The test schemes keep a log of themselves.
+            // A node row may hold a table; the others come in thousands. The test schemes keep a log.
             let most = match row {
                 "node" => 4096,
                 "peer" => 512,
                 _ if test_only => 192,
-                // What these keep of each flow are queues of values, penalties of a thousand, or states of hundreds.
+                // For each flow, these keep queues of values, penalties of a thousand, or states of hundreds.
                 "flow" if ["bitmap", "mrc", "reps_fifo", "uet_mixed", "uno"].contains(&scheme.name) => 1600,
                 // ELAB's has a line of the sender's table and one of the receiver's.
                 "route" => 104,
@@ -210,7 +210,7 @@ fn names_are_unique_and_hooks_fit_the_site() {
     assert_eq!(Hooks(every), Hooks::ALL, "the two loopbacks use every hook there is");
 }
 
-/// What readers are told of hashing is what the shell does.
+/// What the documentation says of hashing is what the shell does.
 #[test]
 fn who_says_that_it_hashes_does() {
     for scheme in registered() {
@@ -221,7 +221,7 @@ fn who_says_that_it_hashes_does() {
     }
 }
 
-/// What a scheme says of itself never contradicts where it sits; what it does not say follows from that.
+/// What a scheme declares never contradicts its site; what it does not declare follows from the site.
 #[test]
 fn every_scheme_tells_of_its_own_site() {
     for scheme in registered() {
@@ -240,7 +240,7 @@ fn every_scheme_tells_of_its_own_site() {
             let at_switches = |tier: &&str| ["leaf", "aggregation", "spine"].contains(tier);
             assert!(!scheme.tiers.is_empty() && scheme.tiers.iter().all(at_switches), "{name}: {:?}", scheme.tiers);
             assert!(!says.contains(" tag"), "{name}: hosts tag packets, switches do not: {says}");
-            // Whoever decides at some tiers only has to say what the others do.
+            // A scheme that decides at some tiers only must say what the others do.
             let everywhere = scheme.tiers.len() == 3;
             assert!(everywhere || says != own, "{name} decides at {:?} and says: {says}", scheme.tiers);
         }

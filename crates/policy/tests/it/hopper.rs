@@ -1,11 +1,11 @@
-//! Hopper at one host, hook by hook: averages, epochs, probes, what is gained, how late a flow moves.
+//! Hopper at one host, hook by hook: averages, epochs, probes, the gain, how late a flow moves.
 
 use crate::common::{Shell, data};
 use spinewise_policy::out::Action;
 use spinewise_policy::schemes::hopper::{Config, Hopper};
 use spinewise_policy::*;
 
-/// The base round trip is 10 µs. A probe of as many bytes as a packet is compared as it is.
+/// The base round trip is 10 µs. A probe with as many bytes as a packet is compared without adjustment.
 fn host(config: Config) -> (Shell<Hopper>, Way) {
     let mut shell = Shell::new(&Config { probe_bytes: 1500, rtt_weight: 1.0, ..config }, Tier::Host, 0, 8);
     let label = shell.pick(4, &data(2), &mut ());
@@ -72,7 +72,7 @@ fn a_flow_moves_to_the_better_probe_as_much_later_as_it_gains() {
     assert_eq!(send(&mut shell), label);
     shell.now = now;
     assert_eq!(send(&mut shell), probes[1]);
-    // The old path is no more heard of.
+    // The old path is no longer heard of.
     shell.wait(Span::from_us(100));
     assert!(ack(&mut shell, label, 90).is_empty());
     assert_eq!(ack(&mut shell, probes[1], 16).len(), 2);
@@ -95,7 +95,7 @@ fn a_gain_of_a_fifth_is_not_more_than_a_fifth_and_lost_probes_are_none() {
         shell.feedback(4, Feedback { way: *way, flow: None, event: Event::ProbeLost });
     }
     shell.wait(Span::from_us(100));
-    // All are told of: nothing to move to, and the next epoch asks again.
+    // All have been reported: nothing to move to, and the next epoch asks again.
     assert_eq!(ack(&mut shell, label, 40).len(), 2);
     assert_eq!(send(&mut shell), label);
 }

@@ -1,4 +1,4 @@
-//! HULA at one switch: which probes it believes, what it learns from them, where it passes them on, and which hop
+//! HULA at one switch: which probes it accepts, what it learns from them, where it passes them on, and which hop
 //! flowlets take.
 
 use crate::common::{Shell, ack, data};
@@ -17,7 +17,7 @@ fn at(config: &Config, tier: Tier, device: u32) -> Shell<Hula> {
     shell
 }
 
-/// A message with this body comes by `port`; says which probes are passed on, and by which ports.
+/// A message with this body comes by `port`; returns which probes are passed on, and by which ports.
 fn hear_bytes(shell: &mut Shell<Hula>, port: u16, body: &[u8]) -> Vec<(u16, Probe)> {
     let message = Message { from: Device::Switch(9), class: PROBE, flow: None, in_port: Port(port), body };
     shell.call(None, None, |policy, cx, _| policy.message(cx, None, &message));
@@ -39,7 +39,7 @@ fn sent(shell: &Shell<Hula>) -> Vec<(u16, Probe)> {
     shell.did.iter().map(of).collect()
 }
 
-/// What the switch believes of leaf 1: port and use.
+/// The switch's best hop to leaf 1: port and use.
 fn best(shell: &Shell<Hula>) -> (Option<u16>, u8) {
     (shell.peers[1].port, shell.peers[1].util)
 }
@@ -84,7 +84,7 @@ fn an_aggregation_switch_passes_up_and_down_what_comes_from_below_and_only_down_
     let ports = |passed: Vec<(u16, Probe)>| passed.into_iter().map(|(port, _)| port).collect::<Vec<_>>();
     assert_eq!(ports(hear(&mut switch, 0, 0, 0)), [1, 2, 3]);
     assert_eq!(ports(hear(&mut switch, 3, 2, 0)), [0, 1]);
-    // By a way that does not lead there it goes round: neither believed nor passed on.
+    // By a way that does not lead there it loops: neither accepted nor passed on.
     for (port, leaf) in [(2, 0), (1, 0), (0, 2)] {
         let before = switch.peers.clone();
         assert_eq!(ports(hear(&mut switch, port, leaf, 0)), [], "leaf {leaf} by port {port}");
@@ -144,7 +144,7 @@ fn a_hop_that_falls_silent_is_given_up_for_any_other() {
     shell.wait(Span(1));
     hear(&mut shell, 6, 1, 250);
     assert_eq!(best(&shell), (Some(6), 250));
-    // One that still sends is not given up, however bad.
+    // A hop that still sends is not given up, however bad.
     for _ in 0..10 {
         shell.wait(Span::from_us(200));
         hear(&mut shell, 6, 1, 250);

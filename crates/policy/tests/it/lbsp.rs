@@ -1,5 +1,5 @@
-//! LBSP in a fat-tree of its switches: the paper's worked examples to the port, what failure messages say and whom they
-//! reach, and that random failures and repairs leave nothing behind.
+//! LBSP in a fat-tree of its switches: the paper's worked examples to the port, what failure messages say and which
+//! switches they reach, and that random failures and repairs leave nothing behind.
 
 mod fabric;
 
@@ -14,7 +14,7 @@ fn eight() -> Fabric {
     Fabric::new(tree(8), &Config::default())
 }
 
-/// Links up of `switch` in `used`.
+/// The uplinks of `switch` in `used`.
 fn of(used: &BTreeMap<(u32, u32), u32>, switch: u32) -> Vec<u32> {
     used.keys().filter(|(at, _)| *at == switch).map(|(_, link)| *link).collect()
 }
@@ -25,7 +25,7 @@ fn known(fabric: &Fabric, switch: u32) -> Vec<(u32, u8, u32, u32)> {
     gone.map(|failure| (failure.origin, failure.kind, failure.first, failure.last)).collect()
 }
 
-/// What of a row decides.
+/// The part of a row that matters for choices.
 fn decides(row: &Row) -> (u16, u64) {
     (row.forbidden, row.dead)
 }
@@ -37,7 +37,7 @@ fn the_path_of_s2_when_a11_t11_is_down() {
     let (t11, a11) = (fabric.leaf(11), fabric.aggregation(11));
     fabric.change((a11, 3), Change::Down);
     fabric.settle();
-    // S2 under T11; D2 under T5, whose lowest bit asks for the group of A9 and A11, and the second for even cores.
+    // S2 under T11; D2 under T5, whose lowest bit selects the group of A9 and A11, and the second even cores.
     let (src, dst) = (4 * 11, 4 * 5 + 1);
     let mut passed: [BTreeSet<u32>; 5] = Default::default();
     for flow in 0..16 {
@@ -88,7 +88,7 @@ fn t3_keeps_off_group_1_for_exactly_124_to_127_when_a31_t31_is_down() {
     fabric.change((a31, 3), Change::Down);
     fabric.settle();
     assert!(known(&fabric, 3).contains(&(a31, 1, 124, 127)), "{:?}", known(&fabric, 3));
-    // T31's own message is about all hosts, and heeded by T31 alone.
+    // T31's own message is about all hosts, and only T31 acts on it.
     assert!(known(&fabric, 3).contains(&(31, 1, 0, 127)));
     for leaf in 0..31 {
         for to in 0..32 {
@@ -119,7 +119,7 @@ fn messages_reach_every_leaf_and_aggregation_switch_that_needs_them_in_three_hop
                 0 => (cores - 1, half as u16 - 1),
                 _ => (fabric.tree.switches() - 1, k as u16 - 1),
             };
-            // What the upper end says alone: a link that fails one way.
+            // Only the upper end detects it: a link that fails in one direction.
             fabric.change_one_way(end, Change::Down);
             fabric.settle();
             // Within a pod no core is used.
@@ -198,7 +198,7 @@ fn a_dead_aggregation_switch_is_avoided_by_all_leaves_and_its_column_elsewhere()
     let a31 = fabric.aggregation(31);
     (0..8).for_each(|port| fabric.change((a31, port), Change::Down));
     fabric.settle();
-    // Cores 12 to 15 tell of types 2 and 3; A3, A7, ... have no way left, and escalate.
+    // Cores 12 to 15 report types 2 and 3; A3, A7, ... have no way left, and escalate.
     let a27 = &fabric.switches[fabric.aggregation(27) as usize];
     assert_eq!((decides(&a27.rows[31]), a27.rows[31].state), ((0b11, 0b1111), State::Lost));
     let a26 = &fabric.switches[fabric.aggregation(26) as usize];
@@ -221,7 +221,7 @@ fn a_dead_aggregation_switch_is_avoided_by_all_leaves_and_its_column_elsewhere()
 fn an_aggregation_switch_without_links_up_is_avoided_by_its_own_leaves() {
     let mut fabric = eight();
     let a1 = fabric.aggregation(1);
-    // One way: no core can tell anybody.
+    // In one direction: no core can tell any switch.
     (4..8).for_each(|port| fabric.change_one_way((a1, port), Change::Down));
     fabric.settle();
     for dst in 16..128 {
@@ -246,7 +246,7 @@ fn where_no_group_is_left_packets_take_every_link_that_still_leads_there() {
         used.iter().filter(|((at, _), _)| *at == 3).map(|(at, n)| (at.1, *n)).collect::<Vec<_>>(),
         [(1, 4), (2, 4)]
     );
-    // To others group 1 is whole.
+    // For others group 1 is whole.
     assert_eq!(of(&fabric.used(12, 100, 8), 3), [1, 3]);
     // An aggregation switch with one link of each group left.
     let mut fabric = eight();
@@ -399,7 +399,7 @@ fn once_messages_have_come_no_packet_takes_a_dead_link_while_a_way_is_left_that_
 
 #[test]
 fn round_robin_pointers_are_shared_as_told() {
-    // Two flows in turn, to two hosts of one group.
+    // Two alternating flows, to two hosts of one group.
     let split = |round_robin| {
         let mut fabric = Fabric::new(tree(8), &Config { round_robin, ..Config::default() });
         let mut first = Vec::new();

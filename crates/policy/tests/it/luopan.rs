@@ -20,7 +20,7 @@ fn path(ports: &[u16]) -> Path {
     path
 }
 
-/// What the last hook call sent: where to, class, body.
+/// What the last hook call sent: destination, class, body.
 fn sent(shell: &Shell<Luopan>) -> Vec<(To, u8, Sample)> {
     let of = |action: &Action| match *action {
         Action::Send { to, class, flow: None, way: Way::ANY, at, len, wire: 64 } => {
@@ -93,7 +93,7 @@ fn on_the_way_queues_add_up_and_only_choices_are_noted() {
         let passed = hear(&mut spine, 0, SAMPLE, &sample.put());
         assert_eq!(passed, [(To::Port(Port(1)), SAMPLE, Sample { queue, ..sample })]);
     }
-    // Two ways on: each is taken now and then, and noted.
+    // Two ways on: each is taken now and then, and recorded.
     let mut switch = at(&Config::default(), Tier::Aggregation, 5);
     switch.room.ports.routes[1] = vec![2, 3];
     let mut seen = [0; 2];
@@ -147,7 +147,7 @@ fn a_cell_of_64_kb_stays_on_its_path() {
     let moved = ways.iter().position(|&way| way == 3);
     assert_eq!((moved, ways[0], ways[59]), (Some(44), 0, 3), "{ways:?}");
     assert!(ways.is_sorted());
-    // Of other flows the next cell begins now.
+    // For other flows the next cell begins now.
     assert_eq!(pick(&mut shell, &ack(2)).0, 3);
 }
 
@@ -161,7 +161,7 @@ fn before_any_answer_cells_are_drawn_at_random_and_later_hops_follow_notes() {
     let mut header = Header { path: path(&[7, 2]), made: 1, charged: 0 };
     assert_eq!(switch.pick(1, &data(1), &mut header), Way(2));
     assert_eq!(header.made, 2);
-    // Without a note, or with one of a port that leads there no more, by hash.
+    // Without a recorded choice, or with one of a port that no longer leads there, by hash.
     let hashed = Packet::default().spread(99, 4) as u16;
     assert_eq!(switch.pick(1, &data(1), &mut header), Way(hashed));
     let mut header = Header { path: path(&[7, 9]), made: 1, charged: 0 };
@@ -176,7 +176,7 @@ fn where_an_uplink_leaves_cells_on_the_others_stay() {
     answer(&mut shell, 1, 2, 10);
     assert_eq!(pick(&mut shell, &data(1)).0, 2);
     shell.room.candidates = vec![4, 6, 7];
-    // The third uplink is the second of those left.
+    // The third uplink is the second of those that remain.
     assert_eq!(pick(&mut shell, &data(1)).0, 1);
     assert_eq!(pick(&mut shell, &data(2)).0, 1, "and what was sampled is still its path");
 }

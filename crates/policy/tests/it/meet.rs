@@ -1,4 +1,4 @@
-//! MEET by hand: what the hosts of a rack make of what they are told.
+//! MEET by hand: what the hosts of a rack conclude from what they are told.
 
 use crate::common::meet::{PERIOD, Rack, WAYS, us};
 use crate::common::{Shell, data};
@@ -12,7 +12,7 @@ use spinewise_policy::{Event, Packet, Phase, Policy, Shape, Span, Tier, Time, To
 fn the_rack_learns_what_one_host_has_met() {
     let mut rack = Rack::new(&Config { probe: Probe::Off, ..Config::default() }, 4);
     assert!(rack.picks(3, 400).iter().all(|&n| n > 60), "before anything is known all paths are alike");
-    // As in Fig. 3: two hosts, three paths, each its sums and counts.
+    // As in Fig. 3: two hosts, three paths, each with its sums and counts.
     for (host, way, over) in [(1, 0, 40), (1, 1, 4), (2, 0, 0), (2, 2, 30), (2, 3, 90)] {
         rack.ack(host, 1, way, us(over));
     }
@@ -21,7 +21,7 @@ fn the_rack_learns_what_one_host_has_met() {
     for host in 0..4 {
         assert_eq!(rack.picks(host, 50), [0, 50, 0, 0], "host {host}");
     }
-    // The window ends: what was heard before counts no more.
+    // The window ends: what was heard before no longer counts.
     rack.ack(3, 1, 1, us(50));
     rack.ack(3, 1, 3, us(1));
     rack.wait(PERIOD);
@@ -109,7 +109,7 @@ fn three_probes_the_best_the_last_best_and_one_uncovered() {
         ways
     };
     assert_eq!((to(4).len(), to(12).len(), probed.len()), (3, 3, 6), "three paths to the counterpart in racks 1 and 3");
-    // Two rounds: of the first, way 1 was best.
+    // Two rounds: in the first, way 1 was best.
     (0..WAYS).for_each(|way| rack.answer(0, 1, way, us(if way == 1 { 1 } else { 50 })));
     for _ in 0..40 {
         (0..3).for_each(|way| rack.ack(2, 1, way, us(if way == 2 { 0 } else { 30 })));
@@ -143,7 +143,7 @@ fn a_lost_probe_closes_a_path_until_it_answers() {
     assert_eq!(rack.picks(3, 60), [0, 0, 60, 0]);
 }
 
-/// The wait for a probe may be shorter than K: a lost one is congestion all the same (§4.2).
+/// The wait for a probe may be shorter than K: a lost one is still congestion (§4.2).
 #[test]
 fn a_lost_probe_is_congestion_however_short_the_wait() {
     for config in [
@@ -161,7 +161,7 @@ fn a_lost_probe_is_congestion_however_short_the_wait() {
     }
 }
 
-/// With a patience of three periods a loss is told when later probes have long been answered.
+/// With a patience of three periods a loss is reported when later probes have long been answered.
 #[test]
 fn a_loss_does_not_outdo_a_later_answer() {
     let mut rack = Rack::new(&Config { probe_timeout_us: 1_500.0, ..Config::default() }, 4);
@@ -188,7 +188,7 @@ fn who_steps_down_keeps_what_it_probed_for_itself() {
         rack.flow(0, 1);
         rack.tick_all();
         rack.tell(0, 1, 2, Event::ProbeLost);
-        // Host 3 says that it is the proxy, in the next term; of the paths it knows nothing.
+        // Host 3 says that it is the proxy, in the next term; it knows nothing of the paths.
         let unknown = congestion::Score::UNKNOWN.put();
         let body = [&[0u8; 12][..], &1u32.to_le_bytes(), &unknown.repeat(12)].concat();
         rack.deliver(3, 0, 2, &body);
@@ -322,7 +322,7 @@ fn t_delay_is_t_update_and_the_latency_of_the_exchange() {
     assert_eq!(rack.points, [(3, 0, 200.0), (3, 1, 700.0)], "at the last host of the rack");
 }
 
-/// Bad input: K below the base. Every packet is congested then, and the order of paths stays.
+/// Bad input: K below the base. Every packet is then congested, and the order of paths is unchanged.
 #[test]
 fn a_k_below_the_base_ranks_as_before() {
     let mut rack = Rack::new(&Config { k_us: 0.001, probe: Probe::Off, ..Config::default() }, 4);

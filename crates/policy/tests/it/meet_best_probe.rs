@@ -35,7 +35,7 @@ fn a_host_takes_its_own_best_probe_though_data_know_a_better_path() {
     rack.answer(2, 1, 1, us(60));
     rack.answer(3, 1, 1, us(5));
     assert_eq!([1, 2, 3].map(|host| rack.picks(host, 30)), [[30, 0, 0, 0], [0, 0, 30, 0], [0, 30, 0, 0]]);
-    // What data say later changes nothing between rounds.
+    // Later data changes nothing between rounds.
     data_prefer_way_0(&mut rack);
     rack.tick(0);
     assert_eq!(rack.picks(2, 30), [0, 0, 30, 0]);

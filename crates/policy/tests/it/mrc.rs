@@ -19,7 +19,7 @@ fn send(shell: &mut Shell<Mrc>, flow: u32, many: usize) -> Vec<u16> {
     (0..many).map(|_| shell.pick(4, &data(flow), &mut ()).0).collect()
 }
 
-/// Tells a flow of one of its packets. Says what was probed.
+/// Tells a flow of one of its packets. Returns what was probed.
 fn tell(shell: &mut Shell<Mrc>, flow: u32, value: u16, event: Event) -> Vec<u16> {
     shell.feedback(4, Feedback { way: Way(value), flow: Some(FlowKey(flow)), event });
     shell.did.iter().filter_map(|did| if let Action::Probe { way, .. } = did { Some(way.0) } else { None }).collect()
@@ -94,7 +94,7 @@ fn a_lost_value_leaves_for_a_backup_of_its_plane_and_no_other_flow_or_plane_hear
     assert_eq!(plane(come[0]), plane(values[0]));
     assert_eq!(after[1..], values[1..], "nothing else moves");
     assert_eq!(send(&mut shell, 4, 16), other, "the other flow has lost nothing");
-    // All of a plane may fail: it has no backup left then, and others do not help.
+    // All values of a plane may fail: it then has no backup left, and others do not help.
     for value in values.iter().chain(&after).filter(|&&value| plane(value) == plane(values[0])) {
         tell(&mut shell, 2, *value, Event::Timeout);
     }
@@ -121,7 +121,7 @@ fn bad_values_are_probed_after_a_period_and_come_back_with_the_answer() {
         probe_answered(&mut shell, values[5], marked);
         assert!(!send(&mut shell, 2, 15).contains(&values[5]), "the flow has not looked yet");
         tell(&mut shell, 2, values[0], answered(false));
-        // Good at once, or after one turn more.
+        // Good at once, or after one more turn.
         assert_eq!(send(&mut shell, 2, 15).contains(&values[5]), !marked);
         assert_eq!(sorted(send(&mut shell, 2, 16)), sorted(values), "{marked}");
     }

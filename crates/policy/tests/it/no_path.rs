@@ -1,9 +1,9 @@
-//! Bad input that every host scheme may meet: a destination to which no path leads, or a single one.
+//! Bad input that every host scheme may meet: a destination with no path, or with a single one.
 
 use crate::common::{Lend, Shell, ack, data};
 use spinewise_policy::*;
 
-/// What a host scheme writes on data and on an acknowledgement to rack 1, to which so many paths lead.
+/// What a host scheme writes on data and on an acknowledgement to rack 1, to which this many paths lead.
 fn written<P: Policy>(ways: u16) -> Option<[Way; 2]>
 where
     P::Site: Lend,
@@ -15,7 +15,7 @@ where
     if layout(&shell).draws_tags {
         return None;
     }
-    // The rows of all racks, as `all_peers` has them; hosts are met as they come.
+    // The rows of all racks, as with `all_peers`; hosts are met as they come.
     (0..4).for_each(|leaf| shell.call(Some(leaf), None, |_, _, _| ()));
     shell.room.ways = vec![4, ways, ways, ways];
     shell.tick();
@@ -33,7 +33,7 @@ fn layout<P: Policy>(shell: &Shell<P>) -> Layout {
 }
 
 /// What every host scheme of the registry writes whose tags are paths. Flow labels, and ELAB's ports of a tunnel, lead
-/// wherever the switches hash them: such a path cannot be missing.
+/// wherever the switches hash them: such a path always exists.
 fn all(ways: u16) -> Vec<(&'static str, [Way; 2])> {
     macro_rules! each {
         ($($variant:ident: $path:path,)*) => {

@@ -1,4 +1,4 @@
-//! PLB at both ends, hook by hook, as Linux has it: rounds counted, the N-th, pauses, idle connections, receivers.
+//! PLB at both ends, hook by hook, as in Linux: rounds counted, the N-th, pauses, idle connections, receivers.
 
 use crate::common::{Shell, ack, data};
 use spinewise_policy::edge::label::Receiver;
@@ -19,7 +19,7 @@ impl Sender {
         Sender { shell: Shell::new(config, Tier::Host, 0, 8), sent: 0 }
     }
 
-    /// Sends packets; the label of the first, which all must have.
+    /// Sends packets. Returns the label of the first, which all must have.
     fn send(&mut self, count: u64) -> u16 {
         let labels: Vec<u16> = (0..count)
             .map(|n| self.shell.pick(4, &Packet { seq: self.sent + n * MSS, ..data(2) }, &mut ()).0)
@@ -40,7 +40,7 @@ impl Sender {
         }
     }
 
-    /// A round of ten packets, of which the next ten are out before it ends; says the label of these.
+    /// A round of ten packets, of which the next ten are out before it ends. Returns the label of these.
     fn round(&mut self, marks: u32) -> u16 {
         self.acks(9, marks);
         let label = self.send(10);
@@ -132,7 +132,7 @@ fn a_timeout_changes_the_label_and_pauses_for_one_to_two_times_the_parameter() {
         let second = sender.send(10);
         assert_ne!(second, first);
         let mut us = 0;
-        // Marks all the time: the label changes when the pause is over.
+        // Marks the whole time: the label changes when the pause is over.
         while sender.send(1) == second {
             sender.acks(10, 10);
             sender.send(9);
@@ -183,7 +183,7 @@ fn with_a_threshold_of_nothing_every_round_counts() {
     assert_ne!(sender.send(1), first);
 }
 
-/// The receiver's end: data comes by `ingress`, acknowledgements leave by `pick`, and both have one row.
+/// The receiver's end: data comes by `ingress`, acknowledgements leave by `pick`, and both use one row.
 #[test]
 fn a_receiver_moves_its_acknowledgements_when_data_comes_again_under_another_label() {
     for (receiver, moves) in [(Receiver::NewLabel, true), (Receiver::Off, false)] {

@@ -71,7 +71,7 @@ fn long_flows_are_rerouted_if_order_costs_more_than_told() {
         queues(&mut shell, [10_000, 0, 0, 0]);
         let way = send(&mut shell, &data(1));
         assert_eq!(way != 0, rerouted, "{packets} packets of 1,460 bytes, {cost_us} µs");
-        // Then it has its order there.
+        // After that it has its order there.
         queues(&mut shell, [0, 0, 0, 0]);
         assert!(!rerouted || send(&mut shell, &data(1)) == way);
     }

@@ -54,7 +54,7 @@ fn a_queue_of_more_than_41_packets_is_left_for_the_shortest_by_any_flow() {
         let mut shell = leaf();
         assert_eq!(send(&mut shell, [41, 60, 60, 60], &data(1)), 0);
         assert_eq!(send(&mut shell, [own, 30, 2, 31], &data(1)), way, "{own} packets, the flow's second packet");
-        // Then order is as there.
+        // After that, order is as there.
         let next = send(&mut shell, [own, 3, 9, 4], &data(1));
         assert_eq!(next, if way == 2 { 1 } else { own as usize - 41 });
     }

@@ -89,7 +89,7 @@ fn a_destination_has_a_list_above_leaves_that_all_its_flows_share() {
     assert!(met < 150, "flows to eight hosts meet by chance: {met}");
 }
 
-/// The hash gives a place of the list: with each shuffle another uplink may be there.
+/// The hash gives a position in the list: after each shuffle another uplink may be there.
 #[test]
 fn small_packets_of_a_flow_move_as_lists_are_shuffled() {
     let small = Packet { wire: 64, ..data(1) };

@@ -23,7 +23,7 @@ fn leaf(config: &Config) -> Shell<Selb> {
     shell
 }
 
-/// The queues are these, and a period later measured.
+/// Sets these queues, and measures them a period later.
 fn measure(shell: &mut Shell<Selb>, bytes: [u64; UPLINKS]) {
     shell.wait(TAU);
     shell.room.ports.bytes[4..].copy_from_slice(&bytes);
@@ -41,7 +41,7 @@ fn pick(shell: &mut Shell<Selb>, flow: u32) -> (usize, Header) {
     (way.index(), header)
 }
 
-/// Puts a flow on this path: it takes it of itself if all others are congested.
+/// Puts a flow on this path: the flow takes it on its own if all others are congested.
 fn start_on(shell: &mut Shell<Selb>, flow: u32, way: usize) {
     let flags: Vec<bool> = shell.ports.iter().map(|port| port.congested).collect();
     (0..UPLINKS).for_each(|other| shell.ports[4 + other].congested = other != way);
@@ -115,7 +115,7 @@ fn classes_follow_lengths_and_their_changes_are_told() {
     let clusters = |shell: &Shell<Selb>| shell.ports[4..].iter().map(|p| p.cluster).collect::<Vec<_>>();
     assert_eq!(clusters(&shell), [1, 0, 0, 2, 1, 0, 0, 2]);
     assert_eq!(recorded(&shell, "cluster_changes"), [4.0]);
-    // A link that is down has no part in it: its empty queue would take the middle class from the others.
+    // A link that is down takes no part: its empty queue would take the middle class from the others.
     shell.call(None, None, |policy, cx, _| policy.link(cx, Port(4 + 5), Change::Down));
     measure(&mut shell, [200_000, 200_000, 200_000, 200_000, 200_000, 0, 210_000, 200_000]);
     assert_eq!(clusters(&shell), [0, 0, 0, 0, 0, 0, 1, 0]);

@@ -1,4 +1,5 @@
-//! SELB between two leaves, with queues, timers and control packets that take time: order is kept and queues come back.
+//! SELB between two leaves, with queues, timers and control packets that take time: order is kept and queues are
+//! returned.
 
 use crate::common::fabric::{Fabric, Setting};
 use spinewise_policy::schemes::packet_scatter::{Config as NoConfig, Rps};
@@ -71,7 +72,7 @@ fn without_enough_queues_flows_are_reordered_as_told_and_queues_still_come_back(
             assert_eq!(most, 1.0);
         }
         assert!(refused > 0 && inversions > 0);
-        // What passes early makes later what it overtook; nothing else does.
+        // Packets that pass early make those they overtook late; nothing else does.
         assert!(passed > 0 && inversions <= 200 * refused as u64, "{inversions} inversions, {refused} refused");
         assert_eq!(kept > 0, stays);
     }

@@ -1,8 +1,9 @@
-//! SELB's Fig. 4: a flow is rerouted behind its packet 3. Under ConWeave packets 4 to 7 may come before it, by a path that
-//! is much better; under SELB only packet 4 does, for the new path is one of the old path's class.
+//! SELB's Fig. 4: a flow is rerouted behind its packet 3. Under ConWeave packets 4 to 7 may arrive before it, by a path
+//! that is much better; under SELB only packet 4 does, because the new path is one of the old path's class.
 //!
-//! The figure has no numbers but those of its packets. Here a host sends packets of 1,000 bytes at 10 Gbps, one every
-//! 800 ns; a path takes 1 µs and the time of its queue, which stays as it is. The queues have three classes of lengths.
+//! The figure's only numbers are those of its packets. Here a host sends packets of 1,000 bytes at 10 Gbps, one every
+//! 800 ns; a path takes 1 µs and the time of its queue, which does not change. The queues have three classes of
+//! lengths.
 
 use crate::common::{Shell, data};
 use spinewise_policy::fabric::reorder::header::{Header, Mark};
@@ -19,11 +20,11 @@ const QUEUES: [u64; 6] = [5_000, 3_500, 500, 500, 40_000, 41_000];
 const OLD: usize = 0;
 const ALIKE: usize = 1;
 
-/// A packet under way: when it arrives, its number, its header.
+/// A packet in flight: when it arrives, its number, its header.
 type Flying = (Time, u64, Header);
 
-/// Packets 1 to 7 of a flow, the last four on a new path, which is returned; `None` if the flow did not start on the old
-/// one. What happens before packet 3 is told by `before_third`.
+/// Packets 1 to 7 of a flow, the last four on a new path, which is returned; `None` if the flow did not start on the
+/// old one. `before_third` does what happens before packet 3.
 fn seven<P>(source: &mut Shell<P>, before_third: impl Fn(&mut Shell<P>)) -> Option<(Vec<Flying>, usize)>
 where
     P: Policy<Site = AtSwitch, Header = Header>,
@@ -83,7 +84,7 @@ fn source<P: Policy<Site = AtSwitch>>(config: &P::Config, seed: u64) -> Shell<P>
     source
 }
 
-/// What comes early of a flow under SELB, and the new path.
+/// What arrives early of a flow under SELB, and the new path.
 fn under_selb(monitor: Monitor, seed: u64) -> Option<(Vec<u64>, Span, usize)> {
     let config = selb::Config { monitor, ..selb::Config::default() };
     let mut shell = source::<Selb>(&config, seed);

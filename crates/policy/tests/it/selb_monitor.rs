@@ -1,4 +1,4 @@
-//! When SELB judges a path, and since when its queue grows: leaf 0 with four uplinks of 10 Gbps, step by step.
+//! When SELB judges a path, and over what time it measures growth: leaf 0 with four uplinks of 10 Gbps, step by step.
 
 use crate::common::{Shell, ack, data};
 use spinewise_policy::fabric::reorder::header::{Header, Mark};
@@ -22,7 +22,7 @@ fn measure(shell: &mut Shell<Selb>, after: Span) {
     shell.tick();
 }
 
-/// The queue of uplink `way` holds so many bytes from here on.
+/// From here on the queue of uplink `way` holds this many bytes.
 fn queue(shell: &mut Shell<Selb>, way: usize, bytes: u64) {
     shell.room.ports.bytes[4 + way] = bytes;
 }

@@ -1,4 +1,4 @@
-//! SRED at one switch: who is marked, and whose packets RED drops.
+//! SRED at one switch: which packets are marked, and which RED drops.
 
 use crate::common::{Shell, data};
 use spinewise_policy::out::Action;
@@ -12,7 +12,7 @@ fn leaf(config: &Config) -> Shell<Sred> {
     shell
 }
 
-/// Is a packet to leaf `to` marked, that comes in by this port with this mark?
+/// Is a packet to leaf `to` marked that comes in by this port with this mark?
 fn marked(shell: &mut Shell<Sred>, to: u32, in_port: u16, affected: bool) -> bool {
     let mut mark = Mark { affected };
     shell.pick(to, &Packet { in_port: Port(in_port), ..data(1) }, &mut mark);
@@ -33,7 +33,7 @@ fn dropped(shell: &mut Shell<Sred>, affected: bool) -> bool {
 fn the_first_leaf_marks_the_packets_of_affected_pairs_and_nobody_else_does() {
     let mut shell = leaf(&Config::default());
     assert_eq!([1, 2, 3, 1].map(|to| marked(&mut shell, to, 2, false)), [true, false, false, true]);
-    // What passes through keeps the mark it has.
+    // A packet that passes through keeps its mark.
     for affected in [true, false] {
         assert_eq!(marked(&mut shell, 1, 6, affected), affected);
         let mut spine = Shell::<Sred>::new(&Config::default(), Tier::Spine, 5, 4);

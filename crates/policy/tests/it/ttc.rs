@@ -27,7 +27,7 @@ fn queues(shell: &mut Shell<Ttc>, bytes: [u64; UPLINKS]) {
 #[test]
 fn below_the_threshold_no_packet_leaves_the_default_port() {
     let mut shell = leaf();
-    // Host 5's default is way 5: longer than all others by just the threshold.
+    // Host 5's default is way 5: longer than all others by exactly the threshold.
     queues(&mut shell, [1_000, 1_000, 1_000, 1_000, 1_000, 16_000, 1_000, 1_000]);
     assert!((0..500).all(|_| pick(&mut shell, 5) == 5));
     for dst in 4..16 {
@@ -70,7 +70,7 @@ fn tiers_read_different_digits_of_the_destination_and_one_port_is_no_choice() {
     shell.room.candidates = vec![6];
     shell.room.ports.bytes[6] = 1_000_000;
     assert_eq!([4, 5, 15].map(|dst| pick(&mut shell, dst)), [0; 3]);
-    // One port lost: digits to the base of what is left.
+    // One port lost: digits to the base of the remaining number.
     shell.room.candidates = vec![4, 5, 7];
     shell.room.ports.bytes[6] = 0;
     assert_eq!([4, 5, 6].map(|dst| pick(&mut shell, dst)), [1, 2, 0]);

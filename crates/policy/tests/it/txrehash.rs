@@ -1,4 +1,4 @@
-//! Linux's labels without PLB: each timeout has one thought over, marks none.
+//! Linux's labels without PLB: each timeout has one reconsidered, marks none.
 
 use crate::common::{Shell, ack, data};
 use spinewise_policy::edge::label::Receiver;

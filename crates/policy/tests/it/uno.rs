@@ -1,4 +1,4 @@
-//! UnoLB at one host, hook by hook: turns, stamps, and who moves after a loss.
+//! UnoLB at one host, hook by hook: turns, stamps, and which subflows move after a loss.
 
 use crate::common::{Shell, ack, data};
 use spinewise_policy::out::Action;
@@ -14,7 +14,7 @@ fn send(shell: &mut Shell<Uno>, flow: u32, many: usize) -> Vec<u16> {
     (0..many).map(|_| shell.pick(4, &data(flow), &mut ()).0).collect()
 }
 
-/// Tells a flow of a packet. Says which subflows have moved.
+/// Tells a flow of a packet. Returns which subflows have moved.
 fn tell(shell: &mut Shell<Uno>, flow: u32, value: u16, event: Event) -> Vec<u16> {
     shell.feedback(4, Feedback { way: Way(value), flow: Some(FlowKey(flow)), event });
     let moved = |did: &Action| if let Action::Record { value, .. } = did { Some(*value as u16) } else { None };

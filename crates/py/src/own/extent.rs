@@ -3,7 +3,7 @@
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 
-/// Bounds of what may be asked.
+/// Bounds of what may be named.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Extent {
     /// Hosts of the network.
@@ -29,7 +29,7 @@ pub(super) fn within(what: &str, number: u32, end: u32) -> PyResult<u32> {
     Err(PyIndexError::new_err(beyond(what, number as usize, end as usize)))
 }
 
-/// That a number is not below `end`.
+/// The error that a number is not below `end`.
 pub(super) fn beyond(what: &str, number: usize, end: usize) -> String {
     format!("{what} {number}: there {} {end}, counted from 0", if end == 1 { "is" } else { "are" })
 }

@@ -8,15 +8,15 @@ use std::cell::RefCell;
 
 /// An exception that a scheme raised.
 pub(crate) struct Failure {
-    /// It.
+    /// The exception.
     pub error: PyErr,
-    /// Where and when, as it follows "PowerOfTwo.pick failed".
+    /// Where and when, worded to follow "PowerOfTwo.pick failed".
     pub place: String,
     /// Class and method.
     pub hook: String,
     /// Simulated time, ps.
     pub now_ps: u64,
-    /// Number of the flow, if it was about one.
+    /// Number of the flow, if the hook was about one.
     pub flow: Option<u32>,
 }
 

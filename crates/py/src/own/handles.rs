@@ -1,4 +1,4 @@
-//! The objects of Python that hooks are lent, made once and lent again, for as long as no hook keeps one.
+//! The Python objects that hooks are lent, made once and lent again, for as long as no hook keeps one.
 
 use super::extent::Extent;
 use super::lent::Lease;
@@ -11,17 +11,17 @@ use spinewise_policy::Hooks;
 use spinewise_sim::bank::Tags;
 use std::sync::Arc;
 
-/// What the handles of a scheme say of it.
+/// What the handles of a scheme need to know about it.
 pub(super) struct Origin {
-    /// It sits at the hosts.
+    /// Whether it is at the hosts.
     pub at_hosts: bool,
-    /// Its class says that it writes a header.
+    /// Whether its class declares that it writes a header.
     pub header: bool,
     /// Its series.
     pub series: usize,
     /// Which hooks there are.
     pub hooks: Hooks,
-    /// What path tags are that its hosts write.
+    /// The meaning of path tags that its hosts write.
     pub tags: Tags,
     /// The network.
     pub extent: Extent,
@@ -68,7 +68,7 @@ impl Handles {
         })
     }
 
-    /// A hook has returned: what it has kept finds nothing from now on, and the next one is lent a new set.
+    /// A hook has returned: anything it has kept is unusable from now on, and the next one is lent a new set.
     #[inline]
     pub(super) fn take_back(&mut self, py: Python<'_>, of: &Origin) -> PyResult<()> {
         if self.is_kept(py) {
@@ -78,7 +78,7 @@ impl Handles {
         Ok(())
     }
 
-    /// Does anybody but this set hold one of them?
+    /// Does anything but this set hold one of them?
     fn is_kept(&self, py: Python<'_>) -> bool {
         let Cx { view, rng, out, peers, .. } = self.cx.get();
         let counts = [

@@ -40,7 +40,7 @@ pub(super) struct Instance {
 }
 
 impl Instance {
-    /// Of this object, seated at these places.
+    /// For this object, seated at these places.
     pub(super) fn new(object: &Bound<'_, PyAny>, chosen: &OfClass, places: &Places) -> PyResult<Instance> {
         let py = object.py();
         let hooks = chosen.class.hooks;
@@ -97,7 +97,8 @@ impl Instance {
         self.layouts.iter().map(|(_, layout)| layout.queues).max().unwrap_or(0)
     }
 
-    /// The row of the flow that a hook is about. Made before anything is within reach: a row is what it starts as.
+    /// The row of the flow that a hook is about. Made before anything is within reach: a row's initial state depends on
+    /// nothing else.
     fn row(&self, py: Python<'_>, flow: Option<&mut Row>, hook: &Hook<'_>) -> PyResult<Py<PyAny>> {
         match hook {
             Hook::Tick | Hook::Link(..) | Hook::Egress(..) => Ok(py.None()),
@@ -144,7 +145,7 @@ const fn change_name(change: Change) -> &'static str {
 fn way(answer: &Bound<'_, PyAny>, room: &Room<'_>, dst: u32, tags: Tags) -> PyResult<Way> {
     let (at_host, many) = match room {
         Room::Switch(view) => (false, view.candidates.len()),
-        // Without a path any tag is as good.
+        // Without a path any tag will do.
         Room::Host(view) if tags == Tags::Explicit => (true, usize::from(view.ways_to_host(dst).max(1))),
         Room::Host(_) => (true, usize::from(Way::ANY.0)),
     };
@@ -228,7 +229,7 @@ impl Elsewhere for Instance {
     }
 }
 
-/// In place of an object that could not be made.
+/// A stand-in for an object that could not be made.
 pub(super) struct Nobody;
 
 impl Elsewhere for Nobody {

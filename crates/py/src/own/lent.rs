@@ -1,7 +1,8 @@
-//! What the contract lends to a hook, within reach of Python for as long as the hook runs and no longer.
+//! What the contract lends to a hook, accessible from Python for as long as the hook runs and no longer.
 //!
-//! Views in Python hold nothing: each looks here, and finds nothing once the hook has returned. One that was kept finds
-//! nothing in later hooks either: its lease has ended (`handles.rs`). So a view always shows the place that it was lent for.
+//! Views in Python hold nothing: each looks here, and finds nothing once the hook has returned. A view that was kept
+//! finds nothing in later hooks either: its lease has ended (`handles.rs`). So a view always shows the place that it
+//! was lent for.
 
 use pyo3::PyResult;
 use pyo3::exceptions::PyRuntimeError;
@@ -25,7 +26,7 @@ pub(crate) enum Which {
 
 /// A [`Lent`], whatever its lifetimes.
 pub(crate) trait Place {
-    /// The present.
+    /// The current time.
     fn now(&self) -> Time;
     /// Which hook is called, and about what.
     fn hook(&self) -> Hook<'_>;
@@ -37,13 +38,13 @@ pub(crate) trait Place {
     fn header(&mut self) -> Option<&mut Header>;
     /// A row.
     fn row(&mut self, which: Which) -> Option<&mut Row>;
-    /// Ids of the peers met, and the place among them of the one this call is about.
+    /// Ids of the peers met, and the index among them of the one this call is about.
     fn peers(&self) -> (&[u32], usize);
     /// How many ways there are rows for, of each peer.
     fn routes(&self) -> usize;
     /// How many ports there are.
     fn ports(&self) -> usize;
-    /// Asks for something to be done.
+    /// Requests an action.
     fn ask(&mut self, wish: &mut dyn FnMut(&mut Out<'_>));
 }
 
@@ -94,12 +95,12 @@ pub(super) fn lend<R>(place: &mut dyn Place, hook: impl FnOnce() -> R) -> R {
     LENT.set(place, hook)
 }
 
-/// How long a handle in Python may look at what is lent: until a hook is found to have kept it.
+/// How long a handle in Python may access what is lent: until a hook is found to have kept it.
 #[derive(Debug, Default)]
 pub struct Lease(AtomicBool);
 
 impl Lease {
-    /// From now on its handles find nothing.
+    /// Makes its handles find nothing from now on.
     pub(super) fn end(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -109,10 +110,10 @@ impl Lease {
     }
 }
 
-/// Looks at what is lent.
+/// Accesses what is lent.
 ///
 /// # Errors
-/// Nothing is: no hook is running, or the lease has ended.
+/// Nothing is lent: no hook is running, or the lease has ended.
 #[inline]
 pub(super) fn lent<R>(lease: &Lease, look: impl FnOnce(&mut dyn Place) -> PyResult<R>) -> PyResult<R> {
     if LENT.is_set() && !lease.has_ended() {

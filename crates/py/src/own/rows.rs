@@ -1,4 +1,4 @@
-//! Rows of a scheme in Python: one object each, made when first looked at, gone when the row is.
+//! Rows of a scheme in Python: one object each, made on first access, dropped with the row.
 
 use super::extent::beyond;
 use super::lent::{Lease, Place, Which, lent};
@@ -74,7 +74,7 @@ pub(super) fn of(py: Python<'_>, lease: &Lease, which: Which, maker: Option<&Py<
     if let Some(object) = kept {
         return Ok(object);
     }
-    // Made while nothing is borrowed: making it may look at what is lent too.
+    // Made while nothing is borrowed: making it may also access what is lent.
     let object = maker.call0(py)?;
     lent(lease, |place| match place.row(which) {
         Some(row) => {

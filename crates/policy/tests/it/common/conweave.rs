@@ -1,4 +1,4 @@
-//! A leaf under ConWeave, and what its last hook call asked for.
+//! A leaf under ConWeave, and what its last hook call requested.
 
 use super::Shell;
 use spinewise_policy::fabric::reorder::TIMER;

@@ -1,5 +1,5 @@
 //! Two leaves, the paths between them and the hosts' ports of the second, event by event: enough to see whether a
-//! switch scheme with reordering keeps flows in order and gives its queues back. Data goes from leaf 0 to leaf 1.
+//! switch scheme with reordering keeps flows in order and returns its queues. Data goes from leaf 0 to leaf 1.
 
 use crate::common::{Shell, data};
 use spinewise_policy::out::Action;
@@ -9,17 +9,17 @@ use std::collections::{BTreeMap, VecDeque};
 /// Wire bytes of data packets.
 pub(crate) const WIRE: u32 = 1_000;
 
-/// What the fabric is like.
+/// The properties of the fabric.
 #[derive(Clone, Debug)]
 pub(crate) struct Setting {
     pub seed: u64,
-    /// One way per link, of every path.
+    /// One-way delay per link, for every path.
     pub delays: Vec<Span>,
     /// Bits per second of every link.
     pub rate: u64,
     /// Held queues of every port to a host.
     pub queues: usize,
-    /// Foreign traffic joins an uplink's queue every so long on average, so many packets at most.
+    /// Cross traffic joins an uplink's queue at this interval on average, at most this many packets at a time.
     pub burst_every: Span,
     pub burst: u32,
     /// Time that a control packet takes.
@@ -50,9 +50,9 @@ struct Carried<H> {
 enum Event<H> {
     /// The next packet of this flow reaches leaf 0.
     Send(u32),
-    /// So many bytes have left this uplink.
+    /// This many bytes have left this uplink.
     Left(u16, u64),
-    /// Foreign bytes join the queue of this way.
+    /// Cross-traffic bytes join the queue of this way.
     Burst(usize),
     /// A packet reaches leaf 1.
     Arrive(Box<Carried<H>>),
@@ -68,7 +68,7 @@ enum Event<H> {
 
 /// A port to a host.
 struct HostPort<H> {
-    /// Packets, and the places at which a released queue goes on.
+    /// Packets, and the positions at which a released queue continues.
     queue: VecDeque<Result<Carried<H>, u16>>,
     lanes: Vec<Lane<H>>,
     sending: bool,
@@ -88,7 +88,7 @@ pub(crate) struct Seen {
     pub inversions: u64,
 }
 
-/// The whole of it.
+/// The whole fabric.
 pub(crate) struct Fabric<P: Policy<Site = AtSwitch>> {
     pub leaves: [Shell<P>; 2],
     pub flows: Vec<Seen>,
@@ -168,7 +168,7 @@ impl<P: Policy<Site = AtSwitch>> Fabric<P> {
         self.records.iter().filter(|(_, _, series, _)| *series == index as u16).map(|(_, _, _, value)| *value).collect()
     }
 
-    /// Nothing is left under way, held or armed, and everything sent has arrived.
+    /// Nothing remains in transit, held or armed, and everything sent has arrived.
     pub(crate) fn assert_empty(&self) {
         for port in &self.ports {
             assert!(port.queue.is_empty());
@@ -265,12 +265,12 @@ impl<P: Policy<Site = AtSwitch>> Fabric<P> {
         let way = self.leaves[0].pick(1, &packet, &mut header).index();
         self.carry_out(0, None);
         let left = self.up(way, u64::from(WIRE));
-        // The second link is shared with nobody seen from leaf 0: now and then a packet waits there.
+        // The second link carries traffic that leaf 0 does not see: now and then a packet waits there.
         let extra = Span(u64::from(self.rng.below(2)) * u64::from(self.rng.below(400_000)));
         let second = self.free_at[way][1].max(left + self.setting.delays[way]) + self.transmission(WIRE.into()) + extra;
         self.free_at[way][1] = second;
         self.plan(second + self.setting.delays[way], Event::Arrive(Box::new(Carried { packet, header })));
-        // Mostly back to back, at times a pause, seldom a long silence.
+        // Mostly back to back, sometimes a pause, rarely a long silence.
         let gap = match self.rng.below(400) {
             0 => Span::from_us(350),
             1..8 => Span(u64::from(self.rng.below(60_000_000))),
@@ -301,7 +301,7 @@ impl<P: Policy<Site = AtSwitch>> Fabric<P> {
         self.carry_out(1, Some(port));
     }
 
-    /// Does what the last hook of a leaf asked for; the packet in hand has been queued.
+    /// Does what the last hook of a leaf requested; the packet in hand has been queued.
     fn carry_out(&mut self, leaf: usize, arrived: Option<usize>) {
         let (did, bodies) = (self.leaves[leaf].did.clone(), self.leaves[leaf].bodies.clone());
         for action in did {

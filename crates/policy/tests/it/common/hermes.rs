@@ -1,4 +1,4 @@
-//! Host 0 of rack 0 under Hermes, and what its last hook call asked for.
+//! Host 0 of rack 0 under Hermes, and what its last hook call requested.
 
 use super::{Shell, data};
 use spinewise_policy::schemes::hermes::path::{Class, Seen};
@@ -6,10 +6,10 @@ use spinewise_policy::schemes::hermes::{Config, Hermes};
 use spinewise_policy::*;
 
 pub(crate) const WAYS: u16 = 4;
-/// The rack of host 4, to which all data here goes.
+/// The rack of host 4, the destination of all data here.
 pub(crate) const LEAF: u32 = 1;
 
-/// Host 0 of rack 0; of the told base of 10 µs, 6 are the way there. Thresholds: 26 and 146 µs.
+/// Host 0 of rack 0; of the configured base of 10 µs, 6 are the way there. Thresholds: 26 and 146 µs.
 pub(crate) fn host(config: &Config) -> Shell<Hermes> {
     host_at(config, 0)
 }
@@ -17,7 +17,7 @@ pub(crate) fn host(config: &Config) -> Shell<Hermes> {
 pub(crate) fn host_at(config: &Config, device: u32) -> Shell<Hermes> {
     let mut shell = Shell::new(config, Tier::Host, device, WAYS);
     shell.now = Time(1_000_000_000);
-    // As `all_peers` has it.
+    // As with `all_peers`.
     (0..4).for_each(|leaf| shell.call(Some(leaf), None, |_, _, _| ()));
     shell
 }

@@ -8,7 +8,7 @@ use spinewise_policy::schemes::conweave::{ConWeave, Config};
 use spinewise_policy::*;
 use std::collections::{BTreeMap, VecDeque};
 
-/// A packet of a flow, by its place in it.
+/// A packet of a flow, by its position in the flow.
 pub(crate) type Item = (u32, u64);
 
 /// What waits for the line.
@@ -33,11 +33,11 @@ pub(crate) struct LastHop {
     pub lanes: Vec<Lane>,
     pub free_at: u64,
     pub armed: BTreeMap<u32, u64>,
-    /// What the host got, in order.
+    /// What the host received, in order.
     pub host: Vec<Item>,
     /// Control packets on their way back: flow, class, body.
     pub replies: Vec<(u32, u8, Body)>,
-    /// How often each (flow, series) was recorded.
+    /// How many times each (flow, series) was recorded.
     pub recorded: BTreeMap<(u32, &'static str), u32>,
     pub drained: u32,
 }
@@ -92,7 +92,7 @@ impl LastHop {
         self.perform(flow);
     }
 
-    /// A packet arrives; with `full` it finds no room if it is to be held.
+    /// A packet arrives; with `full` there is no room for it if it is to be held.
     pub(crate) fn arrive(&mut self, now: u64, item: Item, header: &Header, ce: bool, full: bool) {
         self.run_to(now);
         self.leaf.now = Time(now);
@@ -169,7 +169,7 @@ impl LastHop {
         self.recorded.iter().filter(|((_, series), _)| *series == name).map(|(_, n)| n).sum()
     }
 
-    /// Flows with a packet that came to the host after a later one.
+    /// Flows with a packet that reached the host after a later one.
     pub(crate) fn inverted(&self) -> Vec<u32> {
         let mut newest = BTreeMap::new();
         let mut flows: Vec<u32> = vec![];

@@ -25,7 +25,7 @@ impl Rack {
             if size == 1 {
                 shell.room.leaf_of = vec![0, 1, 1, 1, 1, 2, 3];
             }
-            // The rows of all racks are there from the beginning.
+            // The rows of all racks exist from the beginning.
             (0..4).for_each(|leaf| shell.call(Some(leaf), None, |_, _, _| ()));
             shell
         });
@@ -72,7 +72,7 @@ impl Rack {
         (0..self.hosts.len() as u32).rev().for_each(|host| self.tick(host));
     }
 
-    /// Carries out what a host asked for; messages arrive at once.
+    /// Carries out what a host requested; messages arrive at once.
     pub(crate) fn work_off(&mut self, from: u32) {
         let (did, bodies) = {
             let host = &mut self.hosts[from as usize];
@@ -100,7 +100,7 @@ impl Rack {
         self.work_off(to);
     }
 
-    /// How often new flows of `host` take each path to rack 1.
+    /// How many new flows of `host` take each path to rack 1.
     pub(crate) fn picks(&mut self, host: u32, flows: u32) -> [u32; WAYS as usize] {
         let mut seen = [0; WAYS as usize];
         for flow in 1000..1000 + flows {

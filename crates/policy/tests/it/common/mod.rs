@@ -1,4 +1,4 @@
-//! The smallest shell that can call a scheme's hooks: one device, its rows, and what it asked for.
+//! The smallest shell that can call a scheme's hooks: one device, its rows, and what it requested.
 
 pub(crate) mod conweave;
 pub(crate) mod fabric;
@@ -11,26 +11,26 @@ use spinewise_policy::site::Ports;
 use spinewise_policy::*;
 use std::collections::BTreeMap;
 
-/// Ports with rates, queues and a free held queue as the test says; empty to begin with.
+/// Ports with rates, queues and a free held queue as the test sets them; initially empty.
 pub(crate) struct FakePorts {
     pub rates: Vec<u64>,
     pub bytes: Vec<u64>,
     pub free: Option<Queue>,
-    /// Packets queued, at every port that `waiting` has no number for.
+    /// Packets queued at every port without an entry in `waiting`.
     pub packets: u32,
     /// Packets queued at each port.
     pub waiting: Vec<u32>,
     /// Ports towards each leaf.
     pub routes: Vec<Vec<u16>>,
-    /// Leaves to which failures have taken paths.
+    /// Leaves to which failures have removed paths.
     pub lost: Vec<u32>,
     /// Symmetric components to every other leaf: bits per second, and own ports.
     pub components: Vec<(u64, Vec<u16>)>,
-    /// This device's port on each whole path; none where an uplink says all.
+    /// This device's port on each whole path; none where an uplink determines the path.
     pub hops: Vec<u16>,
     /// Bytes that each port has room for.
     pub room: u64,
-    /// How long the link at each port has been sending; not at all at those without a number.
+    /// How long the link at each port has been sending; zero for ports without an entry.
     pub busy: Vec<Span>,
     /// Ports that are paused.
     pub paused: Vec<u16>,
@@ -78,7 +78,7 @@ impl Ports for FakePorts {
     }
 }
 
-/// Where the device stands: 4 leaves (0 to 3) of 4 hosts each; ports 0 to 3 of a leaf lead to its hosts, those of
+/// The position of the device: 4 leaves (0 to 3) of 4 hosts each; ports 0 to 3 of a leaf lead to its hosts, those of
 /// another switch to the leaves.
 pub(crate) struct Room {
     pub device: u32,
@@ -138,7 +138,7 @@ pub(crate) struct Shell<P: Policy> {
     pub ports: Vec<P::Port>,
     pub flows: BTreeMap<FlowKey, P::Flow>,
     pub rng: Rng,
-    /// What the last hook asked for.
+    /// What the last hook requested.
     pub did: Vec<Action>,
     /// The bodies of its messages.
     pub bodies: Vec<u8>,
@@ -294,7 +294,7 @@ pub(crate) fn data(flow: u32) -> Packet {
     Packet { flow: FlowKey(flow), src: 0, dst: 4, wire: 1500, payload: 1460, way: Way::ANY, ..Packet::default() }
 }
 
-/// An acknowledgement the same way.
+/// An acknowledgement in the same direction.
 pub(crate) fn ack(flow: u32) -> Packet {
     Packet { kind: Kind::Ack, wire: 40, payload: 0, ..data(flow) }
 }

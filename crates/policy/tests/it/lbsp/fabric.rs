@@ -52,7 +52,7 @@ pub(crate) struct Switch {
     pub up: Vec<bool>,
     /// Packets queued at each port.
     pub queued: Vec<u32>,
-    /// Messages under way to this port, as class and body.
+    /// Messages in transit to this port, as class and body.
     coming: Vec<VecDeque<(u8, Vec<u8>)>>,
     /// Hops that the first copy of the last failure message took here.
     pub heard_after: Option<u8>,
@@ -69,7 +69,7 @@ pub(crate) struct Fabric {
     pub recorded: Vec<f64>,
     /// Messages sent so far.
     pub sent: u64,
-    /// Where a message is under way to: once for each.
+    /// Where messages are in transit to: once for each.
     waiting: Vec<End>,
     ids: Vec<u32>,
 }
@@ -133,7 +133,7 @@ impl Fabric {
         if let Spot::Aggregation { column, .. } = self.tree.spot(switch) { column } else { 0 }
     }
 
-    /// Calls a hook of a switch about a leaf, and puts on the wire what it sends.
+    /// Calls a hook of a switch about a leaf, and sends its messages.
     fn call<R>(
         &mut self,
         switch: u32,
@@ -202,7 +202,7 @@ impl Fabric {
         }
     }
 
-    /// The link behind a port changes, both ways; what is on it is lost when it fails.
+    /// The link behind a port changes, in both directions; what is on it is lost when it fails.
     pub(crate) fn change(&mut self, end: End, change: Change) {
         let far = self.far(end).expect("a link between switches");
         let up = change != Change::Down;
@@ -241,7 +241,7 @@ impl Fabric {
         self.call(switch, 0, &[], |policy, cx| policy.message(cx, None, &message));
     }
 
-    /// Lets all messages arrive, those of one hop at a time, as where all links are alike.
+    /// Lets all messages arrive, those of one hop at a time, as if all links were alike.
     pub(crate) fn settle(&mut self) {
         loop {
             let mut round = Vec::new();
@@ -310,7 +310,7 @@ impl Fabric {
         }
     }
 
-    /// Links up that `count` packets from `src` to `dst` use, as `(switch, uplink)`, and how many each.
+    /// Uplinks that `count` packets from `src` to `dst` use, as `(switch, uplink)`, and how many each.
     pub(crate) fn used(&mut self, src: u32, dst: u32, count: u32) -> BTreeMap<(u32, u32), u32> {
         let mut used = BTreeMap::new();
         for flow in 0..count {
@@ -325,7 +325,7 @@ impl Fabric {
         used
     }
 
-    /// All that messages have left in forwarding tables.
+    /// Everything that messages have left in forwarding tables.
     pub(crate) fn tables(&self) -> Vec<Vec<Row>> {
         self.switches.iter().map(|switch| switch.rows.clone()).collect()
     }
