@@ -24,7 +24,7 @@ pub enum Stage {
     Plain,
     /// An agent has answered: its paths are being searched for, and traffic is plain.
     Searching,
-    /// Traffic goes by the tunnel.
+    /// Traffic uses the tunnel.
     Tunnelled,
 }
 

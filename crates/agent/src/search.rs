@@ -203,7 +203,7 @@ pub fn ports_needed(paths: usize) -> u32 {
 mod tests {
     use super::*;
 
-    /// A fabric of `spines`, where a port goes by port modulo their number; hop 3 is the far leaf.
+    /// A fabric of `spines`, where a port uses the spine given by port modulo their number; hop 3 is the far leaf.
     fn run(spines: u16, silent_leaf: bool) -> Search {
         let mut search = Search::new(&[], 4096, 8, 7);
         for _ in 0..10_000 {

@@ -1,4 +1,4 @@
-//! The flow label of one end of a TCP connection, as Linux has it: `sk_txhash`, which switches hash with the addresses.
+//! The flow label of one end of a TCP connection, as in Linux: `sk_txhash`, which switches hash with the addresses.
 //!
 //! Read in the kernel's sources and patches (`include/net/sock.h`, `net/ipv4/tcp_timer.c`, `tcp_input.c`):
 //!

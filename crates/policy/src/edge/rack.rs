@@ -1,4 +1,4 @@
-//! Who is in a rack: hosts have their places by number.
+//! The hosts of a rack: positions follow host numbers.
 
 use crate::HostView;
 

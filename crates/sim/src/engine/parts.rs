@@ -132,7 +132,7 @@ pub fn reason_for_one(sim: &Sim<'_>) -> Option<&'static str> {
 /// Runs one part to the end, in windows of at most `window`. Returns the instant it stopped at, the same in all parts.
 ///
 /// # Errors
-/// [`Interrupted`] if `watch` says so,or another thread has left.
+/// [`Interrupted`] if `watch` says so, or another thread has left.
 pub fn run(
     sim: &mut Sim<'_>,
     (parts, own): (&Parts, usize),

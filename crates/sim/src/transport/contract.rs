@@ -34,7 +34,7 @@ pub trait Transport {
 /// What a transport declares about itself.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts {
-    /// Who sends next at a NIC.
+    /// The order in which flows send at a NIC.
     pub order: Order,
     /// What its packets are on the wire.
     pub protocol: Protocol,

@@ -42,7 +42,7 @@ mod asker {
         }
 
         fn tick(&self, cx: &mut Cx<'_, Self>) {
-            // There are two leaves: 2 is a spine, 4 nobody.
+            // There are two leaves: 2 is a spine, 4 does not exist.
             let (view, up) = (cx.view, Port(cx.view.host_ports));
             for leaf in 2..5 {
                 assert!(view.towards(leaf).is_empty());

@@ -220,7 +220,7 @@ impl Paths<'_> {
         self.set_explore();
     }
 
-    /// Notes that a packet of `wire` bytes goes by path `at`.
+    /// Records that a packet of `wire` bytes takes path `at`.
     #[inline]
     pub fn sent(&mut self, at: usize, wire: u32, now: Time) {
         let vp = &mut self.routes[at].vp;

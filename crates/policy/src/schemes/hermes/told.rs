@@ -1,4 +1,4 @@
-//! What Hermes tells of its choices.
+//! What Hermes reports of its choices.
 
 use super::path::{Class, Limits};
 use super::{Compat, Flow, Hermes, released};

@@ -1,4 +1,4 @@
-//! The periodic work of a host: report, or as the proxy gather, probe and broadcast; and who is the proxy.
+//! The periodic work of a host: report, or as the proxy gather, probe and broadcast; and the choice of the proxy.
 
 use super::congestion::{Score, Tally};
 use super::perception::{Probed, settle};

@@ -1,4 +1,4 @@
-//! QDAPS as its authors' programs have it: queues are counted in packets, as is what is left of the last packet's wait.
+//! QDAPS as in its authors' programs: queues are counted in packets, and so is the remaining wait of the last packet.
 //!
 //! | rule | QDAPS-NS2, classifier/classifier-mpath.cc | here |
 //! |---|---|---|

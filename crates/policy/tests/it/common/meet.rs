@@ -122,7 +122,7 @@ impl Rack {
     }
 }
 
-/// So many microseconds.
+/// This many microseconds.
 pub(crate) fn us(n: u64) -> Span {
     Span::from_us(n)
 }

@@ -182,7 +182,7 @@ impl SackSender {
         if self.rack.is_some() {
             self.rack_ack(config, now, ack, sack, una, delivered);
         } else {
-            // RFC 6675 §5 steps (1) and (2) in one:n duplicates report n segments above; fewer do if some of them were
+            // RFC 6675 §5 steps (1) and (2) in one: n duplicates report n segments above; fewer do if some of them were
             // lost.
             self.board.lose_overtaken(u64::from(config.dupack_threshold));
             if self.board.first_is_lost() && !self.tcp.in_recovery && !self.after_timeout {
