@@ -27,9 +27,9 @@ const GREETING: u64 = 500_000_000;
 const FIRST_GREETING: u64 = 100_000_000;
 /// An agent that has not answered for this long is gone, unless its data path has answered.
 const GONE: u64 = 1_600_000_000;
-/// It is also gone if its data path has answered but no agent has updated that data path for this long.
+/// It is also gone if the agent itself has been silent for this long, even if its data path still answers.
 const LONG_GONE: u64 = 10_000_000_000;
-/// An answer to a health probe is recognized until this time, however late it is.
+/// An answer to a health probe is recognized for this long, ns.
 const HEALTH_PATIENCE: u64 = 5_000_000_000;
 /// The scheme's time begins this long before the agent does: what was sent just before it can still be reported.
 const BEFORE: u64 = 10_000_000_000;

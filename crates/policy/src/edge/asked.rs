@@ -1,5 +1,5 @@
-//! Probes to one other host, until the flows that sent them have heard of them. Answers come to a host with the rows of the
-//! peer alone, so a flow leaves there what it has asked, and looks in when it has an acknowledgement.
+//! Probes to one other host, until the flows that sent them have taken the answers. An answer reaches a host with only
+//! the rows of the peer, so a flow leaves a record of its probes there, and checks it when it gets an acknowledgement.
 
 use crate::FlowKey;
 

@@ -277,7 +277,7 @@ where
     }
 
     /// Calls hook `which`: lends the rows, the flow's if `key` names one, and room for actions. A hook the scheme does
-    /// not list is lent what exists and makes nothing new, neither rows nor youth: its call must have no effect.
+    /// not list is lent what exists; it creates no rows and refreshes none, because its call must have no effect.
     #[inline(always)]
     fn call<R: Default>(
         &mut self,

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 enum Beyond {
     /// By choices yet to be made: any of the equal-cost ports.
     Any,
-    /// By its path tag, which was written before it left this leaf.
+    /// By its path tag, which was written below this leaf.
     Tagged(SwitchId, Packet),
     /// By a hash that is known.
     Hashed(Packet),

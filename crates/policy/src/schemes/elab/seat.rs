@@ -1,4 +1,4 @@
-//! What a host does at each hook: it takes the table of the pair, lets both halves work, and sees to what follows.
+//! What a host does at each hook: it takes the table of the pair, lets both halves work, and handles the results.
 
 use super::discovery::{Found, Prober, draw_port};
 use super::header::{Header, Info, LONG_BYTES, NO_PATH, UDP_BYTES};

@@ -6,7 +6,7 @@ use crate::{Span, Way};
 pub(crate) const STEP: Span = Span::from_ns(256);
 
 /// The congestion value of one packet or probe that took `t`, in cubes of [`STEP`].
-// MEET Algorithm 1: nothing below K, for the bare cube of Eq. 1 would let fast packets subtract.
+// MEET Algorithm 1: nothing below K, because the bare cube of Eq. 1 would let fast packets subtract.
 #[inline]
 pub fn congestion(t: Span, k: Span) -> u64 {
     let steps = (t.0.saturating_sub(k.0) / STEP.0).min(u64::from(u16::MAX));

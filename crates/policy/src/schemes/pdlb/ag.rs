@@ -12,7 +12,7 @@
 //! | granularity | the switching granularity x |
 //! | path rate | B, 83 packets per millisecond at 1 Gbps |
 //!
-//! Departures, for a host that is honest:
+//! Departures, for an honest host:
 //! - The code reads the queue of every switch port and adds a constant per path; here delays come from probes, one
 //!   period old. D_g and D_b are the means of the two classes, not the code's constants of 250 and 300 µs.
 //! - The code decides at the switches, which share one state; here each host decides for itself, for each destination.

@@ -215,7 +215,7 @@ impl Nscc {
         done
     }
 
-    /// Bytes per byte of window and byte delivered, for each ps that the delay is below the target.
+    /// The increase for each byte delivered and each ps that the delay is below the target.
     fn alpha(&self) -> f64 {
         4.0 * self.mss * self.scale * (self.target as f64 / REFERENCE_RTT) / self.target as f64
     }
