@@ -95,13 +95,13 @@ pub struct Told {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Discovery {
-    /// Most source ports traced to one peer.
+    /// Maximum number of source ports traced to one peer.
     pub ports: u32,
     /// Interval between searches for paths.
     pub rediscover_ms: u64,
-    /// Most hops of a path.
+    /// Maximum number of hops on a path.
     pub most_hops: u8,
-    /// Most paths to one peer.
+    /// Maximum number of paths to one peer.
     pub most_paths: u16,
     /// Probes per second.
     pub probes_per_s: u32,
