@@ -13,12 +13,12 @@
 //!
 //! | our word | htsim's |
 //! |---|---|
-//! | level, rank | quantized queue size, utilization; comparator |
+//! | level, rank | quantized queue size, utilisation; comparator |
 //! | `compare` | `-ar_method` |
 //! | `unit`, `flowlet_gap_us` | `-ar_granularity`, `-ar_sticky_delta` |
 //!
 //! Departures:
-//! - Utilization levels are measured (see [`crate::fabric::bands`]); in htsim they always tie, so `compare = "qb"`
+//! - Utilisation levels are measured (see [`crate::fabric::bands`]); in htsim they always tie, so `compare = "qb"`
 //!   there equals `"queue"`.
 //! - A flow whose port has left the group goes to the best port at once.
 
@@ -88,7 +88,7 @@ crate::listed! {
 
     /// What it looks at of a candidate.
     enum OfWay: Quantity {
-        Rank = quantity("rank", "", "pause (16), level of the queue (4) and of utilization (1), as far as compared: \
+        Rank = quantity("rank", "", "pause (16), level of the queue (4) and of utilisation (1), as far as compared: \
                                      lower is better"),
     }
 }
@@ -101,7 +101,7 @@ impl Policy for Adaptive {
         unit: "packet",
         compared: Some(Compared {
             aware: Aware::Local,
-            senses: &["levels of own queues or of utilization, and pauses"],
+            senses: &["levels of own queues or of utilisation, and pauses"],
             state: "per port, at every switch; per flow with flowlets",
             needs: Needs::Switches,
             order: "nothing, or with flowlets, gaps longer than the difference between paths",

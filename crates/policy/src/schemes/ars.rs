@@ -176,7 +176,7 @@ crate::listed! {
     /// What it looks at of a candidate.
     enum OfWay: Quantity {
         Quality = quantity("quality", "", "quality of the port, lower is better"),
-        Past = quantity("past", "%", "average utilization of its link, of the rate"),
+        Past = quantity("past", "%", "average utilisation of its link, of the rate"),
         Future = quantity("future", "bytes", "average queue there"),
     }
 }
@@ -190,7 +190,7 @@ impl Policy for Ars {
         unit: "flowlet",
         compared: Some(Compared {
             aware: Aware::Local,
-            senses: &["averages of own links' utilization and queues"],
+            senses: &["averages of own links' utilisation and queues"],
             state: "per flow and per port, at every switch",
             needs: Needs::Nothing,
             order: "gaps longer than the difference between paths; with packets nothing",

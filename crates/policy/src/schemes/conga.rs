@@ -229,8 +229,8 @@ crate::listed! {
 
     /// What it looks at of a candidate.
     enum OfWay: Quantity {
-        Local = quantity("local", "of 2^Q - 1", "utilization of the leaf's own uplink, from its rate estimator"),
-        Remote = quantity("remote", "of 2^Q - 1", "utilization of the path beyond, as fed back by the other leaf"),
+        Local = quantity("local", "of 2^Q - 1", "utilisation of the leaf's own uplink, from its rate estimator"),
+        Remote = quantity("remote", "of 2^Q - 1", "utilisation of the path beyond, as fed back by the other leaf"),
         RemoteAge = quantity("remote_age", "µs", "time since that was fed back; none if never"),
     }
 }
@@ -249,7 +249,7 @@ impl Policy for Conga {
                       (from memory)",
         compared: Some(Compared {
             aware: Aware::Shared,
-            senses: &["utilization of links, fed back by the leaves"],
+            senses: &["utilisation of links, fed back by the leaves"],
             state: "per flow and per (leaf, uplink) at leaves, per port at every switch",
             needs: Needs::Switches,
             order: "gaps longer than the difference between paths",

@@ -13,7 +13,7 @@
 //! | our word | htsim's |
 //! |---|---|
 //! | `replace_probability` | `random() % 100 < 50` |
-//! | level, rank | quantized queue size, utilization; comparator |
+//! | level, rank | quantized queue size, utilisation; comparator |
 //!
 //! If all ports have the same level, the best are also the worst: half of the packets are then sprayed, as in htsim.
 //!
@@ -63,7 +63,7 @@ crate::listed! {
 
     /// What it looks at of a candidate.
     enum OfWay: Quantity {
-        Rank = quantity("rank", "", "pause (16), level of the queue (4) and of utilization (1), as far as compared: \
+        Rank = quantity("rank", "", "pause (16), level of the queue (4) and of utilisation (1), as far as compared: \
                                      lower is better"),
     }
 }
@@ -76,7 +76,7 @@ impl Policy for HostAr {
         unit: "packet",
         compared: Some(Compared {
             aware: Aware::Local,
-            senses: &["levels of own queues or of utilization, and pauses"],
+            senses: &["levels of own queues or of utilisation, and pauses"],
             state: "per port, at every switch",
             needs: Needs::Switches,
             order: "nothing",

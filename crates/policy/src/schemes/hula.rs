@@ -1,4 +1,4 @@
-//! HULA: switches forward probes and learn from them the least utilized next hop towards every leaf.
+//! HULA: switches forward probes and learn from them the least utilised next hop towards every leaf.
 //!
 //! Katta, Hira, Kim, Sivaraman, Rexford, "HULA: scalable load balancing using programmable data planes", SOSR 2016. The
 //! paper was not available. The rules are those that papers citing it (MEET, PDLB) and public P4 programs based on it
@@ -9,8 +9,8 @@
 //! | every leaf sends a probe up each of its links, each period | `tick` |
 //! | a switch copies a probe to the switches that reach its leaf by way of this one, never back | [`passes_on`] |
 //! | U = D + U · (1 − Δt / τ), for each link | [`Estimator::sent`], [`decayed`] |
-//! | a probe carries the utilization of the most utilized link between this switch and its leaf | [`path_util`] |
-//! | per leaf, the best next hop, its path's utilization, and when that was learned | [`Best`], [`replaces`] |
+//! | a probe carries the utilisation of the most utilised link between this switch and its leaf | [`path_util`] |
+//! | per leaf, the best next hop, its path's utilisation, and when that was learned | [`Best`], [`replaces`] |
 //! | an entry without updates yields to any probe | [`replaces`] |
 //! | a flowlet keeps its hop; a new one takes the best | `pick` |
 //!
@@ -20,9 +20,9 @@
 //! | `Best` | row of the best hop and path utilisation tables |
 //! | `aging_intervals` | failure detection time T_fail, keep-alive threshold |
 //!
-//! **A probe** is 64 bytes and carries 24 bits of leaf and 8 bits of utilization: 256 steps of a link's rate, rounded
+//! **A probe** is 64 bytes and carries 24 bits of leaf and 8 bits of utilisation: 256 steps of a link's rate, rounded
 //! down. It travels against the traffic it describes, so the link measured is the one that leads back to where it came
-//! from. A switch passes on the utilization of its *best* path, because that is where it will send traffic.
+//! from. A switch passes on the utilisation of its *best* path, because that is where it will send traffic.
 //!
 //! **Loops.** A switch accepts a probe only if it arrived on one of the switch's own shortest routes to that leaf, and
 //! copies it to all other neighbouring switches. In a leaf-spine and in a fat-tree that is up, then down; in any other
@@ -67,7 +67,7 @@ crate::params! {
         /// Flowlet gap, microseconds: a longer idle time opens a new flowlet (general knowledge of the paper: 100).
         flowlet_gap_us: f64 = 100.0, Allowed::Number { min: 0.0, max: 1e9 },
             FLOWLET_GAP;
-        /// Time constant τ of link utilization, in probe intervals (general knowledge of the paper: at least 2).
+        /// Time constant τ of link utilisation, in probe intervals (general knowledge of the paper: at least 2).
         tau_intervals: f64 = 2.0, Allowed::Number { min: 1.0, max: 100.0 };
         /// An entry that no probe has renewed for this many probe intervals yields to any other (own choice; public
         /// P4 programs: 1).
@@ -148,7 +148,7 @@ crate::listed! {
 
     /// What it looks at of a flow.
     enum OfFlow: Quantity after flowlet::Told {
-        BestUse = quantity("best_use", "of 255", "utilization of the best path's busiest link, from the probe"),
+        BestUse = quantity("best_use", "of 255", "utilisation of the best path's busiest link, from the probe"),
         BestAge = quantity("best_age", "µs", "time since the best hop was last reported"),
     }
 
@@ -161,13 +161,13 @@ crate::listed! {
 impl Policy for Hula {
     const SHEET: Sheet = Sheet {
         name: "hula",
-        summary: "each flowlet to the next hop of the least utilized path, learned hop by hop from every leaf's probes",
+        summary: "each flowlet to the next hop of the least utilised path, learned hop by hop from every leaf's probes",
         source: "Katta et al., SOSR 2016",
         unit: "flowlet",
         told: &["leaf of every host", "rates of its own links"],
         compared: Some(Compared {
             aware: Aware::Shared,
-            senses: &["utilization of links, from probes that every switch forwards"],
+            senses: &["utilisation of links, from probes that every switch forwards"],
             state: "per flow, per leaf and per port, at every switch",
             needs: Needs::Switches,
             order: "gaps longer than the difference between paths",

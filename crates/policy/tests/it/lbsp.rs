@@ -134,7 +134,7 @@ fn messages_reach_every_leaf_and_aggregation_switch_that_needs_them_in_three_hop
     }
 }
 
-// CATALOGUE C1-16 and LBSP §3.4: 2h(N - h) / N(N - 1).
+// LBSP §3.4: 2h(N - h) / N(N - 1).
 #[test]
 fn the_share_of_pairs_that_one_failure_concerns() {
     for (k, percent) in [(8u32, 6.10), (16, 1.55)] {

@@ -64,7 +64,7 @@ fn a_flow_moves_only_between_flowlets_and_only_if_its_path_is_not_among_the_best
     }
 }
 
-/// §3.5: 64 paths of 8 bytes every 100 µs are "around 40 Mbps"; F.1 7.
+/// §3.5: 64 paths of 8 bytes every 100 µs are "around 40 Mbps".
 #[test]
 fn a_report_of_64_paths_every_100_us_is_40_96_mbps() {
     for (mtu, packets) in [(1500, 1), (256, 3), (100, 13)] {

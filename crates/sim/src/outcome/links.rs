@@ -74,7 +74,7 @@ fn link_told(sim: &Sim<'_>, link: &LinkAccount, stop: Time) -> Value {
     told
 }
 
-/// Bytes that waited for a link, and its highest utilization in an interval. Null where nothing was sampled; a NIC that
+/// Bytes that waited for a link, and its highest utilisation in an interval. Null where nothing was sampled; a NIC that
 /// makes packets only as it sends them has no queue.
 fn sampled(sim: &Sim<'_>, link: &LinkAccount, stop: Time) -> (Value, Value) {
     let Some((samples, taken)) = taken(sim, stop) else { return (Value::Null, Value::Null) };

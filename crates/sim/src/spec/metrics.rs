@@ -21,12 +21,12 @@ keys! {
             Default::Nothing("short and long, split at 100000 bytes");
         /// Interval of the time series of links and queues; 0 = none.
         series_interval_us: Span, Kind::Time(Unit::Microseconds, Zero::Allowed), Default::Number(0.0);
-        /// The links whose time series are recorded: "fabric" (utilization and queue of links between switches), "all"
+        /// The links whose time series are recorded: "fabric" (utilisation and queue of links between switches), "all"
         /// (all links, with marks, drops and pauses), or the names of some, such as ["leaf0->host0"], with marks, drops
         /// and pauses too.
         series_links: Value, Kind::Either(SERIES_LINKS), Default::Word("fabric");
         /// Are facts recorded that cost a little run time: how long the queue of each link is over time, its peak
-        /// utilization in an interval, how evenly equal paths are used, and how often flows are rerouted? They change
+        /// utilisation in an interval, how evenly equal paths are used, and how often flows are rerouted? They change
         /// no result.
         facts: bool, Kind::Bool, Default::Bool(false);
         /// With facts: the time between two samples of each link, at least 1.

@@ -27,7 +27,7 @@ use spinewise_policy::time::{BYTE_PS, Span, Time};
 
 /// Its user documentation.
 pub(super) const ABOUT: About = About {
-    about: "HPCC: windows and rates set from the queues and utilization that ports report (INT)",
+    about: "HPCC: windows and rates set from the queues and utilisation that ports report (INT)",
     source: "HPCC (SIGCOMM 2019) by way of its public ns-3 code",
 };
 
@@ -35,9 +35,9 @@ keys! {
     /// The parameters of HPCC.
     #[derive(PartialEq)]
     Config {
-        /// eta: the target utilization of the busiest link.
+        /// eta: the target utilisation of the busiest link.
         eta as "hpcc_eta": f64, Kind::Positive { max: 1.0 }, Default::Number(0.95);
-        /// maxStage: consecutive round trips of additive increase before the window is set by utilization again.
+        /// maxStage: consecutive round trips of additive increase before the window is set by utilisation again.
         max_stage as "hpcc_max_stage": u32, Kind::Integer { min: 0, max: 1000 }, Default::Number(5.0);
         /// Additive increase of the rate per round trip; W_AI is what it sends in T.
         increase as "hpcc_increase_gbps": u64, Kind::Rate(Zero::Refused), Default::Number(0.05);
