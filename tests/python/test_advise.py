@@ -258,6 +258,25 @@ def test_a_scheme_that_does_not_say_what_it_needs_is_not_tried_unless_named() ->
     assert [one.because for one in not_allowed] == ["it changes switches, and --may allows hosts"]
 
 
+def test_what_a_variant_sets_outside_its_scheme_is_a_change_too() -> None:
+    """ECMP over Ultra Ethernet counted as what runs today, for which "nothing is changed"."""
+    spec = small(transport={"kind": "rdma"})
+    asked = "ecmp@same,ecmp:transport.kind=uet@UET,ecmp:transport.recovery=irn@IRN,ecmp:transport.queue_pairs=4@QPs"
+    who = find(spec, may_list(None), f"{asked},drill:transport.recovery=irn@drill IRN")
+    assert {one.label: one.level for one in who.candidates} == {
+        "ecmp": "as it is", "same": "as it is", "UET": "switches", "IRN": "hosts", "QPs": "configuration",
+        "drill IRN": "switches",
+    }  # fmt: skip
+    about = {one.label: one.about for one in who.candidates}
+    assert about["UET"] == f"{about['ecmp']}; with transport.kind = uet"
+    assert about["same"] == about["ecmp"]
+    untried = find(spec, may_list("hosts"), asked).not_tried
+    assert {one.scheme: one.because for one in untried} == {
+        "UET": "it changes switches, and --may allows hosts",
+        "QPs": "it changes configuration, and --may allows hosts",
+    }
+
+
 @pytest.mark.usefixtures("unsaid")
 def test_a_scheme_that_does_not_say_what_it_needs_may_run_today() -> None:
     """It costs nothing to keep."""

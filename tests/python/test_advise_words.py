@@ -258,13 +258,13 @@ def test_probes_do_not_make_a_choice() -> None:
 
 
 def test_a_plan_without_runs_says_so() -> None:
-    """It said "0 more runs (0s) if the pilot's 3 seeds are typical, up to 0 more runs (0s) if they flatter"."""
+    """It said "0 more runs (0s) if the pilot's 3 seeds are typical, up to 0 more runs (0s) if they are not"."""
     aim = Aim("mean", "round time", "swap")
     none, some = Forecast(0.01, 3, 0, 0.0, settles=True), Forecast(0.01, 9, 24, 11.2, settles=True)
     said = "mean round time of swap: differences of 1.00 % or more can be told in the 60s left."
     assert planned(aim, none, none, none, 60.0) == f"{said} The pilot's 3 seeds are enough for that"
     assert planned(aim, none, some, some, 60.0) == (
-        f"{said} That takes no more runs if the pilot's 3 seeds are typical, up to 24 more runs (12s) if they flatter"
+        f"{said} That takes no more runs if the pilot's 3 seeds are typical, up to 24 more runs (12s) if they are not"
     )
 
 

@@ -9,9 +9,11 @@ from typing import Final
 from spinewise import core
 from spinewise.errors import SpecError, nearest
 from spinewise.own.contract import OwnClass, facts_of, name_of
+from spinewise.plain import shown
 from spinewise.runs.jobs import resolved_case
 from spinewise.shapes import Spec
-from spinewise.specs.variants import Variant, parse_list
+from spinewise.specs.spec import resolve
+from spinewise.specs.variants import Variant, parse_list, path_of
 
 LEVELS: Final = ("as it is", "configuration", "hosts", "leaves", "switches")
 """What a scheme changes, the cheapest first: nothing, settings of what is there, software of hosts, leaf switches,
@@ -29,6 +31,8 @@ AT: Final = {"host": "hosts", "switch": "switches"}
 """The level of a scheme that says nothing of what it needs, by where it sits: the dearest there."""
 UNSAID: Final = "its fact sheet does not say what it needs (`compared`): name it with --schemes to try it"
 """Why such a scheme takes no part unless it is named."""
+TRANSPORT: Final = ("kind", "congestion_control", "recovery")
+"""Keys of [transport] that stand for other software of hosts; the others are settings of what is there."""
 TODAY: Final = "ecmp"
 """What a fabric runs whose spec names no scheme: it costs nothing to go on with it."""
 TESTS: Final = "loopback"
@@ -178,11 +182,11 @@ def find(
     known |= brought
     # Whatever is wrong with the spec is told of what runs today, before anything is called unfit.
     resolved_case("", today.apply(spec), spec.get("seed", 1), named(today))
-    found, others = [made(today, known[today.name], today.name)], []
+    found, others = [made(spec, today, today, known[today.name])], []
     for variant in wanted:
         if variant.name not in known:
             raise SpecError("--schemes", variant.name, ", ".join(known), nearest(variant.name, known))
-        candidate = made(variant, known[variant.name], today.name)
+        candidate = made(spec, variant, today, known[variant.name])
         unsaid = schemes is None and variant.name not in brought and needs(known[variant.name]) is None
         because = UNSAID if unsaid else unfit(spec, variant) if schemes is None else unserved(spec, variant)
         if because is None and not candidate.oracle and candidate.level not in (LEVELS[0], *may):
@@ -206,16 +210,40 @@ def as_text(schemes: str | Iterable[str | OwnClass]) -> str:
     return ",".join(one if isinstance(one, str) else name_of(one) for one in listed)
 
 
-def made(variant: Variant, sheet: Sheet, today: str) -> Candidate:
-    """A candidate from a variant and the fact sheet of its scheme."""
+def made(spec: Spec, variant: Variant, today: Variant, sheet: Sheet) -> Candidate:
+    """A candidate from a variant and the fact sheet of its scheme, beside the variant that runs today."""
     told = sheet.get("told")
+    besides = [f"{key} = {shown(value)}" for key, value in outside(variant)]
     return Candidate(
         variant=variant,
-        level=level(sheet, today),
+        level=max(level(sheet, today.name), set_level(spec, variant, today), key=LEVELS.index),
         oracle=oracle(sheet),
         told=tuple(map(str, told)) if isinstance(told, list | tuple) else (),
-        about=str(sheet["about"]),
+        about="; with ".join([str(sheet["about"]), *([", ".join(besides)] if besides else [])]),
     )
+
+
+def outside(variant: Variant) -> list[tuple[str, object]]:
+    """The settings of a variant outside its [scheme] table."""
+    return [(key, value) for key, value in variant.settings if not path_of(key).startswith("scheme.")]
+
+
+def set_level(spec: Spec, variant: Variant, today: Variant) -> str:
+    """What the settings of a variant outside its [scheme] table change: one of `LEVELS`.
+
+    Another model of switches is every switch, another transport is software of hosts, the rest configuration. A
+    variant that the engine refuses changes nothing: `find` says why it takes no part.
+    """
+    if not outside(variant):
+        return LEVELS[0]
+    try:
+        now, then = resolve(today.apply(spec)), resolve(variant.apply(spec))
+    except SpecError:
+        return LEVELS[0]
+    if now["switch"]["model"] != then["switch"]["model"]:
+        return "switches"
+    hosts = any(now["transport"].get(key) != then["transport"].get(key) for key in TRANSPORT)
+    return "hosts" if hosts else "configuration"
 
 
 def unfit(spec: Spec, variant: Variant) -> str | None:

@@ -24,7 +24,7 @@ def planned(aim: Aim, plan: Forecast, doubtful: Forecast, in_time: Forecast, lef
     Args:
         aim: the aim.
         plan: what it takes if the pilot's seeds are typical.
-        doubtful: what it takes to the same band if they flatter.
+        doubtful: what it takes to the same band if they are not.
         in_time: what can be reached then.
         left: seconds for it.
     """
@@ -33,9 +33,9 @@ def planned(aim: Aim, plan: Forecast, doubtful: Forecast, in_time: Forecast, lef
     if not plan.settles:
         return (
             f"{aim.text}: the {clock} left cannot settle it. Differences of {band} would take {least} if the pilot's"
-            f" {PILOT} seeds are typical, up to {most} if they flatter. Schemes that cannot be told apart will be named"
+            f" {PILOT} seeds are typical, up to {most} if they are not. Schemes that cannot be told apart will be named"
         )
-    takes = f"That takes {least} if the pilot's {PILOT} seeds are typical, up to {most} if they flatter"
+    takes = f"That takes {least} if the pilot's {PILOT} seeds are typical, up to {most} if they are not"
     if not doubtful.runs:
         takes = f"The pilot's {PILOT} seeds are enough for that"
     if in_time.settles and in_time.band > plan.band:

@@ -303,7 +303,11 @@ def wrong(advice: Advice) -> list[str]:
         lines.append(f"not {with_}: there it is {within}" if lines else f"not so far: {mine} is {within} {with_}")
     if alone(advice):
         return ["packets have more than one path: another fabric, or traffic that crosses it"]
-    lines += [f"not tried: {one.name} ({one.because})" for one in advice.cases if not one.tried]
+    left: dict[str, list[str]] = {}
+    for one in advice.cases:
+        if not one.tried:
+            left.setdefault(one.because, []).append(one.name)
+    lines += [f"not tried: {', '.join(names)} ({because})" for because, names in left.items()]
     return lines or ["nothing else was tried: no time was left"]
 
 
