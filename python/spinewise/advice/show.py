@@ -306,7 +306,7 @@ def wrong(advice: Advice) -> list[str]:
     left: dict[str, list[str]] = {}
     for one in advice.cases:
         if not one.tried:
-            left.setdefault(one.because, []).append(one.name)
+            left.setdefault(str(one.because), []).append(one.name)
     lines += [f"not tried: {', '.join(names)} ({because})" for because, names in left.items()]
     return lines or ["nothing else was tried: no time was left"]
 
