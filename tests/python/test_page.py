@@ -349,6 +349,15 @@ def test_a_file_of_the_spec_that_has_gone_is_named_on_the_page(tmp_path: Path) -
         assert str(sizes) in text
 
 
+def test_variants_over_different_transports_are_both_shown_over_time(tmp_path: Path) -> None:
+    """The second was made from the first one's resolved spec, whose keys of RDMA Ultra Ethernet does not have."""
+    spec = BURST | {"transport": {"kind": "rdma"}}
+    found = sw.compare(spec, "ecmp,ecmp:transport.kind=uet@UET", seeds=1, jobs=1)
+    text = page(sw.write(found, tmp_path / "compared"), out=tmp_path / "page.html").text
+    assert "ecmp: repeated with every link sampled" in text
+    assert "UET: repeated with every link sampled" in text
+
+
 def test_a_run_that_comes_out_otherwise_is_not_shown_as_the_same(ran: Path) -> None:
     result = sw.read(ran)
     assert isinstance(result, sw.Result)

@@ -157,6 +157,7 @@ class Comparison:
         seeds: seeds of each variant and load.
         cells: one per run.
         skipped: variants that cannot serve the fabric, and why.
+        given: the spec from which all variants are made; None where it was not kept.
     """
 
     spec: Spec
@@ -165,6 +166,7 @@ class Comparison:
     seeds: list[int]
     cells: list[Cell]
     skipped: list[Skipped] = field(default_factory=list)
+    given: Spec | None = None
 
     @cached_property
     def _by_key(self) -> dict[tuple[str, float | None, int], Cell]:

@@ -59,6 +59,7 @@ def record(comparison: Comparison) -> dict[str, object]:
             "cells": [cell_record(cell) for cell in comparison.cells],
             "spec_hash_of_first_cell": spec_hash(comparison.spec),
             "spec_of_first_cell": comparison.spec,
+            "given": comparison.given,
         }
     )
     assert isinstance(found, dict)

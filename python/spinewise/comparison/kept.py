@@ -99,6 +99,7 @@ class CompareRecord(TypedDict):
     """compare.json, as far as it is read."""
 
     spec_of_first_cell: Spec
+    given: NotRequired[Spec | None]
     schemes: list[str]
     variants: NotRequired[list[VariantRecord]]
     loads: list[float | None]
@@ -157,4 +158,5 @@ def comparison_of(record: CompareRecord, curves: dict[Key, dict[str, Curves]]) -
         seeds=read(list[int], record["seeds"], "seeds"),
         cells=cells,
         skipped=[Skipped(one["scheme"], one["reason"]) for one in record["skipped"]],
+        given=record.get("given"),
     )

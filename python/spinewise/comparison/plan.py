@@ -208,7 +208,7 @@ class Plan:
 
     def comparison(self, cases: list[Case[Key]], cells: list[Cell], skipped: list[Skipped]) -> Comparison:
         """The comparison that its runs have come to."""
-        return Comparison(cases[0].spec, self.variants, self.loads, self.seeds, cells, skipped)
+        return Comparison(cases[0].spec, self.variants, self.loads, self.seeds, cells, skipped, self.spec)
 
 
 def with_facts(case: Case[Key]) -> Case[Key]:

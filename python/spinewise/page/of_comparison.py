@@ -10,7 +10,7 @@ from spinewise.comparison.answers import how_told, lines
 from spinewise.comparison.cells import Cell, Comparison
 from spinewise.comparison.figures import METRICS_OF
 from spinewise.comparison.happened import happened_table, legend
-from spinewise.comparison.plan import with_load
+from spinewise.comparison.plan import Plan
 from spinewise.comparison.report import tables_of
 from spinewise.comparison.tables import load_name, notes
 from spinewise.comparison.verdict import Verdict, questions, verdict, verdicts
@@ -24,6 +24,8 @@ from spinewise.page.model import Answer, Answers, Chart, Charts, Item, Part, Sec
 from spinewise.page.moving import Making, why_not
 from spinewise.runs import api
 from spinewise.runs.result import Result
+from spinewise.shapes import Spec
+from spinewise.specs.variants import Variant
 
 
 def part(comparison: Comparison, name: str, extra: tuple[Section, ...] = ()) -> Part:
@@ -87,7 +89,7 @@ def run_of(comparison: Comparison, cell: Cell, place: str, making: Making) -> Re
     if cell.folder is not None and (Path(place) / cell.folder).is_dir():
         return Result.read(Path(place) / cell.folder)
     variant = next(one for one in comparison.variants if one.label == cell.label)
-    spec = variant.apply(with_load(comparison.spec, cell.load))
+    spec = spec_of(comparison, variant, cell)
     found = api.run(spec, seed=cell.seed, progress=making.watching(f"{cell.label}, seed {cell.seed}"))
     if found.report["outcome_hash"] != cell.outcome_hash:
         why = "the comparison was made by another version, or its first scheme has settings of its own"
@@ -95,6 +97,24 @@ def run_of(comparison: Comparison, cell: Cell, place: str, making: Making) -> Re
             why += f", or no two runs under {cell.label} are alike (chance must come from cx.rng alone)"
         raise SpecError("RESULTS", place, "a comparison whose runs repeat exactly", f"{why}: use --keep-runs")
     return found
+
+
+def spec_of(comparison: Comparison, variant: Variant, cell: Cell) -> Spec:
+    """The spec of a run, made as it was: from the spec as given, where it was kept and its files are still there.
+
+    The resolved spec of the first variant has keys of its transport, which that of another variant may not have.
+
+    Raises:
+        SpecError: neither makes it.
+    """
+    for given in (comparison.given, comparison.spec):
+        if given is None:
+            continue
+        try:
+            return Plan(given, [variant], [cell.load], [cell.seed]).case(variant, cell.load, cell.seed).spec
+        except SpecError as error:
+            refused = error
+    raise refused
 
 
 def answers(comparison: Comparison) -> list[Item]:
