@@ -11,7 +11,7 @@ import pytest
 
 import spinewise
 from spinewise.cli import main
-from spinewise.explanation import choices, explain, resent, story
+from spinewise.explanation import choices, explain, resent, story, worst
 from spinewise.measures import tables
 from spinewise.shapes import Spec, Traffic
 
@@ -281,6 +281,24 @@ def test_a_slow_flow_is_told_what_held_it_up() -> None:
         assert part in text, text
     assert "1 timeouts" not in text
     assert "0 of waiting" not in text
+
+
+def test_a_timeout_after_the_flow_had_arrived_did_not_hold_it_up() -> None:
+    """It said "for 10.00 ms of its 20.00 µs it was silent", and such flows were among those that waited."""
+    mute: Spec = SPEC | {
+        "transport": {"recovery": "newreno", "min_rto_us": 10_000, "initial_rto_us": 10_000},
+        "traffic": [{"kind": "flows", "list": [{"src": 0, "dst": 2, "size_bytes": 6000, "start_ns": 0}]}],
+        "fault": [{"kind": "loss", "probability": 1.0, "ends": ["leaf0", "host0"], "direction": "forward",
+                   "at_us": 0, "until_us": 5000}],
+    }  # fmt: skip
+    told = explain.story(spinewise.run(mute, trace=[0]), 0)
+    assert told.flow["fct_us"] < 1000
+    assert told.flow["timeouts"] >= 1
+    text = story.tell(told)
+    assert "What held it up" not in text
+    assert "What did not hold it up:\n  its sender did not know that everything had arrived, and sent " in text
+    assert "again, after a retransmission timeout" in text
+    assert worst.slowest(spinewise.run(mute))[1] == []
 
 
 def test_nothing_is_said_to_have_held_up_a_flow_that_sent_nothing_again() -> None:

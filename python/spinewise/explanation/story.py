@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 from spinewise.explanation.choices import NO_WAY_ON, Candidate
@@ -61,10 +62,23 @@ def heading(story: Story) -> str:
 
 def delays(story: Story) -> list[str]:
     """What was lost and waited for, as far as the trace tells; nothing where nothing was sent again."""
-    flow, again = story.flow, story.again
+    end = arrived_us(story)
+    before = [one for one in story.again if one.time_us <= end]
+    after = [one for one in story.again if one.time_us > end]
+    return [*held_up(story, before), *sent_too_late(story, after)]
+
+
+def arrived_us(story: Story) -> float:
+    """When the flow had arrived in full; never if it had not when the run ended."""
+    flow = story.flow
+    return float(flow["start_us"]) + float(flow["fct_us"]) if flow.get("finished") else math.inf
+
+
+def held_up(story: Story, again: list[Again]) -> list[str]:
+    """What was waited for before the flow had arrived."""
     if not again:
         return []
-    waits = [one for one in again if one.timeout]
+    flow, waits = story.flow, [one for one in again if one.timeout]
     lines = ["What held it up:"]
     if waits and all(one.others_went_on for one in waits):
         lines.append(
@@ -80,11 +94,26 @@ def delays(story: Story) -> list[str]:
         )
     else:
         lines.append(f"  it sent {packets(len(again))} again, without waiting for a timeout before one")
-    told = (waits or again)[:MOST_AGAIN]
-    lines += [f"  - {one_again(one, float(flow.get('start_us', 0.0)))}" for one in told]
-    if len(waits or again) > len(told):
-        lines.append(f"  … and {packets(len(waits or again) - len(told))} more")
-    return ["\n".join(lines)]
+    return ["\n".join([*lines, *one_by_one(story, waits or again)])]
+
+
+def sent_too_late(story: Story, again: list[Again]) -> list[str]:
+    """What was sent again although everything had arrived: its sender did not know."""
+    if not again:
+        return []
+    waits = [one for one in again if one.timeout]
+    timeout = ", after a retransmission timeout" if waits else ""
+    lines = [
+        "What did not hold it up:",
+        f"  its sender did not know that everything had arrived, and sent {packets(len(again))} again{timeout}",
+    ]
+    return ["\n".join([*lines, *one_by_one(story, waits or again)])]
+
+
+def one_by_one(story: Story, again: list[Again]) -> list[str]:
+    """A line for each of the first packets, and how many more there are."""
+    lines = [f"  - {one_again(one, float(story.flow.get('start_us', 0.0)))}" for one in again[:MOST_AGAIN]]
+    return [*lines, *([f"  … and {packets(len(again) - MOST_AGAIN)} more"] if len(again) > MOST_AGAIN else [])]
 
 
 def one_again(one: Again, start_us: float) -> str:

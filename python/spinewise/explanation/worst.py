@@ -11,9 +11,11 @@ from spinewise.errors import SpecError
 from spinewise.explanation.explain import traced_again
 from spinewise.explanation.facts import leaves_of
 from spinewise.explanation.losses import Losses
+from spinewise.explanation.resent import NEARLY
 from spinewise.explanation.story import us
 from spinewise.magnitudes import PS_PER_US
 from spinewise.measures import units
+from spinewise.measures.afterwards import timeouts_of
 from spinewise.measures.entries import names
 from spinewise.measures.tables import Values as Array
 from spinewise.measures.tables import numbers
@@ -131,6 +133,9 @@ def slowest(result: Result) -> tuple[list[Asked], list[Asked]]:
     """The slowest flows against their ideals, and others that waited for retransmission timeouts most often."""
     table = Table(result)
     slow = table.worst(table.slowdown, 0.0)
+    # What took less than a timeout had arrived before its sender's timer expired.
+    least_us = 1e6 * min((seconds for _, seconds, _ in timeouts_of(result.spec.get("transport") or {})), default=0.0)
+    table.timeouts = np.where(table.took >= NEARLY * least_us, table.timeouts, 0)
     waited = [flow for flow in table.worst(table.timeouts.astype(float), 0.0) if flow not in slow]
     return [table.asked(flow) for flow in slow], [table.asked(flow) for flow in waited]
 
