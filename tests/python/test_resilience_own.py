@@ -20,6 +20,7 @@ from spinewise.resilience import own, own_files, own_recorded
 from spinewise.resilience.compared import received
 from spinewise.resilience.own_recorded import Recording
 from spinewise.shapes import Spec
+from spinewise.show import terminal
 from spinewise.specs.faults import without_faults
 from spinewise.specs.spec import as_spec, resolve
 
@@ -37,7 +38,9 @@ SPEC: dict[str, Any] = {
 
 def recording(goodput: list[float]) -> Recording:
     over_us = 10.0 * len(goodput)
-    return Recording(np.array(goodput), {"all": 1e-3}, {"all": False}, {"all": 0}, 0, 0, 0, 0, over_us, "", "")
+    return Recording(
+        np.array(goodput), {"all": 1e-3}, {"all": False}, {"all": 0}, 0, 0, 0, 0, {}, {}, {}, over_us, "", ""
+    )
 
 
 def plan(last_us: float = math.inf) -> own.Plan:
@@ -299,6 +302,37 @@ def test_each_entry_is_told_of_with_and_without_the_faults() -> None:
     assert study.slower("ecmp", "permutation").mean > 0.1
     hashes = {one.traffic_hash for key, one in study.recordings.items() if key[1] == made.seeds[0]}
     assert len(hashes) == 1
+
+
+def test_rounds_are_told_of_where_there_are_some(tmp_path: Path) -> None:
+    """A dead link made an all-reduce four times as long, and only its flows' p99 was shown: 9 % more."""
+    plan = own.Plan.of(SPEC, "ecmp,rps", 2)
+    study = plan.run(plan.cases(), 1, None)
+    assert study.round_entries == ["permutation", "incast"]
+    whole, broken = (spinewise.run(case.spec).rounds.jobs[0] for case in (plan.cases()[1], plan.cases()[0]))
+    first = study.outcomes("ecmp")[0]
+    assert first.round_ms["permutation"] == pytest.approx(1e3 * broken.mean_s)
+    assert first.round_max_ms["permutation"] == pytest.approx(1e3 * broken.max_s)
+    assert first.round_whole_ms["permutation"] == pytest.approx(1e3 * whole.mean_s)
+    assert study.rounds_slower("ecmp", "permutation").mean > 0.0
+    assert study.rounds_unfinished("ecmp", "permutation") == (0, 0)
+    terminal.write(tmp_path / "report.txt", own_files.report(study))
+    text = (tmp_path / "report.txt").read_text()
+    assert text.index("Rounds: collective operations") < text.index("99th percentile of FCT")
+    flows = [{"kind": "poisson", "cdf": "fb_hadoop", "load": 0.3, "duration_us": 1000}]
+    plan = own.Plan.of(SPEC | {"traffic": flows}, "ecmp", 1)
+    assert "Rounds" not in " ".join(told.title for told in own_files.told(plan.run(plan.cases(), 1, None)).tables)
+
+
+def test_rounds_that_did_not_finish_are_not_compared() -> None:
+    """A mean of the others would be too short."""
+    cut = SPEC | {"run": {"stop": "time", "until_us": 600}}
+    plan = own.Plan.of(cut, "ecmp", 1)
+    study = plan.run(plan.cases(), 1, None)
+    assert study.rounds_unfinished("ecmp", "permutation")[0] == 1
+    assert math.isnan(study.rounds_slower("ecmp", "permutation").mean)
+    assert math.isnan(study.longest_round_ms("ecmp", "permutation"))
+    assert any(one.startswith("unfinished rounds are in no time") for one in own_files.notes(study))
 
 
 def test_a_spec_without_faults_is_refused() -> None:

@@ -50,6 +50,9 @@ class Outcome:
         p99_whole_ms: the same without the faults.
         p99_at_least, p99_whole_at_least: of which entries these are lower bounds.
         unfinished, unfinished_whole: flows of each entry that did not finish, with the faults and without.
+        round_ms, round_max_ms: mean and longest time of the rounds of each entry that has some, of those that finished.
+        round_whole_ms: the mean without the faults.
+        rounds_unfinished, rounds_unfinished_whole: rounds that did not finish, with the faults and without.
     """
 
     goodput_lost: float
@@ -62,6 +65,11 @@ class Outcome:
     p99_whole_at_least: dict[str, bool]
     unfinished: dict[str, int]
     unfinished_whole: dict[str, int]
+    round_ms: dict[str, float]
+    round_max_ms: dict[str, float]
+    round_whole_ms: dict[str, float]
+    rounds_unfinished: dict[str, int]
+    rounds_unfinished_whole: dict[str, int]
 
 
 @dataclass(frozen=True)
@@ -196,6 +204,11 @@ class Study:
         names = list(next(iter(self.recordings.values())).p99_s)
         return names if len(names) > 2 else [ALL]
 
+    @property
+    def round_entries(self) -> list[str]:
+        """Names of the traffic entries that have rounds: collective operations, requests, incasts."""
+        return list(next(iter(self.recordings.values())).round_mean_s)
+
     def broken(self, label: str) -> list[Recording]:
         """The runs of a scheme with the faults, in order of seeds."""
         return [self.recordings[label, seed, True] for seed in self.plan.seeds]
@@ -263,6 +276,33 @@ class Study:
         found = self.outcomes(label)
         return sum(one.unfinished[entry] for one in found), sum(one.unfinished_whole[entry] for one in found)
 
+    def round(self, label: str, entry: str) -> stats.Interval:
+        """Mean time of a round of an entry with the faults, in ms, of those that finished."""
+        return stats.t_interval([one.round_ms[entry] for one in self.outcomes(label)])
+
+    def longest_round_ms(self, label: str, entry: str) -> float:
+        """The longest round of an entry with the faults, on any seed; NaN if none finished."""
+        times = [one.round_max_ms[entry] for one in self.outcomes(label)]
+        return max((time for time in times if not math.isnan(time)), default=math.nan)
+
+    def rounds_slower(self, label: str, entry: str) -> stats.Interval:
+        """Paired difference of the mean time to the run without faults, as a fraction of that.
+
+        Of nothing if a round did not finish: the mean would be of the others.
+        """
+        found = [] if any(self.rounds_unfinished(label, entry)) else self.outcomes(label)
+        return stats.relative_difference(
+            [one.round_ms[entry] for one in found], [one.round_whole_ms[entry] for one in found]
+        )
+
+    def rounds_unfinished(self, label: str, entry: str) -> tuple[int, int]:
+        """Rounds of an entry that did not finish on all seeds together: with the faults, and without."""
+        found = self.outcomes(label)
+        return (
+            sum(one.rounds_unfinished[entry] for one in found),
+            sum(one.rounds_unfinished_whole[entry] for one in found),
+        )
+
 
 def outcome(broken: Recording, whole: Recording, plan: Plan) -> Outcome:
     """What the faults cost, from a run with them and one without."""
@@ -278,4 +318,9 @@ def outcome(broken: Recording, whole: Recording, plan: Plan) -> Outcome:
         p99_whole_at_least=whole.at_least,
         unfinished=broken.unfinished,
         unfinished_whole=whole.unfinished,
+        round_ms={name: 1e3 * value for name, value in broken.round_mean_s.items()},
+        round_max_ms={name: 1e3 * value for name, value in broken.round_max_s.items()},
+        round_whole_ms={name: 1e3 * value for name, value in whole.round_mean_s.items()},
+        rounds_unfinished=broken.rounds_unfinished,
+        rounds_unfinished_whole=whole.rounds_unfinished,
     )

@@ -32,7 +32,13 @@ BELOW_ZERO = -0.0005
 
 def report(study: Study) -> RenderableType:
     """Everything ``spinewise resilience SPEC.toml`` prints."""
-    return Group(goodput_table(study), tail_table(study), Text("\n".join(notes(study))))
+    return Group(*tables(study), Text("\n".join(notes(study))))
+
+
+def tables(study: Study) -> list[Grid]:
+    """The tables, in order."""
+    rounds = [round_table(study)] if study.round_entries else []
+    return [goodput_table(study), *rounds, tail_table(study)]
 
 
 def told(study: Study) -> Told:
@@ -41,7 +47,7 @@ def told(study: Study) -> Told:
         title=f"{study.plan.spec.get('name', 'a spec')}: what its faults cost",
         subtitle=subtitle(study.labels, len(study.plan.seeds)),
         lost=[Lost.means("all faults of the spec", {one: study.interval(one, "goodput_lost") for one in study.labels})],
-        tables=[Rows.of(goodput_table(study)), Rows.of(tail_table(study))],
+        tables=[Rows.of(one) for one in tables(study)],
         notes=notes(study),
     )
 
@@ -110,6 +116,27 @@ def tail_table(study: Study) -> Grid:
     return made
 
 
+def round_table(study: Study) -> Grid:
+    """How long collective operations, requests and incasts took, with and without the faults."""
+    rows = [(entry, label) for entry in study.round_entries for label in study.labels]
+    unit, size = unit_of([study.round(label, entry).mean for entry, label in rows])
+    made = new_table(
+        "Rounds: collective operations, requests, incasts",
+        ["traffic", "scheme"],
+        [f"mean [{unit}]", "vs none", f"longest [{unit}]", "unfinished"],
+    )
+    for entry, label in rows:
+        longest = study.longest_round_ms(label, entry)
+        made.line(
+            entry if label == study.labels[0] else "", label,
+            plus_minus(study.round(label, entry), size), slower(study.rounds_slower(label, entry)),
+            units.NOTHING if math.isnan(longest) else units.digits(longest / size),
+            f"{study.rounds_unfinished(label, entry)[0]:,}",
+            end_section=label == study.labels[-1],
+        )  # fmt: skip
+    return made
+
+
 def notes(study: Study) -> list[str]:
     """How to read the tables."""
     plan, seeds = study.plan, len(study.plan.seeds)
@@ -142,6 +169,11 @@ def waiting(study: Study) -> list[str]:
     """How flows that did not finish count, if there are any."""
     rows = [(label, entry) for label in study.labels for entry in study.entries]
     lines = []
+    if any(any(study.rounds_unfinished(label, entry)) for label in study.labels for entry in study.round_entries):
+        lines.append(
+            "unfinished rounds are in no time; where there are some, with the faults or without, nothing is compared"
+            f" ({units.NOTHING})."
+        )
     if any(sum(study.unfinished(*row)) for row in rows):
         lines.append(
             "unfinished: flows that had not finished as the run ended; they count in the percentile with the time they"

@@ -33,6 +33,10 @@ class Recording:
         dropped: packets dropped at full queues and where no way was left.
         unroutable: packets no port was left for.
         timeouts: retransmission timeouts.
+        round_mean_s: mean time of the rounds of each entry that has some (collectives, incasts, requests), in seconds;
+            NaN if none finished.
+        round_max_s: the longest of those.
+        rounds_unfinished: rounds of each such entry that did not finish; they are in neither time.
         over_us: when the run was over.
         outcome_hash: the engine's hash of everything that happened.
         traffic_hash: the engine's hash of the offered traffic.
@@ -46,6 +50,9 @@ class Recording:
     dropped: int
     unroutable: int
     timeouts: int
+    round_mean_s: dict[str, float]
+    round_max_s: dict[str, float]
+    rounds_unfinished: dict[str, int]
     over_us: float
     outcome_hash: str
     traffic_hash: str
@@ -56,6 +63,7 @@ def record(interval_us: float, spec: Spec, result: Result) -> Recording:
     summary, report = result.summary(), result.report
     of_entry = {entry.name: entry.of(ALL) for entry in summary.asked} | {ALL: summary.of(ALL)}
     found = tails(spec, result, of_entry)
+    jobs = result.rounds.jobs
     return Recording(
         goodput=received(result, interval_us),
         p99_s={name: one.fct_s for name, one in found.items()},
@@ -65,6 +73,9 @@ def record(interval_us: float, spec: Spec, result: Result) -> Recording:
         dropped=int(report["counters"]["dropped"]["packets"]),
         unroutable=summary.faults.get("unroutable", 0),
         timeouts=summary.packets.timeouts,
+        round_mean_s={job.name: job.mean_s for job in jobs},
+        round_max_s={job.name: job.max_s for job in jobs},
+        rounds_unfinished={job.name: job.unfinished for job in jobs},
         over_us=int(report["stop_ps"]) / PS_PER_US,
         outcome_hash=str(report["outcome_hash"]),
         traffic_hash=str(report["traffic_hash"]),
