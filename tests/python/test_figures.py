@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -334,6 +335,28 @@ def test_every_tier_has_its_busiest_link_and_its_longest_queue_in_the_heat_map()
     assert len(drawn) == heat.MOST_LINKS
     assert "leaf0->host99" in drawn
     assert drawn[-2:] == ["leaf0->spine0", "leaf0->spine1"]
+
+
+def test_links_that_a_fault_hit_are_in_the_heat_map() -> None:
+    """They carry less than others, and were left out where there are many links."""
+    use = grid({f"leaf0->host{n}": [0.5 - n / 1000, 0.5] for n in range(100)})
+    queue = grid({"leaf0->host98": [9.0, 0.0]})
+    assert 99 not in heat.rows_of(use, queue)
+    assert heat.rows_of(use, queue, {"leaf0->host99"})[-1] == 99
+    every = heat.rows_of(use, queue, set(use.links))
+    assert len(every) == heat.MOST_LINKS
+
+
+def test_cables_with_the_same_ends_are_drawn_side_by_side() -> None:
+    """Two parallel links were one line, and the fault of one was on both."""
+    placed = {"switch0": (0.2, 1.0), "switch1": (0.8, 2.0)}
+    cable = topology.Cable(("switch0", "switch1"), 0.5, None, dead=False, faulty=False)
+    alone = topology.lines_of([cable], placed, 8.0)
+    assert alone == {"switch0–switch1": [placed["switch0"], placed["switch1"]]}
+    pair = topology.lines_of([cable, replace(cable, faulty=True, number="1")], placed, 8.0)
+    (first, _), (second, _) = pair["switch0–switch1"], pair["switch0–switch1#1"]
+    apart = math.hypot(8.0 * (first[0] - second[0]), topology.TALL / 2.0 * (first[1] - second[1]))
+    assert apart == pytest.approx(topology.SIDE_BY_SIDE)
 
 
 def test_many_intervals_are_joined_into_means() -> None:

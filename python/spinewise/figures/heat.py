@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.figure import Figure
 
+from spinewise import core
 from spinewise.measures import units
 from spinewise.measures.summary import tier
 from spinewise.runs.result import Result
@@ -72,10 +74,11 @@ def joined(grid: Grid) -> Grid:
     return Grid(grid.links, grid.edges_s[[*starts, columns]], values)
 
 
-def rows_of(use: Grid, queue: Grid) -> list[int]:
+def rows_of(use: Grid, queue: Grid, hit: Collection[str] = ()) -> list[int]:
     """Up to `MOST_LINKS` links: of each tier as many, the busiest and those with the longest queues by turns.
 
-    They come tier by tier as links are named, the busiest of a tier first.
+    Links that a fault `hit` come before others, on at most half of the rows. The rows come tier by tier as links are
+    named, the busiest of a tier first.
     """
     mean = use.values.mean(axis=1)
     longest = rows_named(queue, use.links).max(axis=1, initial=0.0)
@@ -90,7 +93,9 @@ def rows_of(use: Grid, queue: Grid) -> list[int]:
         for rows in of_tier.values()
     ]
     # The first of every tier, then the second of every tier, and so on.
-    dealt = [row for turn in zip_longest(*ranked) for row in turn if row is not None][:MOST_LINKS]
+    dealt = [row for turn in zip_longest(*ranked) for row in turn if row is not None]
+    faulty = [row for row in dealt if use.links[row] in hit][: MOST_LINKS // 2]
+    dealt = list(dict.fromkeys([*faulty, *dealt]))[:MOST_LINKS]
     tiers = list(of_tier)
     return sorted(dealt, key=lambda row: (tiers.index(tier(use.links[row])), -mean[row]))
 
@@ -103,7 +108,8 @@ def by_turns(first: list[int], second: list[int]) -> list[int]:
 def heat(result: Result) -> Figure:
     """Two panels over the same links: utilisation, and bytes queued."""
     use, queue = read(result, USE), read(result, QUEUE)
-    rows = rows_of(use, queue)
+    hit = hit_by_faults(result)
+    rows = rows_of(use, queue, hit)
     names = [use.links[row] for row in rows]
     unit, size = units.time_unit([float(use.edges_s[-1])])
     with mpl.rc_context({**STYLE, "axes.grid": False}):
@@ -122,6 +128,13 @@ def heat(result: Result) -> Figure:
         right.set_title(f"longest queue: {peak(names, kilobytes)}", loc="left")
         made.supxlabel(wrapped(caption(result, use, rows), 3), fontsize=7, color="#444444")
     return made
+
+
+def hit_by_faults(result: Result) -> set[str]:
+    """Names of the links that a fault of the spec hits."""
+    if not result.spec.get("fault"):
+        return set()
+    return {str(name) for fault in core.topology(result.spec)["faults"] for name in fault["links"]}
 
 
 def rows_named(grid: Grid, names: list[str]) -> Floats:
@@ -173,6 +186,8 @@ def caption(result: Result, use: Grid, rows: list[int]) -> str:
     scheme = result.spec.get("scheme", {}).get("name", "")
     text = f"{result.spec.get('name', 'run')}, {scheme}: "
     if len(rows) < len(use.links):
-        text += f"{len(rows)} of {len(use.links)} links, the busiest and those with the longest queues of each tier; "
+        text += f"{len(rows)} of {len(use.links)} links: "
+        text += "those hit by faults, " * bool(result.spec.get("fault"))
+        text += "the busiest and those with the longest queues of each tier; "
     text += "rows in order of tiers, the busiest of a tier first. Queues as found at the ends of intervals."
     return text + " Lines: a fault begins (solid), ends (dotted)." * bool(result.spec.get("fault"))

@@ -34,6 +34,10 @@ MARK_SHARES = (1 / 3, 0.42, 0.25, 0.5, 0.58, 0.67, 0.18)
 """Where a mark can stand on a link, as a share of the way up, the first place first."""
 APART = 0.06
 """How far marks stand from each other where they can, as a share of the width of the fabric."""
+SIDE_BY_SIDE, BUNDLE = 0.06, 0.3
+"""Inches between cables with the same ends, and between the outer ones of many at most."""
+TALL = 3.0
+"""Inches from the lowest tier to the highest, about."""
 MOST_TOLD = 4
 """Links of a kind that are named below."""
 
@@ -121,7 +125,7 @@ def topology(fabric: Fabric, use: Mapping[str, float], caption: str) -> Figure:
         axes = made.subplots()
         axes.set_axis_off()
         drawn = [cable for cable in found if not (bundled and is_host_cable(cable, placed))]
-        draw_cables(axes, drawn, placed)
+        draw_cables(axes, drawn, lines_of(drawn, placed, made.get_figwidth()))
         draw_nodes(axes, nodes, placed, bundled=bundled)
         axes.margins(0.03, 0.14)
         bar = made.colorbar(
@@ -147,20 +151,38 @@ def is_host_cable(cable: Cable, placed: Mapping[str, Point]) -> bool:
     return any(placed[end][1] == 0.0 for end in cable.ends)
 
 
-def draw_cables(axes: Axes, found: Sequence[Cable], placed: Mapping[str, Point]) -> None:
+def lines_of(found: Sequence[Cable], placed: Mapping[str, Point], wide: float) -> dict[str, list[Point]]:
+    """Where each cable is drawn, by its name: those with the same ends side by side, in a figure of this width."""
+    of_ends: dict[tuple[str, str], list[Cable]] = {}
+    for cable in found:
+        of_ends.setdefault(cable.ends, []).append(cable)
+    inches = np.array([wide, TALL / max((y for _, y in placed.values()), default=1.0)])
+    lines = {}
+    for ends, row in of_ends.items():
+        low, high = (np.array(placed[end]) for end in ends)
+        along = (high - low) * inches
+        across = np.array([-along[1], along[0]]) / max(float(np.hypot(*along)), 1e-9) / inches
+        apart = min(SIDE_BY_SIDE, BUNDLE / max(len(row) - 1, 1))
+        for n, cable in enumerate(row):
+            shift = across * apart * (n - (len(row) - 1) / 2)
+            lines[cable.name] = [(float(x), float(y)) for x, y in (low + shift, high + shift)]
+    return lines
+
+
+def draw_cables(axes: Axes, found: Sequence[Cable], lines: Mapping[str, list[Point]]) -> None:
     """The busiest on top, then what is slow, faulty or dead."""
     ordered = sorted(found, key=lambda cable: (cable.dead, cable.faulty, cable.slow is not None, cable.use))
     crowd = 1.0 if len(found) < 400 else 0.5
     axes.add_collection(
         LineCollection(
-            [[placed[end] for end in cable.ends] for cable in ordered],
+            [lines[cable.name] for cable in ordered],
             colors=[DEAD if cable.dead else COLOURS(min(cable.use, 1.0)) for cable in ordered],
             linestyles=[style_of(cable) for cable in ordered],
             linewidths=[2.4 * crowd if cable.slow or cable.dead else 1.4 * crowd for cable in ordered],
             zorder=1,
         )
     )
-    faulty = [[placed[end] for end in cable.ends] for cable in ordered if cable.faulty]
+    faulty = [lines[cable.name] for cable in ordered if cable.faulty]
     axes.add_collection(
         LineCollection(faulty, colors=FAULTY, linewidths=6.0 * crowd, alpha=0.35, capstyle="butt", zorder=0.9)
     )
