@@ -196,6 +196,16 @@ def test_what_is_no_result_is_refused_in_words(tmp_path: Path, capsys: pytest.Ca
     assert not (tmp_path / "page.html").exists()
 
 
+@pytest.mark.parametrize("command", [["report"], ["plot"]])
+def test_a_spec_is_no_result_and_must_be_run_first(
+    command: list[str], spec: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`report` wanted the keys of a study, and `plot` sent the reader to `report`."""
+    out = ["--out", str(tmp_path / "page.html")]
+    assert main([*command, str(spec), *(out if command == ["report"] else [])]) == 2
+    assert f"this is a spec: `spinewise run {spec} --out DIR` writes results" in capsys.readouterr().err
+
+
 def test_a_damaged_folder_leaves_no_page(compared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     broken = tmp_path / "broken"
     broken.mkdir()

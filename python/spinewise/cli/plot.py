@@ -18,6 +18,7 @@ from spinewise.runs import formats, kept
 from spinewise.runs.folder import new_results
 from spinewise.runs.result import Result, write_json
 from spinewise.show import style, terminal
+from spinewise.specs.spec import unrun
 
 FOLDER = "figures"
 ALLOWED = "the folder of a run or of a comparison"
@@ -31,8 +32,8 @@ def command(args: argparse.Namespace) -> int:
     if (source / formats.COMPARE.record).is_file():
         return draw(args, read_comparison(source), comparison_kinds())
     if source.suffix == ".toml" and source.is_file():
-        hint = f"`spinewise report {printable(source)} --out FILE.html` draws the stored results of a study"
-        raise SpecError("RESULTS", printable(source), ALLOWED, hint)
+        study = f"`spinewise report {printable(source)} --out FILE.html` draws the stored results of a study"
+        raise SpecError("RESULTS", printable(source), ALLOWED, unrun(source) or study)
     kept.refuse_others(source, "RESULTS", ALLOWED)
     return draw(args, Result.read(source), RUN_KINDS)
 

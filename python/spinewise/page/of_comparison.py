@@ -189,8 +189,8 @@ def spread_sections(comparison: Comparison) -> list[Section]:
 
 
 SPREAD_NOTE = (
-    "Each further nine of the share has as much room as the one before. Curves are means over seeds at each share, and"
-    " end where the flows are too few to tell."
+    "Each further nine (90 %, 99 %, …) has the same height. Curves are means over seeds at each share, and end where"
+    " flows are too few to tell."
 )
 
 

@@ -111,7 +111,7 @@ def lost(summary: Summary) -> Answer:
         by_tier = ", ".join(f"{one['tier']} {one['trimmed']:,}" for one in trims)
         gone = sum(one["headers_lost"] for one in trims)
         more.append(f"trimmed: {by_tier}; headers lost: {gone:,}")
-    return Answer("packets dropped: full queues, or no way left", units.count(facts.drops), tuple(more))
+    return Answer("packets dropped: full queues, or no route left", units.count(facts.drops), tuple(more))
 
 
 def warnings(summary: Summary) -> list[Item]:
@@ -141,7 +141,7 @@ def distributions(result: Result) -> list[Section]:
     looks = charts.looked(list(found))
     together = {"": {name: [one] for name, one in found.items()}}
     flows_of = ", ".join(f"{name} {one.flows:,}" for name, one in found.items())
-    note = f"Finished flows: {flows_of}. Each further nine has equal room.{beyond(result)}"
+    note = f"Finished flows: {flows_of}. Each further nine (90 %, 99 %, …) has the same height.{beyond(result)}"
     items: list[Item] = [Charts(tuple(charts.spreads(together, looks)), note)]
     by_size = charts.sizes({name: {name: [one]} for name, one in found.items()}, looks)
     if by_size:

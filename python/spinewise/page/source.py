@@ -23,6 +23,7 @@ from spinewise.resilience import told as resilience_files
 from spinewise.resilience.told import Told
 from spinewise.runs import formats
 from spinewise.runs.result import Result
+from spinewise.specs.spec import unrun
 from spinewise.studies.conduct import Conducted
 from spinewise.sweeps.store import LEDGER
 
@@ -65,6 +66,8 @@ def read(place: str, store: str, own: Sequence[type[Scheme]] = ()) -> Source:
     """
     folder = Path(place)
     if folder.suffix == ".toml":
+        if hint := unrun(folder):
+            raise SpecError("RESULTS", printable(place), ALLOWED, hint)
         return Source(place, of_study.read_study(place, store, own))
     if not folder.exists():
         raise SpecError("RESULTS", printable(place), ALLOWED, "it does not exist")

@@ -108,6 +108,17 @@ def as_tables(spec: Mapping[str, object]) -> Tables:
     return cast(Tables, plain(spec))
 
 
+def unrun(path: str | Path) -> str | None:
+    """What to do first with a spec that was given in place of results; None of any other file."""
+    try:
+        found = load(path)
+    except SpecError:
+        return None
+    if "topology" not in found and "traffic" not in found:
+        return None
+    return f"this is a spec: `spinewise run {printable(path)} --out DIR` writes results"
+
+
 def as_spec(spec: Mapping[str, object] | str | Path) -> Spec:
     """A private copy of a dict, or the content of a file.
 
