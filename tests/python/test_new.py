@@ -121,6 +121,7 @@ def test_a_fat_tree_is_not_oversubscribed_unless_it_is_asked_to_be(
         (["--slow-link", "leaf0:spine9:10"], "--slow-link", "from 0 to 3"),
         (["--slow-link", "leaf0:core1:10"], "--slow-link", "leaf0:spine1:10"),
         (["--slow-link", "leaf0-spine1"], "--slow-link", "NODE:NODE:GBPS"),
+        (["--slow-link", "leaf0:spine1:0"], "--slow-link", "for a link that is down, set up = false"),
         (["--incast", "4000"], "--incast", "63"),
         (["--schemes", "ecmp,letflwo"], "--schemes", "letflow"),
         (["--aim", "p99 slowness of web"], "--aim", 'did you mean "slowdown"?'),

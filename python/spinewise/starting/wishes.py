@@ -49,8 +49,11 @@ class SlowLink:
             SpecError: it is none, or names switches that such a fabric does not have next to each other.
         """
         found = _LINK.fullmatch(text.strip())
-        if found is None or (found[1], found[3]) not in NEXT_TO_EACH_OTHER[topology] or float(found[5]) <= 0:
+        if found is None or (found[1], found[3]) not in NEXT_TO_EACH_OTHER[topology]:
             raise SpecError("--slow-link", text, form_of_slow_links(topology))
+        if float(found[5]) <= 0:
+            hint = "for a link that is down, set up = false instead of rate_gbps in its [[topology.override]]"
+            raise SpecError("--slow-link", text, "a rate above 0 Gbps", hint)
         return cls(((found[1], int(found[2])), (found[3], int(found[4]))), float(found[5]))
 
 
