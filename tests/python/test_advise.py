@@ -285,6 +285,14 @@ def test_a_scheme_that_does_not_say_what_it_needs_may_run_today() -> None:
     assert who.candidates[0].level == "as it is"
 
 
+def test_another_parameter_of_what_runs_today_is_configuration() -> None:
+    """It counted as what runs today."""
+    who = find(small(scheme={"name": "letflow"}), may_list(None), "letflow:flowlet_gap_us=70@short,letflow@same")
+    assert {one.label: one.level for one in who.candidates} == {
+        "letflow": "as it is", "short": "configuration", "same": "as it is",
+    }  # fmt: skip
+
+
 class Rotor(sw.SwitchScheme):
     """Each packet on the next uplink."""
 

@@ -229,13 +229,14 @@ def outside(variant: Variant) -> list[tuple[str, object]]:
 
 
 def set_level(spec: Spec, variant: Variant, today: Variant) -> str:
-    """What the settings of a variant outside its [scheme] table change: one of `LEVELS`.
+    """What the settings of a variant change: one of `LEVELS`.
 
     Another model of switches is every switch, another transport is software of hosts, the rest configuration. A
     variant that the engine refuses changes nothing: `find` says why it takes no part.
     """
     if not outside(variant):
-        return LEVELS[0]
+        # Where the code of a scheme lies is no setting.
+        return "configuration" if any(key != "source" for key, _ in variant.settings) else LEVELS[0]
     try:
         now, then = resolve(today.apply(spec)), resolve(variant.apply(spec))
     except SpecError:
