@@ -14,7 +14,7 @@ import pytest
 
 import spinewise as sw
 from spinewise import schemas
-from spinewise.cli import main
+from spinewise.cli import main, new
 from spinewise.runs import file as output
 from spinewise.schemas.spec import entries
 from spinewise.starting import amounts, compose, place
@@ -64,6 +64,20 @@ def test_it_can_be_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert f"spinewise advise {path}" in capsys.readouterr().out
     found = sw.compare(path, seeds=1)
     assert found.labels == ["ecmp", "letflow"]
+
+
+def test_a_large_fabric_is_sent_to_an_advice_that_is_not_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All schemes would have taken hours, and the command that `new` printed was refused."""
+    large = ["--leaves", "16", "--spines", "8", "--hosts-per-leaf", "32", "--workload", "all_reduce"]
+    assert main(["new", str(tmp_path / "large.toml"), *large, "--schemes", "ecmp,letflow"]) == 0
+    assert '" --schemes ecmp,letflow --' in capsys.readouterr().out
+    monkeypatch.setattr(new, "default_jobs", lambda: 2)
+    wishes = Wishes(schemes=("ecmp", "letflow"))
+    assert new.race(wishes, 0.1) == ""
+    assert new.race(wishes, 5.0) == " --schemes ecmp,letflow"
+    assert new.race(wishes, 60.0) == " --schemes ecmp,letflow --budget 12min"
 
 
 def test_aliases_that_specs_take_name_a_workload(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

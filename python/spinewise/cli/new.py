@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 import tomllib
 from dataclasses import asdict, replace
 from typing import cast
 
-from spinewise.advice import aims
+from spinewise.advice import BUDGET_S, aims
+from spinewise.advice.candidates import sheets
+from spinewise.advice.forecast import PILOT
+from spinewise.advice.planned import ESTIMATED_ROOM, rounded_up
 from spinewise.cli.arguments import SIZES
 from spinewise.cli.output import print_json
 from spinewise.errors import SpecError, nearest
 from spinewise.measures import units
 from spinewise.measures.notices import Notice
+from spinewise.runs.jobs import default_jobs
 from spinewise.runs.validation import Validation, validate
 from spinewise.show.progress import say
 from spinewise.specs.spec import as_spec, resolve
@@ -134,6 +139,20 @@ def told(wishes: Wishes, where: place.Place, found: Validation, warnings: list[N
         *(notice.line() for notice in warnings),
         "next:",
         f"  spinewise validate {spec}",
-        f'  spinewise advise {spec} --aim "{wishes.aims}" --out results/{where.name}',
+        f'  spinewise advise {spec} --aim "{wishes.aims}"{race(wishes, estimate.seconds)} --out results/{where.name}',
         f"  spinewise report results/{where.name} --out {where.name}.html",
     ]
+
+
+def race(wishes: Wishes, run_s: float) -> str:
+    """Options of `advise` that make its first runs fit its budget: all schemes would not if a run takes so long."""
+    if pilot_s(run_s, len(sheets())) <= BUDGET_S:
+        return ""
+    needed = rounded_up(ESTIMATED_ROOM * pilot_s(run_s, len(wishes.compared)))
+    budget = f" --budget {units.clock(needed)}" if needed > BUDGET_S else ""
+    return f" --schemes {shlex.quote(','.join(wishes.compared))}{budget}"
+
+
+def pilot_s(run_s: float, schemes: int) -> float:
+    """Wall seconds that the first runs of an advice take."""
+    return run_s * PILOT * schemes / default_jobs()
