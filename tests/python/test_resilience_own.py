@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -333,6 +334,15 @@ def test_rounds_that_did_not_finish_are_not_compared() -> None:
     assert math.isnan(study.rounds_slower("ecmp", "permutation").mean)
     assert math.isnan(study.longest_round_ms("ecmp", "permutation"))
     assert any(one.startswith("unfinished rounds are in no time") for one in own_files.notes(study))
+
+
+@pytest.mark.parametrize(("until_ms", "said"), [((0.60, 0.93), True), ((0.60, 0.64), False)])
+def test_goodput_lost_over_different_times_is_called_so(until_ms: tuple[float, float], said: bool) -> None:
+    """A transport whose flows take longer seemed to lose more, and its job was done in a fifth of the time."""
+    whole = recording([100.0] * 20)
+    one = own.outcome(whole, whole, plan())
+    found = [replace(one, until_ms=until, tails_off_ms=until) for until in until_ms]
+    assert any("compare poorly" in line for line in own_files.goodput_notes(plan(), found)) is said
 
 
 def test_a_spec_without_faults_is_refused() -> None:

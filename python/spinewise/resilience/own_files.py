@@ -26,6 +26,8 @@ from spinewise.specs.spec import spec_hash
 
 NO_TRAFFIC = "no traffic"
 UNSEEN = "not seen"
+ALIKE = 0.8
+"""Times over which goodput is compared are as good as equal from this share of the longest on."""
 BELOW_ZERO = -0.0005
 """A share of goodput lost that is shown as negative."""
 
@@ -217,6 +219,12 @@ def goodput_notes(plan: Plan, found: Sequence[Outcome]) -> list[str]:
         f" intervals of {instant(plan.interval_us)}"
         + (f"; {UNSEEN}: not before the run without faults ends or tails off ({tail})." if unseen else "."),
     ]
+    untils = [one.until_ms for one in found]
+    if min(untils) < ALIKE * max(untils):
+        lines.append(
+            "goodput lost covers different times in different runs, so its shares compare poorly: rounds and completion"
+            " times tell more."
+        )
     if cut or unseen:
         lines.append(
             "tails off: it runs out of flows and its goodput falls. What follows that, or its end, says nothing"
