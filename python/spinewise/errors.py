@@ -14,6 +14,8 @@ MAX_VALUE_CHARS = 200
 MAX_HINT_CHARS = 600
 NEAR = 0.62
 """Share of letters that a word has in common with a spelling near it; "bogus" has three of the five of "busbw"."""
+VERY_NEAR = 0.85
+"""The same where the word is the first half of another: "--schemes" is nearer to "--scheme" than "--scheme-file" is."""
 
 
 class SpecError(ValueError):
@@ -131,5 +133,6 @@ def nearest(word: str, words: Iterable[str]) -> str | None:
     words = list(words)
     if (meant := SAME.get(word.lower())) in words:
         return f'did you mean "{meant}"?'
-    found = difflib.get_close_matches(word, words, n=1, cutoff=NEAR)
+    longer = [one for one in words if one.startswith((f"{word}-", f"{word}_"))]
+    found = difflib.get_close_matches(word, words, n=1, cutoff=NEAR if len(longer) != 1 else VERY_NEAR) or longer
     return f'did you mean "{found[0]}"?' if found else None

@@ -91,6 +91,7 @@ def test_arguments_are_refused_in_one_style(case: str, as_json: bool, capsys: py
         (["run", "x.toml", "--sede", "4"], "--sede", "--seed"),
         (["compare", "x.toml", "--scheme=ecmp"], "--scheme", "--schemes"),
         (["validate-against", "--salt", "4"], "--salt", "--salts"),
+        (["new", "x", "--hosts", "32"], "--hosts", "--hosts-per-leaf"),
     ],
 )
 def test_the_nearest_word_is_told(words: list[str], key: str, nearest: str, capsys: pytest.CaptureFixture[str]) -> None:

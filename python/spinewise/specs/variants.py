@@ -98,8 +98,8 @@ def parse(text: str) -> Variant:
     """One variant from its text."""
     body, at, label = text.partition("@")
     name, *pairs = (part.strip() for part in body.split(":"))
-    if not name:
-        raise SpecError("--schemes", text, FORM)
+    if not name or ";" in name:
+        raise SpecError("--schemes", text, FORM, "schemes are separated by commas" if name else None)
     label = label.strip()
     if at and not (1 <= len(label) <= LABEL_CHARS and label.isprintable()):
         raise SpecError("--schemes", text, f"a label of 1 to {LABEL_CHARS} printable characters after the @", FORM)

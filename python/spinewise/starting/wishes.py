@@ -50,7 +50,9 @@ class SlowLink:
         """
         found = _LINK.fullmatch(text.strip())
         if found is None or (found[1], found[3]) not in NEXT_TO_EACH_OTHER[topology]:
-            raise SpecError("--slow-link", text, form_of_slow_links(topology))
+            unit = re.fullmatch(r".*:[0-9.]+ *[A-Za-z/]+", text.strip())
+            hint = "GBPS is a number without a unit" if unit else None
+            raise SpecError("--slow-link", text, form_of_slow_links(topology), hint)
         if float(found[5]) <= 0:
             hint = "for a link that is down, set up = false instead of rate_gbps in its [[topology.override]]"
             raise SpecError("--slow-link", text, "a rate above 0 Gbps", hint)

@@ -147,8 +147,9 @@ pub(crate) fn nearest<'a>(word: &str, options: impl IntoIterator<Item = &'a str>
             return 1.0;
         }
         let option = option.to_ascii_lowercase();
-        // Half a name (`host_rate`) and a misspelling (`hostrate_gbps`) are both near.
-        let begins = if word.len() >= 3 && option.starts_with(&word) { 0.9 } else { 0.0 };
+        // Half a name (`host_rate`, `at`) and a misspelling (`hostrate_gbps`) are both near.
+        let rest = option.strip_prefix(&word);
+        let begins = if rest.is_some_and(|rest| word.len() >= 3 || rest.starts_with('_')) { 0.9 } else { 0.0 };
         strsim::normalized_damerau_levenshtein(&word, &option).max(begins)
     };
     let mut best = (0.5, None);
@@ -171,6 +172,7 @@ mod tests {
         assert_eq!(near("leafs", &["leaves", "spines"]), Some("leaves"));
         assert_eq!(near("host_rate", &["host_rate_gbps", "host_delay_ns"]), Some("host_rate_gbps"));
         assert_eq!(near("ECMP", &["rps", "ecmp"]), Some("ecmp"));
+        assert_eq!(near("at", &["rate_gbps", "at_us"]), Some("at_us"));
         assert_eq!(near("colour", &["leaves", "spines"]), None);
         assert_eq!(near("workload", &["load", "cdf"]), Some("cdf"), "what it is called elsewhere");
     }

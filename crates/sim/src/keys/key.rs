@@ -202,6 +202,11 @@ impl Kind {
         }
     }
 
+    /// Is it a number, whatever its unit?
+    pub(crate) fn is_number(&self) -> bool {
+        matches!(self.type_name(), "integer" | "number")
+    }
+
     /// The name of the type, for the reference.
     pub(crate) fn type_name(&self) -> &'static str {
         match self {

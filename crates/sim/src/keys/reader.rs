@@ -140,6 +140,9 @@ impl<'a> Reader<'a> {
         }
         match (key.kind, value.as_str()) {
             (Kind::Words(words), Some(word)) => error.did_you_mean(word, words.iter().copied()),
+            (kind, Some(text)) if kind.is_number() && text.starts_with(|c: char| c.is_ascii_digit()) => {
+                error.hint("a number has no quotes and no unit")
+            }
             _ => error,
         }
     }

@@ -91,7 +91,10 @@ fn topology() {
             "topology.leafs = 4: expected one of the keys kind, leaves, spines, hosts_per_leaf, host_rate_gbps, fabric_rate_gbps, host_delay_ns, fabric_delay_ns, parallel_links, switch_latency_ns, tx_time_rounding, override; did you mean \"leaves\"?",
         ),
         (topology(json!({"leaves": 0})), "topology.leaves = 0: expected a whole number from 1 to 4096"),
-        (topology(json!({"leaves": "8"})), "topology.leaves = \"8\": expected a whole number from 1 to 4096"),
+        (
+            topology(json!({"leaves": "8"})),
+            "topology.leaves = \"8\": expected a whole number from 1 to 4096; a number has no quotes and no unit",
+        ),
         (
             topology(json!({"host_rate_gbps": 0})),
             "topology.host_rate_gbps = 0: expected a rate in Gbps from 0.000000001 to 100000, a whole number of bits per second",
