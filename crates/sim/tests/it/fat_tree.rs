@@ -203,7 +203,10 @@ fn bad_fat_trees_are_refused() {
         ),
         (json!({"k": -4}), "topology.k = -4: expected a whole number from 2 to 64"),
         (json!({"k": 66}), "topology.k = 66: expected a whole number from 2 to 64"),
-        (json!({"k": "8"}), "topology.k = \"8\": expected a whole number from 2 to 64"),
+        (
+            json!({"k": "8"}),
+            "topology.k = \"8\": expected a whole number from 2 to 64; a number has no quotes and no unit",
+        ),
         (json!({"hosts_per_leaf": 0}), "topology.hosts_per_leaf = 0: expected a whole number from 1 to 4096"),
         (json!({"hosts_per_leaf": 2.5}), "topology.hosts_per_leaf = 2.5: expected a whole number from 1 to 4096"),
         (

@@ -113,7 +113,7 @@ fn topology() {
         ),
         (
             topology(json!({"fabric_rate_gbps": "10 Gbps"})),
-            "topology.fabric_rate_gbps = \"10 Gbps\": expected a rate in Gbps from 0.000000001 to 100000, a whole number of bits per second",
+            "topology.fabric_rate_gbps = \"10 Gbps\": expected a rate in Gbps from 0.000000001 to 100000, a whole number of bits per second; a number has no quotes and no unit",
         ),
         (
             topology(json!({"host_delay_ns": -1})),
