@@ -136,7 +136,7 @@ REFUSED: dict[str, tuple[dict[str, object], str, str]] = {
     "udp": (
         {"traffic": [{"kind": "udp", "src": 0, "dst": 3, "schedule": [{"at_us": 0, "rate_gbps": 0.01}]}]},
         "traffic[0].kind",
-        "TCP alone",
+        "carries only TCP",
     ),
     "jumbo": ({"transport": {"kind": "newreno", "mss_bytes": 20_000}}, "transport.mss_bytes", ""),
     "too many nodes": ({"topology": {"leaves": 8, "spines": 8, "hosts_per_leaf": 8}}, "topology", "namespace"),

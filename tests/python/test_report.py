@@ -86,8 +86,8 @@ def test_notebooks_get_tables_in_which_nothing_is_markup() -> None:
 
 def test_a_series_that_is_not_there_is_told_with_those_that_are() -> None:
     result = sw.run(TINY_SPEC | {"metrics": {"series_interval_us": 100}})
-    with pytest.raises(KeyError, match="no series 'link_utilisation' in this run; there are") as caught:
-        result.series_of("link_utilisation")
+    with pytest.raises(KeyError, match="no series 'link_utilization' in this run; there are") as caught:
+        result.series_of("link_utilization")
     assert "did you mean 'link_utilisation'?" in str(caught.value)
     assert "''" not in str(caught.value)
     assert "<" not in str(caught.value)
