@@ -14,8 +14,8 @@ from spinewise.advice.candidates import Field, find, may_list
 from spinewise.advice.choice import choose, to_test
 from spinewise.advice.compose import compose
 from spinewise.advice.conduct import Course, Say
-from spinewise.advice.forecast import BANDS, PILOT
-from spinewise.advice.planned import ESTIMATED_ROOM, short_budget, shorter
+from spinewise.advice.forecast import BANDS
+from spinewise.advice.planned import ESTIMATED_ROOM, pilot_s, short_budget, shorter
 from spinewise.advice.stress import Case, cases
 from spinewise.advice.trials import PLAIN, Trials
 from spinewise.errors import SpecError
@@ -199,7 +199,6 @@ def check_cost(resolved: Spec, who: Field, budget_s: float, jobs: int) -> None:
     """
     found = validate(resolved)
     fixed = any(one.code in NO_CHOICE for one in found.warnings)
-    runs = PILOT * (1 if fixed else len(who.candidates))
-    needed = found.estimate.seconds * runs / jobs
+    needed = pilot_s(found.estimate.seconds, 1 if fixed else len(who.candidates), jobs)
     if needed > DOUBT * budget_s and found.estimate.seconds > min(SOON_S, budget_s):
         raise short_budget(budget_s, needed, ESTIMATED_ROOM, len(who.candidates), shorter(resolved))

@@ -52,6 +52,11 @@ def cost(found: Forecast) -> str:
     return f"{units.counted(found.runs, 'more run')} ({units.clock(math.ceil(found.seconds))})"
 
 
+def pilot_s(run_s: float, schemes: int, jobs: int) -> float:
+    """Wall seconds that the pilot takes, where a run of each of these schemes takes `run_s`."""
+    return run_s * PILOT * schemes / jobs
+
+
 def short_budget(budget_s: float, needed_s: float, room: float, schemes: int, hint: str) -> SpecError:
     """The error about a budget that does not hold the pilot; what it names as enough is taken when typed.
 

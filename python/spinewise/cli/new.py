@@ -11,8 +11,7 @@ from typing import cast
 
 from spinewise.advice import BUDGET_S, aims
 from spinewise.advice.candidates import sheets
-from spinewise.advice.forecast import PILOT
-from spinewise.advice.planned import ESTIMATED_ROOM, rounded_up
+from spinewise.advice.planned import ESTIMATED_ROOM, pilot_s, rounded_up
 from spinewise.cli.arguments import SIZES
 from spinewise.cli.output import print_json
 from spinewise.errors import SpecError, nearest
@@ -146,13 +145,9 @@ def told(wishes: Wishes, where: place.Place, found: Validation, warnings: list[N
 
 def race(wishes: Wishes, run_s: float) -> str:
     """Options of `advise` that make its first runs fit its budget: all schemes would not if a run takes so long."""
-    if pilot_s(run_s, len(sheets())) <= BUDGET_S:
+    jobs = default_jobs()
+    if pilot_s(run_s, len(sheets()), jobs) <= BUDGET_S:
         return ""
-    needed = rounded_up(ESTIMATED_ROOM * pilot_s(run_s, len(wishes.compared)))
+    needed = rounded_up(ESTIMATED_ROOM * pilot_s(run_s, len(wishes.compared), jobs))
     budget = f" --budget {units.clock(needed)}" if needed > BUDGET_S else ""
     return f" --schemes {shlex.quote(','.join(wishes.compared))}{budget}"
-
-
-def pilot_s(run_s: float, schemes: int) -> float:
-    """Wall seconds that the first runs of an advice take."""
-    return run_s * PILOT * schemes / default_jobs()
