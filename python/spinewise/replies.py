@@ -181,6 +181,7 @@ class Transport(Listed):
 
     source: str
     use: str
+    family: NotRequired[str]
     compared: NotRequired[Compared]
     tiers: NotRequired[list[str]]
     told: NotRequired[list[str]]

@@ -27,6 +27,7 @@ from spinewise.runs.jobs import Silent
 from spinewise.shapes import Spec
 from spinewise.show import terminal
 from spinewise.specs.spec import as_spec
+from spinewise.specs.variants import parse
 from spinewise.sweeps.store import reading
 
 WEB = {"name": "web", "kind": "poisson", "cdf": "web_search", "load": 0.5, "duration_us": 4000, "pairs": "inter_rack"}
@@ -416,15 +417,15 @@ def test_cases_change_what_they_say() -> None:
     assert_load(changed["load -25%"], 0.375)
     assert table(changed["link down"], "topology")["override"] == [{"leaf": 1, "spine": 1, "up": False}]
     assert table(changed["slow link"], "topology")["override"] == [{"leaf": 1, "spine": 1, "rate_gbps": 2.5}]
-    assert table(changed["half buffers"], "switch")["buffer_bytes"] == int(resolved["switch"]["buffer_bytes"]) // 2
-    assert table(changed["other recovery"], "transport")["recovery"] == "newreno"
+    one = find(spec, may_list(None)).candidates[0].variant
+    halved, recovering = (found[name].variant(one).apply(spec) for name in ("half buffers", "other recovery"))
+    assert halved["switch"]["buffer_bytes"] == int(resolved["switch"]["buffer_bytes"]) // 2
+    assert recovering["transport"]["recovery"] == "newreno"
     assert (changed["incast"] or {})["traffic"][1]["kind"] == "incast"
     assert "fault" not in (changed["repaired"] or {"fault": 0})
     assert spec["traffic"] == [WEB]
     assert "override" not in spec["topology"]
-    one = find(spec, may_list(None)).candidates[0].variant
-    salted = found["another hash"].variant(one)
-    assert salted.apply(spec)["scheme"]["hash_salt"] == stress.SALT
+    assert found["another hash"].variant(one).apply(spec)["scheme"]["hash_salt"] == stress.SALT
     none = small(
         traffic=[{"kind": "permutation", "size_bytes": 1000}], topology={"leaves": 2, "spines": 1, "hosts_per_leaf": 1}
     )
@@ -458,10 +459,25 @@ def test_ultra_ethernet_has_another_loss_recovery(
     """Every advice said that transport uet has no other."""
     spec = small(switch=switch, transport={"kind": "uet"} | own)
     (found,) = [case for case in stress.cases(spec, sw.resolve(spec)) if case.name == "other recovery"]
-    assert (found.spec or {}).get("transport", {}).get("recovery") == other
     assert (found.because or "").startswith(because or "")
+    assert (found.spec is None) == (other is None)
     if found.spec is not None:
-        sw.validate(found.spec)
+        changed = found.variant(parse("ecmp")).apply(found.spec)
+        assert changed["transport"].get("recovery") == other
+        sw.validate(changed)
+
+
+def test_cases_change_what_a_variant_runs_over() -> None:
+    """Half of RDMA's shared buffer was given to each port of Ultra Ethernet's switches."""
+    spec = small(transport={"kind": "rdma"}, switch={"buffer_bytes": 4_000_000})
+    found = {case.name: case for case in stress.cases(spec, sw.resolve(spec))}
+    today, other = parse("ecmp"), parse("reps:transport.kind=uet")
+    assert found["half buffers"].variant(today).settings == (("switch.buffer_bytes", 2_000_000),)
+    own = int(sw.resolve(other.apply(spec))["switch"]["buffer_bytes"])
+    assert own < 400_000
+    assert sw.resolve(found["half buffers"].variant(other).apply(spec))["switch"]["buffer_bytes"] == own // 2
+    assert found["other recovery"].variant(today).settings == (("transport.recovery", "irn"),)
+    assert found["other recovery"].variant(other) == other
 
 
 def assert_load(spec: Mapping[str, Any] | None, load: float) -> None:

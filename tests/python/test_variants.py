@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from spinewise.errors import SpecError
@@ -49,3 +51,55 @@ def test_malformed_lists_are_refused(text: str) -> None:
     with pytest.raises(SpecError) as caught:
         parse_list(text)
     assert caught.value.key == "--schemes"
+
+
+RDMA: dict[str, Any] = {
+    "transport": {"kind": "rdma", "recovery": "go_back_n", "queue_pairs": 2},
+    "switch": {"pause_us": 5, "buffer_bytes": 1_000_000},
+}
+
+
+@pytest.mark.parametrize(
+    ("spec", "variant", "left_out", "transport", "switch"),
+    [
+        (RDMA, "conga", [], RDMA["transport"], RDMA["switch"]),
+        (
+            RDMA, "reps:transport.kind=uet",
+            ["transport.recovery", "transport.queue_pairs", "switch.pause_us", "switch.buffer_bytes"],
+            {"kind": "uet"}, {},
+        ),
+        (
+            RDMA, "reps:transport.kind=uet:transport.recovery=sleek:switch.buffer_bytes=2000",
+            ["transport.queue_pairs", "switch.pause_us"],
+            {"kind": "uet", "recovery": "sleek"}, {"buffer_bytes": 2000},
+        ),
+        (
+            {"transport": {"kind": "rdma"}, "switch": {"model": "shared_buffer", "pause_us": 5}},
+            "ecmp:transport.kind=dctcp", [], {"kind": "dctcp"}, {"model": "shared_buffer", "pause_us": 5},
+        ),
+        (
+            {"switch": {"model": "shared_buffer", "pause_us": 5}},
+            "ecmp:switch.model=output_queued", ["switch.pause_us"], {}, {"model": "output_queued"},
+        ),
+        (
+            {"transport": {"mss_bytes": 8960, "dctcp_g": 0.1}, "switch": {"buffer_us": 50}},
+            "ecmp:transport.kind=cubic", ["transport.dctcp_g"],
+            {"kind": "cubic", "mss_bytes": 8960}, {"buffer_us": 50},
+        ),
+        (
+            {"preset": "uet", "transport": {"ack_every_bytes": 4000}}, "ecmp:transport.kind=rdma",
+            ["transport.ack_every_bytes"], {"kind": "rdma"}, {},
+        ),
+        ({"transport": {"mss_bytes": 900}}, "ecmp:transport.kind=tcp", [], {"mss_bytes": 900, "kind": "tcp"}, {}),
+    ],
+    ids=["same", "another", "its own", "named model", "another model", "a kind of TCP", "by preset",
+         "no such kind"],
+)  # fmt: skip
+def test_keys_of_another_transport_are_left_out(
+    spec: Any, variant: str, left_out: list[str], transport: dict[str, Any], switch: dict[str, Any]
+) -> None:
+    """A spec with queues of RDMA could not be compared with Ultra Ethernet: the variant was refused for them."""
+    found = parse(variant)
+    assert found.left_out(spec) == left_out
+    changed = found.apply(spec)
+    assert (changed.get("transport", {}), changed.get("switch", {})) == (transport, switch)

@@ -225,7 +225,12 @@ def made(spec: Spec, variant: Variant, today: Variant, sheet: Sheet) -> Candidat
 
 def outside(variant: Variant) -> list[tuple[str, object]]:
     """The settings of a variant outside its [scheme] table."""
-    return [(key, value) for key, value in variant.settings if not path_of(key).startswith("scheme.")]
+    return [(key, value) for key, value in variant.settings if is_outside(key)]
+
+
+def is_outside(key: str) -> bool:
+    """Is the key of a setting outside the [scheme] table?"""
+    return not path_of(key).startswith("scheme.")
 
 
 def set_level(spec: Spec, variant: Variant, today: Variant) -> str:

@@ -126,7 +126,7 @@ class Course:
     def race_end(self) -> float:
         """The instant at which the race must end, to leave time for the tests of the answer."""
         costs = self.costs().values()
-        runs = (len(CHANGES) + 1) * STRESS_SEEDS * STRESS_SCHEMES
+        runs = len(CHANGES) * STRESS_SEEDS * STRESS_SCHEMES
         tests = STRESS_DOUBT * runs * sum(costs) / max(len(costs), 1)
         return self.deadline() - min(tests, STRESS_SHARE * self.budget_s)
 

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from spinewise.advice.answer import Advice, CaseAnswer, Entrant, LevelAnswer
-from spinewise.advice.candidates import LEVELS
+from spinewise.advice.candidates import LEVELS, is_outside
 from spinewise.advice.choice import interval, percent, say_level
 from spinewise.advice.effects import Effect
 from spinewise.advice.gear import Step
@@ -344,9 +344,9 @@ def turn_on(advice: Advice) -> list[str]:
     """How to turn it on."""
     if advice.no_choice and advice.advised == advice.today:
         return ["there is nothing to turn on: no scheme has a choice here"]
-    if not advice.gear:
-        return ["no known product has it"]
-    return [f"{one.gear}: {one.do}{kin(one)} [{one.source}]" for one in advice.gear]
+    found = [f"{one.gear}: {one.do}{kin(one)} [{one.source}]" for one in advice.gear] or ["no known product has it"]
+    besides = [f"{key} = {value}" for key, value in advice.entrant(advice.advised).settings if is_outside(key)]
+    return found + ([f"with this in the fabric and its hosts: {', '.join(besides)}"] if besides else [])
 
 
 def kin(step: Step) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, cast
 
 import numpy as np
@@ -14,6 +14,7 @@ from spinewise.errors import SpecError
 from spinewise.measures import stats
 from spinewise.replies import Fabric, FabricLink
 from spinewise.shapes import Fault, Override, Spec
+from spinewise.specs.spec import resolve, set_path
 from spinewise.specs.variants import Variant
 
 MORE_LOAD, LESS_LOAD = 1.25, 0.75
@@ -25,6 +26,17 @@ OTHER_RECOVERY: Final = {"rack": "newreno", "sack": "newreno", "newreno": "rack"
 
 
 @dataclass(frozen=True)
+class Own:
+    """A change of what a variant runs over.
+
+    Attributes:
+        settings: from the variant's spec with every default, what to set in it, by key path.
+    """
+
+    settings: Callable[[Spec], Mapping[str, object]]
+
+
+@dataclass(frozen=True)
 class Case:
     """A way in which things may be other than the spec says.
 
@@ -32,19 +44,26 @@ class Case:
         name: short.
         words: what is other, for people.
         spec: the spec so changed; None where it does not apply.
-        settings: what it changes in each variant besides.
+        own: what it changes in what each variant runs over instead: variants may differ in switches and transports.
         because: why it does not apply.
     """
 
     name: str
     words: str
     spec: Spec | None
-    settings: tuple[tuple[str, int], ...] = ()
+    own: Own | None = None
     because: str | None = None
 
     def variant(self, variant: Variant) -> Variant:
         """A scheme as it runs in this case."""
-        return Variant(variant.label, variant.name, (*variant.settings, *self.settings))
+        if self.spec is None or self.own is None:
+            return variant
+        try:
+            settings = self.own.settings(resolve(variant.apply(self.spec)))
+        except (Inapplicable, SpecError):
+            # Its transport has nothing of the kind, or it cannot run here at all, which is told elsewhere.
+            return variant
+        return replace(variant, settings=(*variant.settings, *settings.items()))
 
 
 @dataclass(frozen=True)
@@ -79,20 +98,23 @@ def cases(spec: Spec, resolved: Spec) -> list[Case]:
     senders = incast_senders(hosts_of(resolved))
     one = "another" if is_broken(resolved) else "a"
     told = [(name, words.format(senders=senders, one=one), change) for name, words, change in CHANGES]
-    return [case(name, words, change, spec, resolved) for name, words, change in told] + [
-        Case("another hash", "flows placed by another hash", deepcopy(spec), (("scheme.hash_salt", SALT),))
-    ]
+    return [case(name, words, change, spec, resolved) for name, words, change in told]
 
 
 Change = Callable[[Spec, Spec], Spec]
 
 
-def case(name: str, words: str, change: Change, spec: Spec, resolved: Spec) -> Case:
+def case(name: str, words: str, change: Change | Own, spec: Spec, resolved: Spec) -> Case:
     """One case, or why it does not apply."""
+    changed = deepcopy(spec)
     try:
-        changed = change(deepcopy(spec), resolved)
+        if isinstance(change, Own):
+            for path, value in change.settings(resolved).items():
+                set_path(changed, path, value)
+        else:
+            changed = change(changed, resolved)
         core.topology(core.resolve({key: value for key, value in changed.items() if key in KEYS} | {"scheme": {}}))
-        return Case(name, words, changed)
+        return Case(name, words, deepcopy(spec), change) if isinstance(change, Own) else Case(name, words, changed)
     except Inapplicable as reason:
         return Case(name, words, None, because=str(reason))
     except SpecError as error:
@@ -171,27 +193,27 @@ def unknown(fabric: Fabric) -> str:
     return "" if any(node["tier"] == "leaf" for node in fabric["nodes"]) else ": this fabric has no leaves"
 
 
-def small_buffers(spec: Spec, resolved: Spec) -> Spec:
+def small_buffers(resolved: Spec) -> dict[str, object]:
     """Half the buffers, marking thresholds as they were."""
-    switch, now = spec.setdefault("switch", {}), resolved["switch"]
+    now = resolved["switch"]
+    found: dict[str, object] = {}
     if (packets := now.get("buffer_packets", 0)) > 0:
-        switch["buffer_packets"] = max(packets // 2, 1)
+        found["switch.buffer_packets"] = max(packets // 2, 1)
     if (size := int(now.get("buffer_bytes", 0))) > 0:
-        switch["buffer_bytes"] = max(size // 2, 1)
+        found["switch.buffer_bytes"] = max(size // 2, 1)
     if (time := float(now.get("buffer_us", 0))) > 0:
-        switch["buffer_us"] = time / 2
-    return spec
+        found["switch.buffer_us"] = time / 2
+    return found
 
 
-def other_recovery(spec: Spec, resolved: Spec) -> Spec:
+def other_recovery(resolved: Spec) -> dict[str, object]:
     """The other loss recovery."""
     now = str(resolved["transport"].get("recovery"))
     if now not in OTHER_RECOVERY:
         raise Inapplicable(f"transport {resolved['transport'].get('kind')} has no other loss recovery")
     if now == "timeout" and resolved["switch"].get("model") == "trimming":
         raise Inapplicable("trimmed packets report losses; sleek is for switches that do not trim")
-    spec.setdefault("transport", {})["recovery"] = OTHER_RECOVERY[now]
-    return spec
+    return {"transport.recovery": OTHER_RECOVERY[now]}
 
 
 def with_incast(spec: Spec, resolved: Spec) -> Spec:
@@ -233,15 +255,16 @@ def is_broken(resolved: Spec) -> bool:
     return bool(resolved.get("fault") or resolved["topology"].get("override"))
 
 
-CHANGES: Final[tuple[tuple[str, str, Change], ...]] = (
+CHANGES: Final[tuple[tuple[str, str, Change | Own], ...]] = (
     ("load +25%", "a quarter more load", lambda spec, resolved: loaded(spec, resolved, MORE_LOAD)),
     ("load -25%", "a quarter less load", lambda spec, resolved: loaded(spec, resolved, LESS_LOAD)),
     ("link down", "{one} link of a leaf down", link_down),
     ("slow link", "{one} link of a leaf at a quarter of its rate", link_slow),
-    ("half buffers", "half the buffers", small_buffers),
-    ("other recovery", "the other loss recovery at hosts", other_recovery),
+    ("half buffers", "half the buffers", Own(small_buffers)),
+    ("other recovery", "the other loss recovery at hosts", Own(other_recovery)),
     ("incast", "an added incast of {senders} hosts", with_incast),
     ("repaired", "all links up and at full rate", repaired),
+    ("another hash", "flows placed by another hash", Own(lambda _: {"scheme.hash_salt": SALT})),
 )
 
 

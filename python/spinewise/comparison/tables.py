@@ -191,7 +191,20 @@ def notes(comparison: Comparison, by: By = "auto") -> list[str]:
     lost = sum(comparison.unfinished(s, x) for s in comparison.labels for x in comparison.loads)
     if lost:
         lines.append(f"{lost} flows did not finish; they are in no mean or percentile above.")
-    return lines + warnings(comparison)
+    return [*lines, *left_out(comparison), *warnings(comparison)]
+
+
+def left_out(comparison: Comparison) -> list[str]:
+    """What of the spec does not apply to a variant: a line for all that share it."""
+    shared: dict[str, list[str]] = {}
+    for variant in comparison.variants:
+        keys = ", ".join(variant.left_out(comparison.given or {}))
+        shared.setdefault(keys, []).append(variant.label)
+    return [
+        f"{', '.join(labels)}: without {keys} of the spec, which belong to another transport or its switches."
+        for keys, labels in shared.items()
+        if keys
+    ]
 
 
 def warnings(comparison: Comparison) -> list[str]:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from typing import cast
 
 from spinewise import core
 from spinewise.errors import SpecError
@@ -20,6 +21,7 @@ from spinewise.own.scheme import Scheme
 from spinewise.plain import shown, unlike
 from spinewise.shapes import Scheme as SchemeTable
 from spinewise.shapes import Spec
+from spinewise.specs.kinds import strangers
 from spinewise.specs.spec import parse_value, set_path
 
 SCHEME_KEYS = ("path_tag", "fabric", "header_bytes", "source")
@@ -52,8 +54,25 @@ class Variant:
         """A copy of `spec` that runs this variant.
 
         The [scheme] table of `spec` is kept when it names the same scheme, and left out otherwise
-        (except header_bytes): parameters never leak from one scheme to another.
+        (except header_bytes): parameters never leak from one scheme to another. Nor do they from one
+        transport to another: see `left_out`.
         """
+        changed = self._over(spec)
+        for path in strangers(spec, changed, self._paths()):
+            table, _, key = path.partition(".")
+            del cast("dict[str, dict[str, object]]", changed)[table][key]
+        return changed
+
+    def left_out(self, spec: Spec) -> list[str]:
+        """Key paths of `spec` that do not apply to this variant, as it has another transport or other switches."""
+        return strangers(spec, self._over(spec), self._paths())
+
+    def _paths(self) -> list[str]:
+        """The key paths that it sets."""
+        return [path_of(key) for key, _ in self.settings]
+
+    def _over(self, spec: Spec) -> Spec:
+        """A copy of `spec` with what this variant sets."""
         changed = deepcopy(spec)
         own = changed.get("scheme")
         scheme = own if isinstance(own, dict) else SchemeTable()

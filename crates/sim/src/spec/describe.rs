@@ -377,6 +377,7 @@ fn transports() -> Vec<Value> {
             "about": control.about().about,
             "source": control.about().source,
             "use": format!("[transport] kind = \"{}\"", control.name()),
+            "family": "tcp",
             "params": params(&keys, of_tcp),
         });
         if *control == Control::Mptcp {
@@ -411,6 +412,7 @@ fn transports() -> Vec<Value> {
         "about": "queue pairs of RNICs, with go-back-N or IRN",
         "source": "IRN (SIGCOMM 2018), the public ns-3 code of ConWeave (SIGCOMM 2023)",
         "use": "[transport] kind = \"rdma\"",
+        "family": "rdma",
         "params": params(RdmaConfig::KEYS, of_rdma),
     });
     let uet = json!({
@@ -418,6 +420,7 @@ fn transports() -> Vec<Value> {
         "about": "Ultra Ethernet connections, whose packets may arrive in any order",
         "source": "uet-htsim (uec.cpp), second-hand for the specification",
         "use": "[transport] kind = \"uet\"",
+        "family": "uet",
         "params": params(UetConfig::KEYS, of_uet),
     });
     let deliveries = delivery::Kind::ALL.iter().map(|control| {
