@@ -314,6 +314,8 @@ class Traffic(TypedDict, total=False):
     requests: int
     arrivals: str
     hosts: str | list[int] | list[list[int]]
+    groups: int
+    grouping: str
     order: str
     pair_bytes: int
     concurrent: bool

@@ -134,7 +134,7 @@ def test_a_budget_for_the_pilot_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.ended == "budget spent"
     assert set(found.tied) == {"ecmp", "rps", "drill"}
     assert all(share.low is None for one in found.entrants for share in one.than_best)
-    assert "cannot settle it" in lines[0]
+    assert "no time is left to settle it" in lines[0]
     assert "if the pilot's 3 seeds are typical, up to" in lines[0]
     last = found.levels[-1]
     assert found.advised == "ecmp"

@@ -69,17 +69,17 @@ def test_messages_of_collectives_take_longer_to_send_than_to_travel(
     assert found.sending_s >= found.travel_s
     entry: dict[str, Any] = spec_of(wishes)["traffic"][0]
     assert entry["size_bytes"] == pytest.approx(found.peer_bytes * (found.ranks - (workload == "all_to_all")))
-    groups: list[list[int]] = entry.get("hosts", [list(range(wishes.hosts))])
-    assert sorted(host for group in groups for host in group) == list(range(wishes.hosts))
-    for group in groups:
+    groups = entry.get("groups", 1)
+    assert entry.get("grouping", "strided") == "strided"
+    for group in (range(first, wishes.hosts, groups) for first in range(groups)):
         assert len({host // wishes.under_leaf for host in group}) >= 4, "it is in several racks"
     assert amounts.notes(wishes) == []
 
 
 def test_groups_make_a_spec_that_says_why() -> None:
     wishes = Wishes(**{**vars(GPUS), "workload": "all_reduce", "transport": "rdma"})
-    groups: Any = sw.resolve(spec_of(wishes))["traffic"][0]["hosts"]
-    assert [len(group) for group in groups] == [32] * 32
+    entry: Any = sw.resolve(spec_of(wishes))["traffic"][0]
+    assert (entry["hosts"], entry["groups"], entry["grouping"]) == ("all", 32, "strided")
     text = " ".join(line.removeprefix("# ") for line in compose.text(wishes, "").splitlines())
     assert "Independent groups of 32 hosts, each spread over the whole fabric" in text
     assert "520 kB of it goes to another host at once, taking 10 µs to send and 6.0 µs to travel. size_bytes" in text

@@ -17,6 +17,7 @@ import spinewise
 from spinewise.cli import main
 from spinewise.errors import SpecError
 from spinewise.measures.waits import Tail
+from spinewise.page import of_resilience
 from spinewise.resilience import own, own_files, own_recorded
 from spinewise.resilience.compared import received
 from spinewise.resilience.own_recorded import Recording
@@ -274,7 +275,7 @@ def test_a_fault_after_the_traffic_is_told_in_words(capsys: pytest.CaptureFixtur
     )
     assert main(["resilience", str(file), "--schemes", "ecmp", "--seeds", "2"]) == 0
     told = capsys.readouterr().out
-    row = next(line.split() for line in told.splitlines() if "ecmp" in line)
+    row = next(line.split() for line in told.splitlines() if line.lstrip().startswith("ecmp"))
     assert row[:5] == ["ecmp", "no", "traffic", "no", "traffic"]
     assert "no byte would arrive from 800 ms to 900 ms" in told
     assert "nan" not in told
@@ -317,6 +318,13 @@ def test_rounds_are_told_of_where_there_are_some(tmp_path: Path) -> None:
     assert first.round_whole_ms["permutation"] == pytest.approx(1e3 * whole.mean_s)
     assert study.rounds_slower("ecmp", "permutation").mean > 0.0
     assert study.rounds_unfinished("ecmp", "permutation") == (0, 0)
+    assert own_files.tables(study)[0].heading.startswith("Rounds")
+    bars = own_files.told(study).rounds
+    assert [one.title for one in bars] == ["permutation", "permutation", "incast", "incast"]
+    assert bars[1].of[0].mean == pytest.approx(100 * study.rounds_slower("ecmp", "permutation").mean)
+    titles = [one.title for one in of_resilience.part(own_files.told(study)).sections]
+    lost = [] if own_files.compares_poorly(own_files.with_traffic(study)) else ["Goodput lost"]
+    assert titles == ["Rounds", *lost, "What the faults cost", "How to read this"]
     terminal.write(tmp_path / "report.txt", own_files.report(study))
     text = (tmp_path / "report.txt").read_text()
     assert text.index("Rounds: collective operations") < text.index("99th percentile of FCT")
@@ -343,6 +351,7 @@ def test_goodput_lost_over_different_times_is_called_so(until_ms: tuple[float, f
     one = own.outcome(whole, whole, plan())
     found = [replace(one, until_ms=until, tails_off_ms=until) for until in until_ms]
     assert any("compare poorly" in line for line in own_files.goodput_notes(plan(), found)) is said
+    assert own_files.compares_poorly(found) is said
 
 
 def test_a_spec_without_faults_is_refused() -> None:

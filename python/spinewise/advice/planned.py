@@ -31,8 +31,9 @@ def planned(aim: Aim, plan: Forecast, doubtful: Forecast, in_time: Forecast, lef
     band, clock = units.percent(plan.band), units.clock(left)
     least, most = cost(plan), cost(doubtful)
     if not plan.settles:
+        cannot = f"the {clock} left cannot" if left >= 1.0 else "no time is left to"
         return (
-            f"{aim.text}: the {clock} left cannot settle it. Differences of {band} would take {least} if the pilot's"
+            f"{aim.text}: {cannot} settle it. Differences of {band} would take {least} if the pilot's"
             f" {PILOT} seeds are typical, up to {most} if they are not. Schemes that cannot be told apart will be named"
         )
     takes = f"That takes {least} if the pilot's {PILOT} seeds are typical, up to {most} if they are not"

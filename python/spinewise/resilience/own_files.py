@@ -17,7 +17,7 @@ from spinewise.measures.summary import ALL
 from spinewise.resilience.measures import SHARE
 from spinewise.resilience.own import Outcome, Plan, Study
 from spinewise.resilience.show import at_least, fixed, slower
-from spinewise.resilience.told import Lost, Rows, Told, subtitle
+from spinewise.resilience.told import Bars, Lost, Rows, Told, shares, subtitle
 from spinewise.runs import formats
 from spinewise.runs.result import write_json
 from spinewise.show import terminal
@@ -39,19 +39,33 @@ def report(study: Study) -> RenderableType:
 
 def tables(study: Study) -> list[Grid]:
     """The tables, in order."""
+    # Rounds are what their traffic is for: they come first.
     rounds = [round_table(study)] if study.round_entries else []
-    return [goodput_table(study), *rounds, tail_table(study)]
+    return [*rounds, goodput_table(study), tail_table(study)]
 
 
 def told(study: Study) -> Told:
     """The same, kept for pages."""
+    lost = Lost.means("all faults of the spec", {one: study.interval(one, "goodput_lost") for one in study.labels})
     return Told(
         title=f"{study.plan.spec.get('name', 'a spec')}: what its faults cost",
         subtitle=subtitle(study.labels, len(study.plan.seeds)),
-        lost=[Lost.means("all faults of the spec", {one: study.interval(one, "goodput_lost") for one in study.labels})],
+        lost=[] if study.round_entries and compares_poorly(with_traffic(study)) else [lost],
         tables=[Rows.of(one) for one in tables(study)],
         notes=notes(study),
+        rounds=[one for entry in study.round_entries for one in round_bars(study, entry)],
     )
+
+
+def round_bars(study: Study, entry: str) -> list[Bars]:
+    """How long rounds took with the faults, and how much longer than without them."""
+    times = {label: study.round(label, entry) for label in study.labels}
+    unit, size = unit_of([one.mean for one in times.values()])
+    slower = {label: study.rounds_slower(label, entry) for label in study.labels}
+    return [
+        Bars(entry, f"mean time with the faults [{unit}]", shares(times, 1.0 / size)),
+        Bars(entry, "longer than without them [%]", shares(slower, 100.0)),
+    ]
 
 
 def goodput_table(study: Study) -> Grid:
@@ -142,7 +156,7 @@ def round_table(study: Study) -> Grid:
 def notes(study: Study) -> list[str]:
     """How to read the tables."""
     plan, seeds = study.plan, len(study.plan.seeds)
-    found = [one for label in study.labels for one in study.outcomes(label) if not math.isnan(one.goodput_lost)]
+    found = with_traffic(study)
     lines = goodput_notes(plan, found) if found else []
     if any(study.interval(label, "goodput_lost").mean < BELOW_ZERO for label in study.labels):
         lines.append(
@@ -199,6 +213,17 @@ def waiting(study: Study) -> list[str]:
     return lines
 
 
+def with_traffic(study: Study) -> list[Outcome]:
+    """The runs in which there was traffic for the faults to hit."""
+    return [one for label in study.labels for one in study.outcomes(label) if not math.isnan(one.goodput_lost)]
+
+
+def compares_poorly(found: Sequence[Outcome]) -> bool:
+    """Is goodput compared over times that differ from run to run?"""
+    untils = [one.until_ms for one in found]
+    return bool(untils) and min(untils) < ALIKE * max(untils)
+
+
 def goodput_notes(plan: Plan, found: Sequence[Outcome]) -> list[str]:
     """From when to when goodput is compared, in runs in which there is some."""
     first, tail = instant(plan.first_us), spread([one.tails_off_ms for one in found])
@@ -219,8 +244,7 @@ def goodput_notes(plan: Plan, found: Sequence[Outcome]) -> list[str]:
         f" intervals of {instant(plan.interval_us)}"
         + (f"; {UNSEEN}: not before the run without faults ends or tails off ({tail})." if unseen else "."),
     ]
-    untils = [one.until_ms for one in found]
-    if min(untils) < ALIKE * max(untils):
+    if compares_poorly(found):
         lines.append(
             "goodput lost covers different times in different runs, so its shares compare poorly: rounds and completion"
             " times tell more."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
@@ -40,7 +40,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class Share:
-    """A share of goodput lost under a scheme, with half of its 95 % interval, in percent; None where it has none."""
+    """What something is under a scheme, with half of its 95 % interval; None where it has none."""
 
     scheme: str
     mean: float
@@ -49,7 +49,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Lost:
-    """What a fault, or all of a spec, cost each scheme that had traffic then."""
+    """What a fault, or all of a spec, cost each scheme that had traffic then: shares of goodput, in percent."""
 
     fault: str
     of: list[Share]
@@ -57,13 +57,25 @@ class Lost:
     @classmethod
     def means(cls, fault: str, found: Mapping[str, Interval]) -> Lost:
         """From shares of goodput lost, by scheme."""
-        known = [(scheme, one.mean, one.half) for scheme, one in found.items() if math.isfinite(one.mean)]
-        return cls(fault, [Share(scheme, 100.0 * mean, percent(half)) for scheme, mean, half in known])
+        return cls(fault, shares(found, 100.0))
 
 
-def percent(share: float) -> float | None:
-    """A share in percent; None if it is not known."""
-    return 100.0 * share if math.isfinite(share) else None
+@dataclass(frozen=True)
+class Bars:
+    """A bar for each scheme: what of, and what the axis says, with its unit."""
+
+    title: str
+    axis: str
+    of: list[Share]
+
+
+def shares(found: Mapping[str, Interval], factor: float) -> list[Share]:
+    """What is known of each scheme, times a factor."""
+    return [
+        Share(scheme, factor * one.mean, factor * one.half if math.isfinite(one.half) else None)
+        for scheme, one in found.items()
+        if math.isfinite(one.mean)
+    ]
 
 
 @dataclass(frozen=True)
@@ -73,9 +85,10 @@ class Told:
     Attributes:
         title: of what.
         subtitle: schemes and seeds.
-        lost: goodput lost, fault by fault.
+        lost: goodput lost, fault by fault; empty where rounds tell more, as runs lost it over times of other lengths.
         tables: as they are printed.
         notes: how to read them.
+        rounds: the mean time of rounds with the faults, and by how much they are longer than without, by traffic entry.
     """
 
     title: str
@@ -83,6 +96,7 @@ class Told:
     lost: list[Lost]
     tables: list[Rows]
     notes: list[str]
+    rounds: list[Bars] = field(default_factory=list)
 
 
 def subtitle(schemes: Sequence[str], seeds: int) -> str:

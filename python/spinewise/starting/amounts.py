@@ -80,10 +80,6 @@ class Exchange:
     travel_s: float
     wanted_bytes: float
 
-    def members(self, hosts: int) -> list[list[int]]:
-        """The hosts of each group, in all of the fabric."""
-        return [list(range(group, hosts, self.groups)) for group in range(self.groups)]
-
     @property
     def is_small(self) -> bool:
         """Whether messages take longer to travel than to send."""
@@ -180,7 +176,7 @@ def why_groups(found: Exchange, hosts: int) -> str:
     at_most = "" if found.groups * found.ranks == hosts else "at most "
     return (
         f"Independent groups of {at_most}{found.ranks} hosts, each spread over the whole fabric, like jobs of that"
-        ' size. "all" makes one group of all hosts; its messages grow with the square of their number.'
+        " size. Without this key all hosts form one group; its messages grow with the square of their number."
     )
 
 
@@ -189,7 +185,7 @@ def too_small(found: Exchange) -> str:
     times = found.wanted_bytes / found.peer_bytes
     return (
         f"Messages of {size(found.wanted_bytes)} would tell schemes apart better, in runs {digits(times, 2)} times"
-        " as long; `hosts` can name groups of hosts, which send fewer and larger ones."
+        " as long; `groups` parts the hosts, and each part sends fewer and larger ones."
     )
 
 

@@ -107,9 +107,9 @@ def workload(wishes: Wishes) -> str:
         found = amounts.exchange(wishes)
         keys: dict[str, Value] = {"name": wishes.entry, "kind": kind}
         if found.groups > 1:
-            keys["hosts"] = found.members(wishes.hosts)
+            keys |= {"groups": found.groups, "grouping": "strided"}
         keys |= {"size_bytes": found.size_bytes, "rounds": found.rounds, "order": "random"}
-        said = {"hosts": amounts.why_groups(found, wishes.hosts), "size_bytes": amounts.why_so_large(found)}
+        said = {"groups": amounts.why_groups(found, wishes.hosts), "size_bytes": amounts.why_so_large(found)}
         return table("[[traffic]]", of, keys, name | said)
     made = amounts.arrivals(wishes)
     remarks = name | {

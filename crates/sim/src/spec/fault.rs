@@ -168,8 +168,10 @@ pub(crate) fn read(
         let path = format!("fault[{n}]");
         let table = value.as_object().ok_or_else(|| SpecError::new(&path, value, "a table of a fault"))?;
         let mut reader = Reader::new(&path, FaultKeys::KEYS, table)?;
-        let keys = FaultKeys::read(&mut reader).map_err(|error| match table.get("kind") {
-            Some(kind) if kind == "up" => error.hint("what goes down comes up at its until_us"),
+        let keys = FaultKeys::read(&mut reader).map_err(|error| match (table.get("kind"), table.get("link")) {
+            (Some(kind), _) if kind == "up" => error.hint("what goes down comes up at its until_us"),
+            (_, Some(Value::String(_))) if error.key.ends_with(".link") => error
+                .hint("ends = [\"leaf0\", \"spine1\"] names a link; this is the number of one of several between them"),
             _ => error,
         })?;
         let fault = fault(&keys, &reader)?;

@@ -3,6 +3,7 @@
 mod common;
 mod dag;
 mod given;
+mod groups;
 mod random;
 mod steps;
 

@@ -272,6 +272,25 @@ fn a_large_all_reduce_takes_what_theory_says() {
 }
 
 #[test]
+fn groups_by_number_are_those_that_a_list_names() {
+    let outcome = |members: Value| {
+        let mut entry = json!({"kind": "all_to_all", "pair_bytes": 9_000, "order": "random"});
+        entry.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+        run(&rough(entry, "ecmp")).hash
+    };
+    for (by_number, listed) in [
+        (json!({"groups": 2}), json!([[0, 1, 2, 3, 4, 5], [6, 7, 8, 9, 10, 11]])),
+        (json!({"groups": 5}), json!([[0, 1], [2, 3], [4, 5, 6], [7, 8], [9, 10, 11]])),
+        (json!({"groups": 3, "grouping": "strided"}), json!([[0, 3, 6, 9], [1, 4, 7, 10], [2, 5, 8, 11]])),
+        // Leaves have four hosts each.
+        (json!({"groups": 2, "grouping": "rails"}), json!([[0, 1, 2, 3, 8, 9, 10, 11], [4, 5, 6, 7]])),
+        (json!({"groups": 2, "hosts": [9, 7, 5, 3]}), json!([[9, 7], [5, 3]])),
+    ] {
+        assert_eq!(outcome(by_number.clone()), outcome(json!({"hosts": listed})), "{by_number}");
+    }
+}
+
+#[test]
 fn any_engine_and_any_scheme_see_the_same_traffic() {
     for traffic in [
         json!({"kind": "all_reduce", "size_bytes": 200_000, "hosts": [[0, 4, 8, 1], [2, 9], [4, 5, 6, 7, 8]],

@@ -32,6 +32,7 @@ fn what_cannot_break_like_that_is_refused() {
         (json!({"fault": with(json!({"at_us": null}))}), "fault[0].at_us is missing"),
         (json!({"fault": with(json!({"until_us": 10}))}), "fault[0].until_us = 10: expected later than at_us"),
         (json!({"fault": with(json!({"kind": "up"}))}), "what goes down comes up at its until_us"),
+        (json!({"fault": with(json!({"link": "leaf0:spine1"}))}), "ends = [\"leaf0\", \"spine1\"] names a link"),
         (json!({"fault": with(json!({"switch": "spine0"}))}), "either ends or switch"),
         (json!({"fault": with(json!({"ends": null}))}), "fault[0].ends is missing"),
         (json!({"fault": with(json!({"ends": null, "switch": "host1"}))}), "expected a switch"),

@@ -174,9 +174,11 @@ fn shared_autos(reader: &Reader<'_>, place: Place<'_>) -> Result<Autos, SpecErro
         let needed = BYTES_PER_GBPS * total + headrooms + reserved;
         if needed > most {
             let name = topology.node_name(node);
-            how = format!(
-                "4 KB per Gbps of {name}'s {total} Gbps, plus headroom of {headrooms} B and {reserved} B set aside"
-            );
+            let kb = |bytes: u64| format!("{} KB", bytes as f64 / 1000.0);
+            how = format!("4 KB per Gbps of {name}'s {total} Gbps, plus headroom of {}", kb(headrooms));
+            if reserved > 0 {
+                how += &format!(" and {} set aside", kb(reserved));
+            }
             most = needed;
         }
     }

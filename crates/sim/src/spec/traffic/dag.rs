@@ -3,7 +3,8 @@
 use serde_json::Value;
 use spinewise_policy::Span;
 
-use super::steps::{at_fault, read_group};
+use super::groups::read_group;
+use super::steps::at_fault;
 use super::{Traffic, read_file};
 use crate::keys::{Default, Kind, Reader, SpecError, Unit, Zero, keys};
 use crate::topology::TopologySpec;

@@ -3,15 +3,15 @@
 use serde_json::Value;
 use spinewise_policy::{Span, Time};
 
+use super::groups::{self, Grouping, HOSTS};
 use super::{HOST, Traffic};
-use crate::keys::{Default, Field, Kind, LARGEST_EXACT, Reader, SpecError, Unit, Zero, keys, words};
+use crate::keys::{Default, Kind, LARGEST_EXACT, Reader, SpecError, Unit, Zero, keys, words};
 use crate::topology::TopologySpec;
-use crate::workload::{Arrivals, Collective, MOST_FLOWS, Members, Order, Pattern, Rpc, Share, Workload, WorkloadError};
+use crate::workload::{Arrivals, Collective, MOST_FLOWS, Order, Pattern, Rpc, Share, Workload, WorkloadError};
 
 const MICROSECONDS: Kind = Kind::Time(Unit::Microseconds, Zero::Allowed);
 const SIZE: Kind = Kind::Integer { min: 1, max: LARGEST_EXACT };
 const COUNT: Kind = Kind::Integer { min: 1, max: MOST_FLOWS };
-const HOSTS: &str = "\"all\", a list of hosts, or a list of such lists (groups)";
 
 keys! {
     /// `[[traffic]]` of kind `rpc`.
@@ -41,6 +41,11 @@ keys! {
     AllReduceKeys {
         /// Who takes part: all hosts, some, or groups of hosts, each with its own ring.
         hosts: Value, Kind::Either(HOSTS), Default::Word("all");
+        /// Into how many groups those hosts are split, if hosts does not list groups.
+        groups: Option<u32>, COUNT, Default::Nothing("one, or those that hosts lists");
+        /// Which hosts form a group: neighbours, as if so many jobs ran side by side; one of every so many, so that a
+        /// group spans all racks; or those of every so many leaves, such as the GPUs of a rail.
+        grouping: Option<Grouping>, Kind::Words(Grouping::WORDS), Default::Nothing("\"blocks\"");
         /// The ring of a group: as listed (all: by number), or in a random order.
         order: OrderWord, Kind::Words(OrderWord::WORDS), Default::Word("given");
         /// Data of each host, cut into as many chunks as there are hosts; if it does not divide evenly, the first ones
@@ -60,6 +65,11 @@ keys! {
     AllToAllKeys {
         /// Who takes part: all hosts, some, or groups of hosts, each separately.
         hosts: Value, Kind::Either(HOSTS), Default::Word("all");
+        /// Into how many groups those hosts are split, if hosts does not list groups.
+        groups: Option<u32>, COUNT, Default::Nothing("one, or those that hosts lists");
+        /// Which hosts form a group: neighbours, as if so many jobs ran side by side; one of every so many, so that a
+        /// group spans all racks; or those of every so many leaves, such as the GPUs of a rail.
+        grouping: Option<Grouping>, Kind::Words(Grouping::WORDS), Default::Nothing("\"blocks\"");
         /// The numbering of a group: as listed (all: by number), or in a random order.
         order: OrderWord, Kind::Words(OrderWord::WORDS), Default::Word("given");
         /// Data of each host, cut into a block for each of the others; if it does not divide evenly, the first ones are
@@ -130,7 +140,7 @@ pub(super) fn read_all_reduce(reader: &mut Reader<'_>, fabric: &TopologySpec) ->
     let keys = AllReduceKeys::read(reader)?;
     let collective = Collective {
         pattern: Pattern::AllReduce { size: keys.size_bytes },
-        members: read_members(reader, &keys.hosts)?,
+        members: groups::read(reader, &keys.hosts, (keys.groups, keys.grouping), fabric)?,
         order: keys.order.order(),
         start: Time(keys.start_us.0),
         rounds: keys.rounds,
@@ -149,7 +159,7 @@ pub(super) fn read_all_to_all(reader: &mut Reader<'_>, fabric: &TopologySpec) ->
     };
     let collective = Collective {
         pattern: Pattern::AllToAll { share, concurrent: keys.concurrent },
-        members: read_members(reader, &keys.hosts)?,
+        members: groups::read(reader, &keys.hosts, (keys.groups, keys.grouping), fabric)?,
         order: keys.order.order(),
         start: Time(keys.start_us.0),
         rounds: keys.rounds,
@@ -166,38 +176,4 @@ fn checked(reader: &Reader<'_>, collective: Collective, fabric: &TopologySpec) -
 /// The error with the part of a value that is at fault, such as one host of a list.
 pub(super) fn at_fault(reader: &Reader<'_>, error: WorkloadError) -> SpecError {
     SpecError::said(reader.path_of(&error.key), error.value, error.allowed)
-}
-
-/// Hosts as they are given; [`Collective::check`] looks whether they are there.
-fn read_members(reader: &mut Reader<'_>, given: &Value) -> Result<Members, SpecError> {
-    if given.as_str() == Some("all") {
-        return Ok(Members::All);
-    }
-    let list = given.as_array().ok_or_else(|| reader.refuse("hosts", HOSTS))?;
-    let path = reader.path_of("hosts");
-    let is_flat = !list.iter().any(Value::is_array);
-    let members = if is_flat && !list.is_empty() {
-        let group = read_group(list, &path)?;
-        reader.set_resolved("hosts", group.clone().into());
-        Members::Groups(vec![group])
-    } else {
-        let mut groups = Vec::with_capacity(list.len());
-        for (index, group) in list.iter().enumerate() {
-            let path = format!("{path}[{index}]");
-            let group = group.as_array().ok_or_else(|| SpecError::new(&path, group, "a list of hosts"))?;
-            groups.push(read_group(group, &path)?);
-        }
-        reader.set_resolved("hosts", groups.clone().into_iter().map(Value::from).collect());
-        Members::Groups(groups)
-    };
-    Ok(members)
-}
-
-pub(super) fn read_group(list: &[Value], path: &str) -> Result<Vec<u32>, SpecError> {
-    let host = |(index, value): (usize, &Value)| {
-        let plain = HOST.check(value);
-        let refuse = || SpecError::new(format!("{path}[{index}]"), value, "a host, a whole number from 0");
-        plain.and_then(|plain| u32::from_plain(Some(plain))).ok_or_else(refuse)
-    };
-    list.iter().enumerate().map(host).collect()
 }

@@ -19,6 +19,11 @@ fn priorities() {
 #[test]
 fn traffic_in_steps() {
     let ring = |hosts: Value| traffic(json!({"kind": "all_reduce", "size_bytes": 100, "hosts": hosts}));
+    let parted = |keys: Value| {
+        let mut entry = json!({"kind": "all_reduce", "size_bytes": 100});
+        entry.as_object_mut().unwrap().extend(keys.as_object().unwrap().clone());
+        traffic(entry)
+    };
     let all = |keys: Value| {
         let mut entry = json!({"kind": "all_to_all"});
         entry.as_object_mut().unwrap().extend(keys.as_object().unwrap().clone());
@@ -33,6 +38,21 @@ fn traffic_in_steps() {
     check(vec![
         (ring(json!("some")), &format!("traffic[0].hosts = \"some\": expected {hosts} (groups)")),
         (ring(json!([])), &format!("traffic[0].hosts = []: expected {hosts}")),
+        (parted(json!({"groups": 0})), "traffic[0].groups = 0: expected a whole number from 1 to 100000000"),
+        (parted(json!({"groups": 5})), "traffic[0].groups = 5: expected at most 4: each has two hosts or more"),
+        (
+            parted(json!({"groups": 2, "hosts": [[0, 1], [2, 3]]})),
+            "traffic[0].groups = 2: expected nothing, because hosts lists the groups",
+        ),
+        (
+            parted(json!({"grouping": "rails"})),
+            "traffic[0].grouping = \"rails\": expected nothing, unless groups says how many",
+        ),
+        (
+            parted(json!({"groups": 4, "grouping": "rails"})),
+            "traffic[0].groups = 4: expected at most the 2 leaves with grouping = \"rails\", with two hosts or more in each group",
+        ),
+        (parted(json!({"groups": 2, "hosts": [0, 1, 2, 9]})), "traffic[0].hosts = 9: expected hosts from 0 to 7"),
         (ring(json!([3])), "traffic[0].hosts = [3]: expected at least two hosts in each group"),
         (ring(json!([0, 8])), "traffic[0].hosts = 8: expected hosts from 0 to 7"),
         (ring(json!([0, 1, 0])), "traffic[0].hosts = 0: expected each host once in a group"),
