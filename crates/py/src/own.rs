@@ -297,12 +297,12 @@ impl Choice for OfClass {
 
     fn seat(&self, places: &Places, seed: u64, called: Called) -> Bank {
         Python::attach(|py| {
-            let made = self.instance(py).and_then(|object| Instance::new(&object, self, places).map(|i| (object, i)));
+            let made = self.instance(py).and_then(|object| {
+                let layouts = self.layouts_of(&object, &places.shapes);
+                Instance::new(&object, self, places, layouts)
+            });
             let hosted: Arc<dyn spinewise_sim::bank::Elsewhere> = match made {
-                Ok((object, mut instance)) => {
-                    instance.layouts = self.layouts_of(&object, &places.shapes);
-                    Arc::new(instance)
-                }
+                Ok(instance) => Arc::new(instance),
                 Err(error) => {
                     failure::keep(failure::at_start(error, format!("{}.__init__", self.class.source.class)));
                     Arc::new(hooks::Nobody)

@@ -19,6 +19,8 @@ pub(super) struct Origin {
     pub header: bool,
     /// Its series.
     pub series: usize,
+    /// Held queues of a port.
+    pub queues: u16,
     /// Which hooks there are.
     pub hooks: Hooks,
     /// The meaning of path tags that its hosts write.
@@ -48,8 +50,14 @@ impl Handles {
         } else {
             Py::new(py, OfSwitch::new(lease.clone(), of.extent))?.into_any()
         };
-        let wishes =
-            Wishes { lease: lease.clone(), series: of.series, extent: of.extent, hooks: of.hooks, tags: of.tags };
+        let wishes = Wishes {
+            lease: lease.clone(),
+            series: of.series,
+            queues: of.queues,
+            extent: of.extent,
+            hooks: of.hooks,
+            tags: of.tags,
+        };
         let cx = Cx {
             lease: lease.clone(),
             view,

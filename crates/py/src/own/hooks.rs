@@ -36,12 +36,17 @@ pub(super) struct Instance {
     /// One hook of a run is called at a time.
     handles: Mutex<Handles>,
     /// By the shapes of the run.
-    pub layouts: Vec<(Shape, Layout)>,
+    layouts: Vec<(Shape, Layout)>,
 }
 
 impl Instance {
-    /// For this object, seated at these places.
-    pub(super) fn new(object: &Bound<'_, PyAny>, chosen: &OfClass, places: &Places) -> PyResult<Instance> {
+    /// For this object, seated at these places with these layouts.
+    pub(super) fn new(
+        object: &Bound<'_, PyAny>,
+        chosen: &OfClass,
+        places: &Places,
+        layouts: Vec<(Shape, Layout)>,
+    ) -> PyResult<Instance> {
         let py = object.py();
         let hooks = chosen.class.hooks;
         let method = |which: Hooks, name: &str| -> PyResult<Option<Py<PyAny>>> {
@@ -62,6 +67,7 @@ impl Instance {
             at_hosts: chosen.class.site == "host",
             header: chosen.class.header,
             series: chosen.class.sheet.series.len(),
+            queues: layouts.iter().map(|(_, layout)| layout.queues).max().unwrap_or(0),
             hooks,
             tags: places.tags,
             extent: places.shapes.first().map_or_else(Extent::default, |s| Extent { hosts: s.hosts, leaves: s.leaves }),
@@ -73,7 +79,7 @@ impl Instance {
             methods,
             handles: Mutex::new(Handles::new(py, &origin)?),
             origin,
-            layouts: Vec::new(),
+            layouts,
         })
     }
 
@@ -91,10 +97,6 @@ impl Instance {
             Hook::Drained(..) => (&self.methods.drained, "drained"),
         };
         (method.as_ref(), name)
-    }
-
-    fn queues(&self) -> u16 {
-        self.layouts.iter().map(|(_, layout)| layout.queues).max().unwrap_or(0)
     }
 
     /// The row of the flow that a hook is about. Made before anything is within reach: a row's initial state depends on
@@ -221,7 +223,7 @@ impl Elsewhere for Instance {
             };
             let answer = self.ask(py, method, flow, &hook, &mut lent).and_then(|answer| match hook {
                 Hook::Pick(packet) => way(&answer, lent.room(), packet.dst, self.origin.tags).map(Answer::Way),
-                Hook::Ingress(_) => verdict(&answer, lent.room(), self.queues()).map(Answer::Verdict),
+                Hook::Ingress(_) => verdict(&answer, lent.room(), self.origin.queues).map(Answer::Verdict),
                 _ => Ok(Answer::Nothing),
             });
             answer.unwrap_or_else(|error| fail(error, name, &lent))

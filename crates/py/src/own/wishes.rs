@@ -39,6 +39,8 @@ pub struct Wishes {
     pub lease: Arc<Lease>,
     /// Series of the scheme.
     pub series: usize,
+    /// Held queues of a port.
+    pub queues: u16,
     /// The network.
     pub extent: Extent,
     /// The hooks that it has.
@@ -104,6 +106,12 @@ impl Wishes {
     fn release(&self, port: u16, queue: u16) -> PyResult<()> {
         self.check_switch("release")?;
         let port = self.own_port(u32::from(port))?;
+        if self.queues == 0 {
+            return Err(PyAttributeError::new_err(
+                "release: ports have no queues to hold; Layout(queues=N) asks for N",
+            ));
+        }
+        within("queue", u32::from(queue), u32::from(self.queues))?;
         self.wish(0, |out| out.release(port, Queue(queue)))
     }
     /// Hides the mark of the packet in hand from the transport (at `ingress` of hosts only).
