@@ -101,6 +101,12 @@ def test_the_nearest_word_is_told(words: list[str], key: str, nearest: str, caps
     assert f'did you mean "{nearest}"?' in err
 
 
+def test_options_that_other_commands_have_are_keys_of_the_spec(capsys: pytest.CaptureFixture[str]) -> None:
+    """The hint was an option that takes a file of Python."""
+    assert main(["run", "x.toml", "--scheme", "reps"]) == 2
+    assert "hint     --set scheme.name=NAME sets that key of the spec" in capsys.readouterr().err
+
+
 def test_options_that_add_up_are_given_as_often_as_needed() -> None:
     words = ["advise", "x.toml", "--aim", "p99 slowdown", "--aim", "p50 slowdown", "--json", "--json"]
     args = build_parser().parse([*words, "--set", "seed=1", "--set", "name=a"])

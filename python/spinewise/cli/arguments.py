@@ -13,6 +13,12 @@ from spinewise.errors import SpecError, nearest
 from spinewise.measures import units
 
 NOTHING = "(nothing)"
+OF_SPEC = {
+    "--scheme": "scheme.name=NAME", "--transport": "transport.kind=KIND", "--preset": "preset=NAME",
+    "--load": "traffic[0].load=0.5", "--leaves": "topology.leaves=N", "--spines": "topology.spines=N",
+    "--engine": "run.engine=NAME",
+}  # fmt: skip
+"""What `--set` takes in place of options that some commands have and others do not."""
 
 
 class UnfitError(argparse.ArgumentTypeError):
@@ -89,7 +95,10 @@ class Parser(argparse.ArgumentParser):
             return SpecError("(arguments)", word, allowed, shows if Path(word).is_dir() else self.way_out())
         options = [name for action in self._actions for name in action.option_strings if name.startswith("--")]
         option = word.partition("=")[0]
-        return SpecError(option, "not an option of this command", ", ".join(options), nearest(option, options))
+        meant = nearest(option, options)
+        if option in OF_SPEC and "--set" in options and f"{option}s" not in options:
+            meant = f"--set {OF_SPEC[option]} sets that key of the spec"
+        return SpecError(option, "not an option of this command", ", ".join(options), meant)
 
     def action_of(self, name: str) -> argparse.Action | None:
         """The argument that errors call `name`."""

@@ -206,7 +206,7 @@ pub(in crate::spec) fn check_trimming(
     let how = if transport.sheet().knows_trims {
         "switch.model = \"trimming\" and switch.trim = true"
     } else {
-        "transport.kind = \"uet\" and switch.model = \"trimming\", its default; no other transport supports trimming"
+        "transport.kind = \"uet\", the only transport that supports it, and leave switch.model = \"trimming\", its default"
     };
     let hint = format!(
         "{} takes a timeout for a failed path, and here it may be congestion; to trim, set {how}",

@@ -12,8 +12,8 @@ fn entropy_values() {
         format!("scheme.params.freezing = \"{value}\": expected \"idle_timeout\" where switches do not trim; {trims}")
     };
     let here = "switch.model = \"trimming\" and switch.trim = true";
-    let there = "transport.kind = \"uet\" and switch.model = \"trimming\", its default; no other transport supports \
-                 trimming";
+    let there = "transport.kind = \"uet\", the only transport that supports it, and leave switch.model = \"trimming\", \
+                 its default";
     let [dropping, off, tcp] = [(told("timeout"), here), (told("off"), here), (told("timeout"), there)]
         .map(|(told, how)| format!("{told} {how}"));
     let hashing = "\"ecmp\", \"hedera\", \"wcmp\", \"round_robin\", \"host_ar\", \"resilient\" or \"loopback_switch\"";
