@@ -182,6 +182,7 @@ class Transport(Listed):
     source: str
     use: str
     family: NotRequired[str]
+    controls: NotRequired[str]
     compared: NotRequired[Compared]
     tiers: NotRequired[list[str]]
     told: NotRequired[list[str]]

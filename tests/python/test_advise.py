@@ -262,15 +262,15 @@ def test_a_scheme_that_does_not_say_what_it_needs_is_not_tried_unless_named() ->
 def test_what_a_variant_sets_outside_its_scheme_is_a_change_too() -> None:
     """ECMP over Ultra Ethernet counted as what runs today, for which "nothing is changed"."""
     spec = small(transport={"kind": "rdma"})
-    asked = "ecmp@same,ecmp:transport.kind=uet@UET,ecmp:transport.recovery=irn@IRN,ecmp:transport.queue_pairs=4@QPs"
-    who = find(spec, may_list(None), f"{asked},drill:transport.recovery=irn@drill IRN")
+    asked = "ecmp@now,ecmp:transport.kind=uet@UET,ecmp:transport.recovery=irn@IRN,ecmp:transport.queue_pairs=4@QPs"
+    who = find(spec, may_list(None), f"{asked},drill:transport.recovery=irn@drill IRN,ecmp:transport.kind=dctcp@TCP")
+    assert who.today == "now"
     assert {one.label: one.level for one in who.candidates} == {
-        "ecmp": "as it is", "same": "as it is", "UET": "switches", "IRN": "hosts", "QPs": "configuration",
-        "drill IRN": "switches",
+        "now": "as it is", "UET": "switches", "IRN": "hosts", "QPs": "configuration", "drill IRN": "switches",
+        "TCP": "hosts",
     }  # fmt: skip
     about = {one.label: one.about for one in who.candidates}
-    assert about["UET"] == f"{about['ecmp']}; with transport.kind = uet"
-    assert about["same"] == about["ecmp"]
+    assert about["UET"] == f"{about['now']}; with transport.kind = uet"
     untried = find(spec, may_list("hosts"), asked).not_tried
     assert {one.scheme: one.because for one in untried} == {
         "UET": "it changes switches, and --may allows hosts",
@@ -288,10 +288,8 @@ def test_a_scheme_that_does_not_say_what_it_needs_may_run_today() -> None:
 
 def test_another_parameter_of_what_runs_today_is_configuration() -> None:
     """It counted as what runs today."""
-    who = find(small(scheme={"name": "letflow"}), may_list(None), "letflow:flowlet_gap_us=70@short,letflow@same")
-    assert {one.label: one.level for one in who.candidates} == {
-        "letflow": "as it is", "short": "configuration", "same": "as it is",
-    }  # fmt: skip
+    who = find(small(scheme={"name": "letflow"}), may_list(None), "letflow:flowlet_gap_us=70@short,letflow@now")
+    assert {one.label: one.level for one in who.candidates} == {"now": "as it is", "short": "configuration"}
 
 
 class Rotor(sw.SwitchScheme):

@@ -81,7 +81,7 @@ def test_groups_make_a_spec_that_says_why() -> None:
     entry: Any = sw.resolve(spec_of(wishes))["traffic"][0]
     assert (entry["hosts"], entry["groups"], entry["grouping"]) == ("all", 32, "strided")
     text = " ".join(line.removeprefix("# ") for line in compose.text(wishes, "").splitlines())
-    assert "Independent groups of 32 hosts, each spread over the whole fabric" in text
+    assert "Independent groups of 32 hosts, each spread over the racks" in text
     assert "520 kB of it goes to another host at once, taking 10 µs to send and 6.0 µs to travel. size_bytes" in text
 
 

@@ -198,6 +198,24 @@ def test_the_grid_is_every_combination_and_variants_win(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+AXES = """
+[study]
+spec = "tiny.toml"
+[grid]
+schemes = ["ecmp", "ecmp:transport.kind=uet@UET"]
+"""
+
+
+def test_an_axis_holds_for_variants_with_another_transport(tmp_path: Path) -> None:
+    """Points were labelled with values of an axis that had not been run."""
+    found = study(tmp_path, f'{AXES}"transport.mss_bytes" = [1000, 4096]')
+    assert [cell.spec["transport"]["mss_bytes"] for cell in found.cells] == [1000, 4096] * 2
+    with pytest.raises(SpecError) as caught:
+        study(tmp_path, f'{AXES}"transport.dctcp_g" = [0.1, 0.2]')
+    assert caught.value.key == "transport.dctcp_g"
+    assert 'no such key with transport.kind = "uet"' in caught.value.allowed
+
+
 def test_a_point_is_the_run_that_compare_makes(tmp_path: Path) -> None:
     found = conducted(study(tmp_path), tmp_path)
     same = sw.compare(

@@ -6,6 +6,7 @@ import pytest
 
 from spinewise.errors import SpecError
 from spinewise.shapes import Spec
+from spinewise.specs.spec import resolve
 from spinewise.specs.variants import parse, parse_list
 
 
@@ -90,10 +91,17 @@ RDMA: dict[str, Any] = {
             {"preset": "uet", "transport": {"ack_every_bytes": 4000}}, "ecmp:transport.kind=rdma",
             ["transport.ack_every_bytes"], {"kind": "rdma"}, {},
         ),
-        ({"transport": {"mss_bytes": 900}}, "ecmp:transport.kind=tcp", [], {"mss_bytes": 900, "kind": "tcp"}, {}),
+        (
+            {"transport": {"mss_bytes": 900}}, "ecmp:transport.kind=tcp", ["transport.mss_bytes"], {"kind": "tcp"}, {},
+        ),
+        (
+            {"transport": {"kind": "rdma", "mss_bytes": 900, "dcqcn_g": 0.1}},
+            "ecmp:transport.congestion_control=hpcc", ["transport.dcqcn_g"],
+            {"kind": "rdma", "mss_bytes": 900, "congestion_control": "hpcc"}, {},
+        ),
     ],
     ids=["same", "another", "its own", "named model", "another model", "a kind of TCP", "by preset",
-         "no such kind"],
+         "no such kind", "another control"],
 )  # fmt: skip
 def test_keys_of_another_transport_are_left_out(
     spec: Any, variant: str, left_out: list[str], transport: dict[str, Any], switch: dict[str, Any]
@@ -103,3 +111,11 @@ def test_keys_of_another_transport_are_left_out(
     assert found.left_out(spec) == left_out
     changed = found.apply(spec)
     assert (changed.get("transport", {}), changed.get("switch", {})) == (transport, switch)
+
+
+def test_a_kind_that_there_is_not_is_refused_itself() -> None:
+    """The error named a key of the spec, in a line that was right."""
+    spec: Any = RDMA | {"traffic": [{"kind": "permutation", "size_bytes": 9}]}
+    with pytest.raises(SpecError) as caught:
+        resolve(parse("reps:transport.kind=uett").apply(spec))
+    assert (caught.value.key, caught.value.hint) == ("transport.kind", 'did you mean "uet"?')

@@ -176,8 +176,10 @@ def find(
     name = str(table["name"]) if table and "name" in table else TODAY
     if name not in known:
         raise SpecError("scheme.name", name, ", ".join(known), nearest(name, known))
-    today = Variant(name, name)
-    wanted = [one for one in parse_list(list(known) if schemes is None else schemes, own) if one != today]
+    listed = parse_list(list(known) if schemes is None else schemes, own)
+    # Whatever it is called there.
+    today = next((one for one in listed if one.name == name and not one.settings), Variant(name, name))
+    wanted = [one for one in listed if one != today]
     brought = own_sheets(schemes) | own_sheets(own)
     known |= brought
     # Whatever is wrong with the spec is told of what runs today, before anything is called unfit.
@@ -236,8 +238,8 @@ def is_outside(key: str) -> bool:
 def set_level(spec: Spec, variant: Variant, today: Variant) -> str:
     """What the settings of a variant change: one of `LEVELS`.
 
-    Another model of switches is every switch, another transport is software of hosts, the rest configuration. A
-    variant that the engine refuses changes nothing: `find` says why it takes no part.
+    Switches that trim are other switches, another transport is software of hosts, the rest configuration. A variant
+    that the engine refuses changes nothing: `find` says why it takes no part.
     """
     if not outside(variant):
         # Where the code of a scheme lies is no setting.
@@ -246,7 +248,7 @@ def set_level(spec: Spec, variant: Variant, today: Variant) -> str:
         now, then = resolve(today.apply(spec)), resolve(variant.apply(spec))
     except SpecError:
         return LEVELS[0]
-    if now["switch"]["model"] != then["switch"]["model"]:
+    if then["switch"]["model"] == "trimming" != now["switch"]["model"]:
         return "switches"
     hosts = any(now["transport"].get(key) != then["transport"].get(key) for key in TRANSPORT)
     return "hosts" if hosts else "configuration"

@@ -27,7 +27,7 @@ from spinewise.advice.forecast import PILOT, forecast
 from spinewise.advice.gear import steps
 from spinewise.advice.overload import overload
 from spinewise.advice.race import METHOD
-from spinewise.advice.simulated import simulated
+from spinewise.advice.simulated import simulated, transport
 from spinewise.advice.stress import Case, Regret, regrets
 from spinewise.advice.trials import PLAIN, Trial
 from spinewise.measures import units
@@ -37,7 +37,8 @@ from spinewise.measures.notices import Notice
 from spinewise.runs.formats import ADVISE
 from spinewise.shapes import Spec
 from spinewise.specs.kinds import kind_of
-from spinewise.specs.spec import spec_hash
+from spinewise.specs.spec import resolve, spec_hash
+from spinewise.specs.variants import left_out
 
 WHY_SEEDS = 64
 """Seeds whose facts are compared at most: more make no reason surer than it need be."""
@@ -84,12 +85,19 @@ def compose(course: Course, cases: Sequence[Case]) -> Advice:
         method=METHOD,
         alpha=race.alpha,
         confidence=1.0 - race.share,
-        simulated=simulated(course.resolved),
+        simulated=(*simulated(course.resolved), *simulated_besides(course, advised)),
         spec=dict(course.resolved),
         interrupted=course.interrupted,
         no_choice=tuple(one.line() for one in of_spec if one.code in NO_CHOICE),
         idle=tuple(one.line() for one in of_spec if one.code == IDLE_FABRIC),
     )
+
+
+def simulated_besides(course: Course, advised: Candidate) -> list[str]:
+    """What the answer ran over instead, if that is another transport or other switches."""
+    spec = resolve(advised.variant.apply(course.spec))
+    alike = all(spec[table] == course.resolved[table] for table in ("transport", "switch"))
+    return [] if alike else [f"under {advised.label}: {transport(spec)}, switches of model {spec['switch']['model']}"]
 
 
 def ended(course: Course, choice: Choice) -> Ended:
@@ -327,7 +335,9 @@ def notes(course: Course) -> list[str]:
     """What else is to be known."""
     seeds = course.race.seeds([course.who.today])[:WHY_SEEDS]
     offered = overload(course.resolved, course.trials.cells(PLAIN, course.who.today, seeds))
-    made = [*interruption(course), *deadlocks(course), *offered]
+    raced = [one.variant for one in course.candidates.values()]
+    without = [line.removesuffix(".") for line in left_out(raced, course.spec)]
+    made = [*interruption(course), *deadlocks(course), *offered, *without]
     for aim, place in zip(course.aims, range(len(course.aims)), strict=True):
         behind = min((one.behind[place][0] for one in course.trials.found.values()), default=0)
         if aim.thin(behind):

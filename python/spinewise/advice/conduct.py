@@ -395,7 +395,10 @@ class Course:
             if case.spec is None:
                 continue
             self.trials.cases[case.name] = case.spec
-            variants = [case.variant(self.candidates[label].variant) for label in labels]
+            given = [self.candidates[label].variant for label in labels]
+            changed = [(one, case.variant(one)) for one in given]
+            # What a case leaves as it was tells nothing there.
+            variants = [made for one, made in changed if case.own is None or made != one]
             variants = [one for one in variants if unfit(case.spec, one) is None]
             self.trials.run(case.name, variants, seeds, self.deadline())
             self.tried[case.name] = self.trials.seeds(case.name, [one.label for one in variants])

@@ -337,7 +337,9 @@ def needs(found: Entrant) -> list[str]:
     """What must be changed, told and carried."""
     carried = ", ".join(f"{kind} {units.percent(share)}" for kind, share in found.extra_bytes.items()) or "nothing"
     told = "; ".join(found.told) or "nothing"
-    return [f"{say_level(found.level)}; must be configured with: {told}; share of all bytes it adds: {carried}"]
+    hosts = any(key == "transport.kind" for key, _ in found.settings) and found.level == LEVELS[-1]
+    changed = say_level(found.level) + (", and the transport of every host" if hosts else "")
+    return [f"{changed}; must be configured with: {told}; share of all bytes it adds: {carried}"]
 
 
 def turn_on(advice: Advice) -> list[str]:

@@ -16,6 +16,7 @@ from spinewise.measures.stats import Interval
 from spinewise.measures.summary import ALL
 from spinewise.show.offered import of_what
 from spinewise.show.terminal import Grid, new_table
+from spinewise.specs.variants import left_out
 
 SHOWN = {"fct_s.mean": "mean FCT", "fct_s.p99": "99th percentile of FCT"}
 """The metrics of the tables, and how their titles call them."""
@@ -191,20 +192,7 @@ def notes(comparison: Comparison, by: By = "auto") -> list[str]:
     lost = sum(comparison.unfinished(s, x) for s in comparison.labels for x in comparison.loads)
     if lost:
         lines.append(f"{lost} flows did not finish; they are in no mean or percentile above.")
-    return [*lines, *left_out(comparison), *warnings(comparison)]
-
-
-def left_out(comparison: Comparison) -> list[str]:
-    """What of the spec does not apply to a variant: a line for all that share it."""
-    shared: dict[str, list[str]] = {}
-    for variant in comparison.variants:
-        keys = ", ".join(variant.left_out(comparison.given or {}))
-        shared.setdefault(keys, []).append(variant.label)
-    return [
-        f"{', '.join(labels)}: without {keys} of the spec, which belong to another transport or its switches."
-        for keys, labels in shared.items()
-        if keys
-    ]
+    return [*lines, *left_out(comparison.variants, comparison.given or {}), *warnings(comparison)]
 
 
 def warnings(comparison: Comparison) -> list[str]:

@@ -88,6 +88,9 @@ def refuse_others(folder: Path, key: str = "RUN", allowed: str = ALLOWED) -> Non
     for kind in formats.ALL:
         if (folder / kind.record).exists():
             hint = f"these are results of `spinewise {kind.kind}`: {kind.record}"
+            # Those of `compare --keep-runs`.
+            if single := sorted((folder / "runs").glob(f"*/{formats.RUN.record}")):
+                hint += f"; each of its runs has a folder, such as {printable(single[0].parent)}"
             raise SpecError(key, printable(folder), allowed, hint)
     raise SpecError(key, printable(folder), allowed, f"it holds no {formats.RUN.record}")
 

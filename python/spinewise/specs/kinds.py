@@ -8,6 +8,8 @@ from spinewise import core
 from spinewise.replies import Transport
 from spinewise.shapes import Spec
 
+CONTROL = "congestion_control"
+
 
 def strangers(spec: Spec, changed: Spec, paths: Iterable[str]) -> list[str]:
     """Key paths of `spec` that are still in `changed`, but describe another transport or other switches.
@@ -24,18 +26,33 @@ def strangers(spec: Spec, changed: Spec, paths: Iterable[str]) -> list[str]:
     given = set(paths)
     kinds = transports()
     before, after = (kinds.get(kind_of(one) or "") for one in (spec, changed))
-    if before is None or after is None:
-        # The engine refuses that kind, and says what is allowed.
+    if before is None:
         return []
+    if after is None:
+        # The engine refuses that kind, and says what is allowed: other keys are not at fault.
+        return [path for path in keys_of(changed, "transport") if path not in given]
     family = before["family"] == after["family"]
-    has = {param["name"] for param in after["params"]} if family else {"kind"}
     found = []
     if before["name"] != after["name"]:
-        found += [f"transport.{key}" for key in table(changed, "transport") if key not in has]
+        has = {param["name"] for param in after["params"]} if family else {"kind"}
+        found += [path for path in keys_of(changed, "transport") if path.partition(".")[2] not in has]
+    elif table(spec, "transport").get(CONTROL) != (control := table(changed, "transport").get(CONTROL)):
+        found += [f"transport.{key}" for key in table(changed, "transport") if key in of_others(after["name"], control)]
     switch, now = table(spec, "switch"), table(changed, "switch")
     if now.get("model") != switch.get("model") or not (family or "model" in switch):
-        found += [f"switch.{key}" for key in now]
+        found += keys_of(changed, "switch")
     return [path for path in found if path not in given]
+
+
+def keys_of(spec: Spec, name: str) -> list[str]:
+    """The paths of the keys of a table."""
+    return [f"{name}.{key}" for key in table(spec, name)]
+
+
+def of_others(kind: str, control: object) -> set[str]:
+    """The keys of a transport's congestion controls other than one."""
+    entries = [entry for entry in core.registry()["transports"] if entry.get("controls") == kind]
+    return {param["name"] for entry in entries if entry["name"] != control for param in entry["params"]}
 
 
 def transports() -> dict[str, Transport]:

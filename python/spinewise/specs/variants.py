@@ -50,15 +50,15 @@ class Variant:
         """The same with the code of a scheme written in Python."""
         return replace(self, settings=(("source", source), *self.settings))
 
-    def apply(self, spec: Spec) -> Spec:
+    def apply(self, spec: Spec, kept: Sequence[str] = ()) -> Spec:
         """A copy of `spec` that runs this variant.
 
         The [scheme] table of `spec` is kept when it names the same scheme, and left out otherwise
         (except header_bytes): parameters never leak from one scheme to another. Nor do they from one
-        transport to another: see `left_out`.
+        transport to another: see `left_out`. The keys of `kept` are for every variant, and stay.
         """
         changed = self._over(spec)
-        for path in strangers(spec, changed, self._paths()):
+        for path in strangers(spec, changed, [*self._paths(), *kept]):
             table, _, key = path.partition(".")
             del cast("dict[str, dict[str, object]]", changed)[table][key]
         return changed
@@ -94,6 +94,18 @@ class Variant:
             if key == path or key.startswith((f"{path}.", f"{path}[")):
                 return written
         return "" if key == "scheme.name" else None
+
+
+def left_out(variants: Iterable[Variant], spec: Spec) -> list[str]:
+    """What of a spec does not apply to which variants: a sentence for all that share it."""
+    shared: dict[str, list[str]] = {}
+    for variant in variants:
+        shared.setdefault(", ".join(variant.left_out(spec)), []).append(variant.label)
+    return [
+        f"{', '.join(labels)}: without {keys} of the spec, which belong to another transport or its switches."
+        for keys, labels in shared.items()
+        if keys
+    ]
 
 
 def path_of(key: str) -> str:

@@ -175,7 +175,7 @@ def why_groups(found: Exchange, hosts: int) -> str:
     """What is said of the groups of a collective operation among so many hosts."""
     at_most = "" if found.groups * found.ranks == hosts else "at most "
     return (
-        f"Independent groups of {at_most}{found.ranks} hosts, each spread over the whole fabric, like jobs of that"
+        f"Independent groups of {at_most}{found.ranks} hosts, each spread over the racks, like jobs of that"
         " size. Without this key all hosts form one group; its messages grow with the square of their number."
     )
 

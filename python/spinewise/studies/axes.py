@@ -75,7 +75,9 @@ def axes_of(grid: Mapping[str, object], own: Sequence[type[Scheme]] = ()) -> lis
     Raises:
         SpecError: naming the key below [grid].
     """
-    made = [axis(key, values, own) for key, values in grid.items()]
+    # What an axis sets is for every variant, whatever its transport.
+    kept = [key for key in grid if key not in NAMES]
+    made = [axis(key, values, own, kept) for key, values in grid.items()]
     for (key, values), (earlier, others) in itertools.combinations(reversed(list(grid.items())), 2):
         if meet(key, values, earlier, others):
             raise SpecError(quoted(key), shown(values), "keys that no other axis sets", f"{quoted(earlier)} sets them")
@@ -127,8 +129,8 @@ def mean_it(one: tuple[str, ...], values: object, two: tuple[str, ...], others: 
     return len(path) == len(LOAD) or '"load":' in canonical_json(tables)
 
 
-def axis(key: str, values: object, own: Sequence[type[Scheme]]) -> Axis:
-    """One axis."""
+def axis(key: str, values: object, own: Sequence[type[Scheme]], kept: Sequence[str]) -> Axis:
+    """One axis; `kept` are the keys that other axes set."""
     where = quoted(key)
     if key in ELSEWHERE:
         allowed = f"{ELSEWHERE[key]} under [study], not under [grid]"
@@ -136,7 +138,7 @@ def axis(key: str, values: object, own: Sequence[type[Scheme]]) -> Axis:
     if not isinstance(values, list) or not values:
         raise SpecError(where, shown(values), "a list with one value or more")
     makers: dict[str, Callable[[str, Sequence[object]], list[Point]]] = {
-        SCHEMES: partial(schemes, own), LOADS: loads, FAULTS: faults,
+        SCHEMES: partial(schemes, own, kept), LOADS: loads, FAULTS: faults,
     }  # fmt: skip
     if key not in makers and key in NAMES.values():
         raise SpecError(where, shown(values), f'"{next(many for many, one in NAMES.items() if one == key)}"')
@@ -148,11 +150,11 @@ def axis(key: str, values: object, own: Sequence[type[Scheme]]) -> Axis:
     return Axis(NAMES.get(key, key), tuple(points))
 
 
-def schemes(own: Sequence[type[Scheme]], where: str, values: Sequence[object]) -> list[Point]:
+def schemes(own: Sequence[type[Scheme]], kept: Sequence[str], where: str, values: Sequence[object]) -> list[Point]:
     """Schemes and variants, as ``--schemes`` takes them."""
     texts = [text(where, value, "a scheme or a variant of one") for value in values]
     try:
-        return [Point(variant.label, variant.apply) for variant in parse_list(texts, own)]
+        return [Point(variant.label, partial(variant.apply, kept=kept)) for variant in parse_list(texts, own)]
     except SpecError as error:
         raise SpecError(where, error.value, error.allowed, error.hint) from None
 

@@ -395,6 +395,7 @@ fn transports() -> Vec<Value> {
             "about": control.about().about,
             "source": control.about().source,
             "use": format!("[transport] kind = \"rdma\", congestion_control = \"{}\"", control.name()),
+            "controls": "rdma",
             "params": params(control.keys(), of_rdma),
         })
     });
@@ -429,6 +430,7 @@ fn transports() -> Vec<Value> {
             "about": control.about().about,
             "source": control.about().source,
             "use": format!("[transport] kind = \"uet\", congestion_control = \"{}\"", control.name()),
+            "controls": "uet",
             "params": params(control.keys(), of_uet),
         })
     });

@@ -123,7 +123,14 @@ pub(crate) fn read(
 ) -> Result<(TransportSpec, Value), SpecError> {
     let family = match given.get("kind") {
         None | Some(Value::Null) => preset.family(),
-        Some(kind) => FAMILIES.iter().copied().find(|family| kind == family.kinds()[0]).unwrap_or(Family::Tcp),
+        // Before other keys: those of a kind that is misspelt are right.
+        Some(kind) => {
+            FAMILIES.into_iter().find(|family| family.kinds().iter().any(|known| kind == known)).ok_or_else(|| {
+                let kinds = || FAMILIES.iter().flat_map(|family| family.kinds()).copied();
+                let error = SpecError::new("transport.kind", kind, one_of(kinds()));
+                error.did_you_mean(kind.as_str().unwrap_or_default(), kinds())
+            })?
+        }
     };
     check_family(given, family)?;
     Ok(match family {

@@ -46,6 +46,7 @@ pub(crate) fn warnings(spec: &Spec) -> Vec<Warning> {
     let mut found = Vec::new();
     for (n, entry) in spec.traffic.iter().enumerate() {
         about_entry(n, entry, spec, &mut found);
+        about_priority(n, entry, spec, &mut found);
     }
     for (n, fault) in spec.faults.iter().flat_map(|faults| &faults.faults).enumerate() {
         about_fault(n, fault, spec, &mut found);
@@ -74,6 +75,15 @@ fn about_entry(n: usize, entry: &TrafficEntry, spec: &Spec, found: &mut Vec<Warn
         }
         Traffic::Transported(Workload::List(list)) => about_columns(n, list, found),
         _ => {}
+    }
+}
+
+/// A priority where all data waits in one queue.
+fn about_priority(n: usize, entry: &TrafficEntry, spec: &Spec, found: &mut Vec<Warning>) {
+    if entry.priority > 0 && !matches!(spec.switch, SwitchSpec::SharedBuffer(_)) {
+        let text = "This priority has no effect: the ports of these switches have one queue for all data. \
+                    switch.priorities of switch.model = \"shared_buffer\" adds queues.";
+        found.push(Warning::of("one_data_queue", format!("traffic[{n}].priority"), text));
     }
 }
 

@@ -285,7 +285,11 @@ fn pairs(steps: core::ops::Range<u32>, n: u32) -> impl Iterator<Item = (u32, u32
     steps.flat_map(move |step| (0..n).map(move |i| (step, i)))
 }
 
-fn check_group(group: &[u32], hosts: u32) -> Result<(), WorkloadError> {
+/// Are these two hosts or more, all of them there, and none twice?
+///
+/// # Errors
+/// They are not.
+pub(crate) fn check_group(group: &[u32], hosts: u32) -> Result<(), WorkloadError> {
     if group.len() < 2 {
         let allowed = "at least two hosts in each group";
         return Err(WorkloadError::new("hosts", format!("{group:?}"), allowed));

@@ -195,7 +195,8 @@ fn shared_autos(reader: &Reader<'_>, place: Place<'_>) -> Result<Autos, SpecErro
 /// Do the keys go together?
 fn check(reader: &Reader<'_>, keys: &SharedKeys) -> Result<(), SpecError> {
     if !keys.pfc && keys.headroom_bytes.is_some() {
-        return Err(reader.refuse("headroom_bytes", "no headroom without pfc: nothing pauses"));
+        let error = reader.refuse("headroom_bytes", "no headroom without pfc: nothing pauses");
+        return Err(error.hint("switch.pfc = true pauses under any loss recovery; by default IRN does without"));
     }
     if keys.pfc && keys.headroom_bytes == Some(0) {
         return Err(reader.refuse("headroom_bytes", "some headroom with pfc, or leave it out for what each link needs"));

@@ -43,6 +43,17 @@ fn go_back_n_over_queues_that_drop_is_told() {
 }
 
 #[test]
+fn a_priority_without_queues_is_told() {
+    let spec = |transport: Value| json!({"transport": transport, "traffic": [{"kind": "permutation", "size_bytes": 9, "priority": 1}]});
+    let told = [("one_data_queue", "traffic[0].priority".to_string())];
+    assert_eq!(warned(spec(json!({"kind": "uet"}))), told);
+    assert_eq!(warned(spec(json!({"kind": "dctcp"}))), told);
+    let mut several = spec(json!({"kind": "rdma"}));
+    several["switch"] = json!({"priorities": 2});
+    assert_eq!(warned(several), []);
+}
+
+#[test]
 fn rates_that_rise_as_on_a_slower_link_are_told() {
     let of = |gbps: u32, transport: Value| {
         let topology = json!({"host_rate_gbps": gbps, "fabric_rate_gbps": gbps});

@@ -3,10 +3,12 @@
 use serde_json::Value;
 
 use super::HOST;
+use super::steps::at_fault;
 use crate::ids::HostId;
 use crate::keys::{Field, Reader, SpecError, words};
 use crate::topology::{Topology, TopologySpec};
 use crate::workload::Members;
+use crate::workload::collective::check_group;
 
 /// What is allowed as hosts.
 pub(super) const HOSTS: &str = "\"all\", a list of hosts, or a list of such lists (groups)";
@@ -16,14 +18,14 @@ words! {
     Grouping {
         /// Neighbours: the first ones, the next ones, and so on.
         Blocks = "blocks",
-        /// One of every so many, so that each group spans all racks.
+        /// One of every so many, which spreads each group over the racks.
         Strided = "strided",
         /// Those of every so many leaves.
         Rails = "rails",
     }
 }
 
-/// Reads who takes part; [`Collective::check`](crate::workload::Collective::check) looks whether those are there.
+/// Reads who takes part. What is not parted here, [`Collective::check`](crate::workload::Collective::check) checks.
 pub(super) fn read(
     reader: &mut Reader<'_>,
     hosts: &Value,
@@ -39,8 +41,10 @@ pub(super) fn read(
     let chosen = match as_listed(reader, hosts)? {
         Members::All => (0..fabric.hosts()).collect(),
         Members::Groups(mut lists) if lists.len() == 1 => lists.remove(0),
+        Members::Groups(lists) if lists.is_empty() => return Err(reader.refuse("hosts", HOSTS)),
         Members::Groups(_) => return Err(reader.refuse("groups", "nothing, because hosts lists the groups")),
     };
+    check_group(&chosen, fabric.hosts()).map_err(|error| at_fault(reader, error))?;
     let most = chosen.len() / 2;
     if groups as usize > most {
         return Err(reader.refuse("groups", format!("at most {most}: each has two hosts or more")));
@@ -50,21 +54,14 @@ pub(super) fn read(
         Grouping::Strided => by(&chosen, groups, |place, _| place as u32),
         Grouping::Rails => {
             let leaves = leaves(fabric)?;
-            // A host that is not there is refused later, by its number.
-            by(&chosen, groups, |_, host| leaves.get(host as usize).copied().unwrap_or_default())
+            by(&chosen, groups, |_, host| leaves[host as usize])
         }
     };
-    match parted.iter().find(|group| group.len() < 2) {
-        Some(_) => Err(reader.refuse(
-            "groups",
-            format!(
-                "at most the {} leaves with grouping = \"rails\", with two \
-            hosts or more in each group",
-                fabric.leaves()
-            ),
-        )),
-        None => Ok(Members::Groups(parted)),
+    if parted.iter().any(|group| group.len() < 2) {
+        let allowed = "so few that each has two hosts or more; rails are as many as leaves with hosts, at most";
+        return Err(reader.refuse("groups", allowed));
     }
+    Ok(Members::Groups(parted))
 }
 
 /// Consecutive hosts, in groups of which none is larger than another by more than one.

@@ -43,8 +43,8 @@ keys! {
         hosts: Value, Kind::Either(HOSTS), Default::Word("all");
         /// Into how many groups those hosts are split, if hosts does not list groups.
         groups: Option<u32>, COUNT, Default::Nothing("one, or those that hosts lists");
-        /// Which hosts form a group: neighbours, as if so many jobs ran side by side; one of every so many, so that a
-        /// group spans all racks; or those of every so many leaves, such as the GPUs of a rail.
+        /// Which hosts form a group: neighbours, as if so many jobs ran side by side; one of every so many,
+        /// which spreads it over the racks; or those of every so many leaves, such as the GPUs of a rail.
         grouping: Option<Grouping>, Kind::Words(Grouping::WORDS), Default::Nothing("\"blocks\"");
         /// The ring of a group: as listed (all: by number), or in a random order.
         order: OrderWord, Kind::Words(OrderWord::WORDS), Default::Word("given");
@@ -67,8 +67,8 @@ keys! {
         hosts: Value, Kind::Either(HOSTS), Default::Word("all");
         /// Into how many groups those hosts are split, if hosts does not list groups.
         groups: Option<u32>, COUNT, Default::Nothing("one, or those that hosts lists");
-        /// Which hosts form a group: neighbours, as if so many jobs ran side by side; one of every so many, so that a
-        /// group spans all racks; or those of every so many leaves, such as the GPUs of a rail.
+        /// Which hosts form a group: neighbours, as if so many jobs ran side by side; one of every so many,
+        /// which spreads it over the racks; or those of every so many leaves, such as the GPUs of a rail.
         grouping: Option<Grouping>, Kind::Words(Grouping::WORDS), Default::Nothing("\"blocks\"");
         /// The numbering of a group: as listed (all: by number), or in a random order.
         order: OrderWord, Kind::Words(OrderWord::WORDS), Default::Word("given");

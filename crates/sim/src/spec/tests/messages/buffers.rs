@@ -92,7 +92,8 @@ fn flow_control_and_its_headroom() {
                 json!({"pfc": false, "headroom_bytes": 30_000}),
                 json!({"transport": {"kind": "rdma", "recovery": "irn"}}),
             ),
-            "switch.headroom_bytes = 30000: expected no headroom without pfc: nothing pauses",
+            "switch.headroom_bytes = 30000: expected no headroom without pfc: nothing pauses; switch.pfc = true pauses under \
+             any loss recovery; by default IRN does without",
         ),
         (
             switch(json!({"headroom_bytes": 9 << 20})),

@@ -50,9 +50,17 @@ fn traffic_in_steps() {
         ),
         (
             parted(json!({"groups": 4, "grouping": "rails"})),
-            "traffic[0].groups = 4: expected at most the 2 leaves with grouping = \"rails\", with two hosts or more in each group",
+            "traffic[0].groups = 4: expected so few that each has two hosts or more; rails are as many as leaves with hosts, at most",
         ),
         (parted(json!({"groups": 2, "hosts": [0, 1, 2, 9]})), "traffic[0].hosts = 9: expected hosts from 0 to 7"),
+        (
+            parted(json!({"groups": 2, "hosts": [0, 0, 1, 1], "grouping": "strided"})),
+            "traffic[0].hosts = 0: expected each host once in a group",
+        ),
+        (
+            parted(json!({"groups": 2, "hosts": []})),
+            "traffic[0].hosts = []: expected \"all\", a list of hosts, or a list of such lists (groups)",
+        ),
         (ring(json!([3])), "traffic[0].hosts = [3]: expected at least two hosts in each group"),
         (ring(json!([0, 8])), "traffic[0].hosts = 8: expected hosts from 0 to 7"),
         (ring(json!([0, 1, 0])), "traffic[0].hosts = 0: expected each host once in a group"),
