@@ -78,7 +78,7 @@ def of_curve(one: plot.Curve, looks: Looks, panel: plot.Panel, places: Sequence[
     )
 
 
-def of_bars(panel: bars.Panel, looks: Looks) -> Chart:
+def of_bars(panel: bars.Panel, looks: Looks, scale: Scale = "linear") -> Chart:
     """One value a label."""
     known = {label: value for label, value in panel.values.items() if math.isfinite(value.mean)}
     curves = tuple(
@@ -95,7 +95,7 @@ def of_bars(panel: bars.Panel, looks: Looks) -> Chart:
         )
         for place, (label, value) in enumerate(known.items())
     )
-    return Chart(panel.title, Axis(panel.x_label), Axis("", "words", tuple(known)), curves, bars=True)
+    return Chart(panel.title, Axis(panel.x_label, scale), Axis("", "words", tuple(known)), curves, bars=True)
 
 
 def spreads(rows: spread.Rows, looks: Looks) -> list[Chart]:

@@ -8,7 +8,7 @@ from typing import Literal
 
 from spinewise.page.packed import Ref
 
-Scale = Literal["linear", "near", "log", "log2", "nines", "words"]
+Scale = Literal["linear", "signed", "near", "log", "log2", "nines", "words"]
 Tone = Literal["", "good", "bad", "unsure", "head"]
 
 
@@ -87,7 +87,10 @@ class Table:
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis: its title with unit, its scale (near: linear, without zero), and words in place of numbers."""
+    """An axis: its title with unit, its scale, and words in place of numbers.
+
+    A near scale is linear, without zero; a signed one is of bars that may be below it.
+    """
 
     title: str
     scale: Scale = "linear"

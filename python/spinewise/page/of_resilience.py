@@ -9,7 +9,7 @@ from spinewise.figures.bars import Panel
 from spinewise.measures.stats import Interval
 from spinewise.page import charts
 from spinewise.page.grids import table
-from spinewise.page.model import Chart, Charts, Part, Section, Words
+from spinewise.page.model import Chart, Charts, Part, Scale, Section, Words
 from spinewise.resilience.told import Share, Told
 
 MOST_CHARTS = 4
@@ -36,6 +36,7 @@ def part(found: Told) -> Part:
 
 
 def chart(title: str, axis: str, of: Sequence[Share]) -> Chart:
-    """A bar a scheme."""
+    """A bar a scheme. Times are above zero; a difference to the runs without faults may be on either side of it."""
+    scale: Scale = "signed" if axis.endswith("[%]") else "linear"
     values = {one.scheme: Interval(one.mean, math.nan if one.half is None else one.half, len(of)) for one in of}
-    return charts.of_bars(Panel(title, axis, values), charts.looked(list(values)))
+    return charts.of_bars(Panel(title, axis, values), charts.looked(list(values)), scale)

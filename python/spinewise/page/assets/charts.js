@@ -204,7 +204,8 @@ page.tip = function (model, one) {
 page.barOption = function (model) {
   const labels = model.y.words;
   const values = model.curves.map((one) => one.x[0]);
-  const wide = Math.min(...values) > 0 && Math.max(...values) / Math.min(...values) > 20;
+  const signed = model.x.scale === 'signed';
+  const wide = !signed && Math.min(...values) > 0 && Math.max(...values) / Math.min(...values) > 20;
   const bars = {
     type: wide ? 'scatter' : 'bar', barWidth: '58%', symbolSize: 9, z: 2,
     data: model.curves.map((one, place) => {
@@ -215,15 +216,17 @@ page.barOption = function (model) {
   };
   const halves = { label: '', x: labels.map((_, at) => at), y: values, half: model.curves.map((one) => (one.half.length ? one.half[0] : null)) };
   const ends = values.flatMap((value, at) => [value, value + (halves.half[at] || 0)]);
+  const least = Math.min(0, ...values.map((value, at) => value - (halves.half[at] || 0)));
+  const min = signed && least < 0 ? -page.above(-least) : 0;
   const x = page.axis({ ...model.x, scale: wide ? 'log' : 'linear' }, ends, { nameGap: 22 });
   return {
     animation: false, textStyle: { fontFamily: page.font() },
     grid: { left: page.roomFor(labels) + 16, right: 18, top: 4, bottom: 44 },
     tooltip: { ...page.tooltip(), trigger: 'item', formatter: (one) => page.barTip(model, one.dataIndex) },
-    xAxis: wide ? x : { ...x, min: 0, max: page.above(Math.max(...ends)) },
+    xAxis: wide ? x : { ...x, min, max: page.above(Math.max(...ends)) },
     yAxis: { type: 'category', data: labels, inverse: true, axisTick: { show: false }, axisLine: { lineStyle: { color: page.css('--line') } },
       axisLabel: { ...page.chartText(), color: page.css('--ink'), interval: 0, width: page.longestWords, overflow: 'truncate' } },
-    series: [bars, page.whiskers(halves, page.css('--ink'), 0, (y) => y, wide ? 0.85 * Math.min(...values) : 0, true)],
+    series: [bars, page.whiskers(halves, page.css('--ink'), 0, (y) => y, wide ? 0.85 * Math.min(...values) : min, true)],
   };
 };
 
