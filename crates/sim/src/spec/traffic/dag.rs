@@ -3,8 +3,7 @@
 use serde_json::Value;
 use spinewise_policy::Span;
 
-use super::groups::read_group;
-use super::steps::at_fault;
+use super::groups::{at_fault, read_group};
 use super::{Traffic, read_file};
 use crate::keys::{Default, Kind, Reader, SpecError, Unit, Zero, keys};
 use crate::topology::TopologySpec;

@@ -3,12 +3,11 @@
 use serde_json::Value;
 
 use super::HOST;
-use super::steps::at_fault;
 use crate::ids::HostId;
 use crate::keys::{Field, Reader, SpecError, words};
 use crate::topology::{Topology, TopologySpec};
-use crate::workload::Members;
 use crate::workload::collective::check_group;
+use crate::workload::{Members, WorkloadError};
 
 /// What is allowed as hosts.
 pub(super) const HOSTS: &str = "\"all\", a list of hosts, or a list of such lists (groups)";
@@ -113,6 +112,11 @@ fn as_listed(reader: &mut Reader<'_>, given: &Value) -> Result<Members, SpecErro
         Members::Groups(groups)
     };
     Ok(members)
+}
+
+/// The error with the part of a value that is at fault, such as one host of a list.
+pub(super) fn at_fault(reader: &Reader<'_>, error: WorkloadError) -> SpecError {
+    SpecError::said(reader.path_of(&error.key), error.value, error.allowed)
 }
 
 /// A list of hosts.

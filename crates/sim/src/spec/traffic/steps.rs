@@ -3,11 +3,11 @@
 use serde_json::Value;
 use spinewise_policy::{Span, Time};
 
-use super::groups::{self, Grouping, HOSTS};
+use super::groups::{self, Grouping, HOSTS, at_fault};
 use super::{HOST, Traffic};
 use crate::keys::{Default, Kind, LARGEST_EXACT, Reader, SpecError, Unit, Zero, keys, words};
 use crate::topology::TopologySpec;
-use crate::workload::{Arrivals, Collective, MOST_FLOWS, Order, Pattern, Rpc, Share, Workload, WorkloadError};
+use crate::workload::{Arrivals, Collective, MOST_FLOWS, Order, Pattern, Rpc, Share, Workload};
 
 const MICROSECONDS: Kind = Kind::Time(Unit::Microseconds, Zero::Allowed);
 const SIZE: Kind = Kind::Integer { min: 1, max: LARGEST_EXACT };
@@ -171,9 +171,4 @@ pub(super) fn read_all_to_all(reader: &mut Reader<'_>, fabric: &TopologySpec) ->
 fn checked(reader: &Reader<'_>, collective: Collective, fabric: &TopologySpec) -> Result<Traffic, SpecError> {
     collective.check(fabric.hosts()).map_err(|error| at_fault(reader, error))?;
     Ok(Traffic::Transported(Workload::Collective(collective)))
-}
-
-/// The error with the part of a value that is at fault, such as one host of a list.
-pub(super) fn at_fault(reader: &Reader<'_>, error: WorkloadError) -> SpecError {
-    SpecError::said(reader.path_of(&error.key), error.value, error.allowed)
 }
