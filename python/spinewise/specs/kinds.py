@@ -16,7 +16,7 @@ def strangers(spec: Spec, changed: Spec, paths: Iterable[str]) -> list[str]:
 
     A transport of another family (TCP, RDMA, Ultra Ethernet) shares no keys with the one that the spec describes, even
     where they have the same name, and runs over other switches unless the spec names their model. A kind of the same
-    family shares those that it has.
+    family shares those that it has, and another congestion control has none of the keys of the one before.
 
     Args:
         spec: as it was.
