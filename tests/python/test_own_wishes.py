@@ -234,3 +234,9 @@ def test_only_a_queue_of_the_layout_is_released() -> None:
     assert "queue 2: there are 2, counted from 0" in refused(Holds, lambda cx: cx.out.release(0, 2))
     assert "Layout(queues=N) asks for N" in refused(AtSwitch, lambda cx: cx.out.release(0, 0))
     asked(Holds, lambda cx: cx.out.release(0, 1))
+
+
+def test_a_probe_is_given_up_after_some_time() -> None:
+    said = refused(AtHost, lambda cx: cx.out.probe(sw.To.host(3), 0, give_up=0))
+    assert said == "give_up = 0: allowed is a time in picoseconds, longer than the answer takes"
+    assert (sw.us(-1), sw.us(-0.5), sw.us(0.0000015)) == (-1_000_000, -500_000, 2)

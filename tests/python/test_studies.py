@@ -294,6 +294,18 @@ class First(sw.SwitchScheme):
 """
 
 
+def test_a_scheme_that_fails_at_once_does_not_keep_a_study_from_beginning(tmp_path: Path) -> None:
+    """The estimate of its time ended the command, and nothing was made."""
+    text = STUDY.replace("loads = [0.2, 0.4]", "").replace("letflow:flowlet_gap_us=200@gap 200", "first")
+    (tmp_path / "mine.py").write_text(OWN.format("[]"))
+    own = [load_scheme(f"{tmp_path / 'mine.py'}:First")]
+    found = Study.of(file.read(place(tmp_path, text), own=own))
+    with store.opened(tmp_path / "store") as ledger:
+        assert conduct.estimate(found, ledger).seconds is None
+    done = conducted(found, tmp_path)
+    assert [sum(one.values is not None for one in runs) for runs in done.repeats] == [2, 0]
+
+
 def test_a_scheme_in_python_takes_part_and_its_source_counts(tmp_path: Path) -> None:
     path = place(tmp_path, STUDY.replace("loads = [0.2, 0.4]", "").replace("seeds = 2", "seeds = 1"))
     keys = []

@@ -57,4 +57,5 @@ def command(args: argparse.Namespace) -> int:
 
 def announce(study: Study, found: Estimate, jobs: int) -> None:
     """Say on standard error what a study will come to."""
-    say(f"{study.name}: {announced(found, jobs, units.clock((found.seconds or 0.0) / jobs))}")
+    clock = None if found.seconds is None else units.clock(found.seconds / jobs)
+    say(f"{study.name}: {announced(found, jobs, clock)}")

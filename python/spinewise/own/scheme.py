@@ -6,6 +6,7 @@ Its object holds parameters and nothing else; state is in rows. Times are whole 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from inspect import cleandoc
@@ -26,7 +27,7 @@ LEAST_TICK = 1_000
 
 def us(microseconds: float) -> int:
     """Microseconds as picoseconds, to the nearest, as parameters of the engine are read."""
-    return int(microseconds * 1e6 + 0.5)
+    return math.floor(microseconds * 1e6 + 0.5)
 
 
 @dataclass(frozen=True)
@@ -150,7 +151,8 @@ class To:
 class Key:
     """Which timer, each with a number of its own from 0 to 255.
 
-    The hook `timer` gets what was made here: ``key == sw.Key.node(1)`` asks for one.
+    The hook `timer` gets what was made here, a tuple: ``key == sw.Key.node(1)`` asks for one, and
+    ``_, peer, way, number = key`` takes that of a route apart.
     """
 
     @staticmethod

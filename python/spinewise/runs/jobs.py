@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import threading
 from collections.abc import Callable, Generator, Iterable, Sequence
@@ -21,6 +22,10 @@ from spinewise.shapes import Spec
 from spinewise.specs.spec import resolve
 
 MOST_JOBS = 1024
+PATIENCE_S = 2.0
+TRIES = 3
+"""How long a run that is told to stop may take for that before it is interrupted, and how often."""
+interrupt = ctypes.pythonapi.PyThreadState_SetAsyncExc
 
 K = TypeVar("K")
 M = TypeVar("M")
@@ -135,16 +140,19 @@ def pooled(
     """Do `work` on each of `items`, several at once; each item with what it gave or raised, as it ends.
 
     The next item is asked for when there is a worker for it. When the generator is closed, `work` is told to stop and
-    waited for.
+    waited for. What then still runs in Python after `PATIENCE_S`, such as a hook that never returns, is interrupted.
     """
     stop = threading.Event()
+    busy = Busy()
     ended: SimpleQueue[tuple[A, B | None, BaseException | None]] = SimpleQueue()
 
     def one(item: A) -> None:
         try:
             if stop.is_set():
                 raise Cancelled
-            ended.put((item, work(item, stop.is_set), None))
+            with busy:
+                found = work(item, stop.is_set)
+            ended.put((item, found, None))
         except BaseException as error:
             ended.put((item, None, error))
 
@@ -163,6 +171,34 @@ def pooled(
                 yield found
         finally:
             stop.set()
+            busy.end()
+
+
+class Busy:
+    """The threads that are at work."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._threads: set[int] = set()
+
+    def __enter__(self) -> None:
+        with self._changed:
+            self._threads.add(threading.get_ident())
+
+    def __exit__(self, *_: object) -> None:
+        with self._changed:
+            self._threads.discard(threading.get_ident())
+            self._changed.notify_all()
+
+    def end(self) -> None:
+        """Wait for them, and interrupt those that do not end by themselves."""
+        for _ in range(TRIES):
+            with self._changed:
+                if self._changed.wait_for(lambda: not self._threads, PATIENCE_S):
+                    return
+                for thread in self._threads:
+                    # Raised as that thread next executes Python.
+                    interrupt(ctypes.c_ulong(thread), ctypes.py_object(KeyboardInterrupt))
 
 
 def run_all(

@@ -15,6 +15,7 @@ _CELL = re.compile(r"line \d+, column ([^:]*): `([^`]*)`; allowed is ")
 OPERATIONS = "a CSV file of operations"
 """What is allowed as the file of traffic of kind `dag`."""
 NAMES = ("scheme.name", "scheme.fabric", "transport.kind")
+OWN = "a scheme of your own needs --scheme-file FILE.py:CLASS, and goes by its class's `name`; in Python give the class"
 LATEST_START_NS = 18_446_744_073_709_551
 """The latest start that a list of flows may have: times are picoseconds in 64 bits."""
 
@@ -32,7 +33,9 @@ def with_way_out(error: SpecError) -> SpecError:
 def of_name(error: SpecError) -> str | None:
     """What a scheme or a transport is called here."""
     word = error.value.strip('"').lower()
-    return nearest(word, SAME.values()) if word in SAME and f'"{SAME[word]}"' in error.allowed else None
+    if word in SAME and f'"{SAME[word]}"' in error.allowed:
+        return nearest(word, SAME.values())
+    return OWN if error.key == "scheme.name" and error.hint is None else None
 
 
 def of_list(error: SpecError) -> str | None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from spinewise.comparison.measured import MEASURE, Measured
+from spinewise.errors import SchemeError
 from spinewise.measures import stats
 from spinewise.runs.jobs import Monitor
 from spinewise.runs.validation import sampled_seconds
@@ -165,7 +166,11 @@ def estimate(study: Study, ledger: Ledger, *, retry_failed: bool = False) -> Est
     keys = {job.key for job in jobs_of(tasks, BASICS) if not known.of(job, ledger, again=retry_failed)}
     lacking = [task for task in tasks if task.key in keys]
     took = ledger.seconds({task.cell for task in lacking})
-    mean = sampled_seconds(list({task.cell: task.spec for task in lacking if task.cell not in took}.values()))
+    try:
+        mean = sampled_seconds(list({task.cell: task.spec for task in lacking if task.cell not in took}.values()))
+    except SchemeError:
+        # One of the few fails at once: the sweep will say so, and make the others.
+        return Estimate(len(study.cells), len(tasks), len(tasks) - len(lacking), None)
     seconds = sum(took.get(task.cell, mean) for task in lacking)
     return Estimate(len(study.cells), len(tasks), len(tasks) - len(lacking), seconds)
 

@@ -206,9 +206,11 @@ def record(done: Conducted) -> StudyRecord:
     }
 
 
-def announced(found: Estimate, jobs: int, clock: str) -> str:
-    """What a study will come to, in a line."""
+def announced(found: Estimate, jobs: int, clock: str | None) -> str:
+    """What a study will come to, in a line; `clock` is None where nobody can tell."""
     new = found.runs - found.stored
     stored = f", {found.stored} of them stored" if found.stored else ""
-    takes = f"; about {clock} for {new}, {jobs} at a time" if new else "; nothing to run"
+    takes = (
+        (f"; about {clock} for {new}, {jobs} at a time" if clock else f"; {new} to run") if new else "; nothing to run"
+    )
     return f"{found.points} points, {found.runs} runs{stored}{takes}"

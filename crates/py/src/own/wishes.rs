@@ -86,6 +86,11 @@ impl Wishes {
         if !matches!(to, To::Host(_) | To::Leaf(_)) || wire > MOST_WIRE || wire == 0 {
             return Err(PyValueError::new_err("a probe goes to one host or leaf, with 1 to 65535 bytes on the wire"));
         }
+        if give_up == 0 {
+            return Err(PyValueError::new_err(
+                "give_up = 0: allowed is a time in picoseconds, longer than the answer takes",
+            ));
+        }
         self.check_not_itself(to)?;
         self.check_way("probe", to, way)?;
         self.wish(0, |out| out.probe(to, Way(way), wire, ttl, Span(give_up)))
