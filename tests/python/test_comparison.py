@@ -239,7 +239,8 @@ def test_every_cell_is_checked_before_any_runs() -> None:
     assert "in scheme pdbl" in str(caught.value.hint)
     with pytest.raises(SpecError) as unlike_any:
         sw.compare(TINY_SPEC, "ecmp,zzzz", seeds=1)
-    assert str(unlike_any.value).endswith(" (in scheme zzzz)")
+    assert str(unlike_any.value.hint).startswith("a scheme of your own needs --scheme-file FILE.py:CLASS")
+    assert str(unlike_any.value.hint).endswith(" (in scheme zzzz)")
 
 
 LBSP_NEEDS = 'lbsp relies on the numbering of a fat-tree: topology.kind = "fat_tree"'
