@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 import pytest
 
@@ -54,7 +54,7 @@ def test_malformed_lists_are_refused(text: str) -> None:
     assert caught.value.key == "--schemes"
 
 
-RDMA: dict[str, Any] = {
+RDMA: Spec = {
     "transport": {"kind": "rdma", "recovery": "go_back_n", "queue_pairs": 2},
     "switch": {"pause_us": 5, "buffer_bytes": 1_000_000},
 }
@@ -104,7 +104,7 @@ RDMA: dict[str, Any] = {
          "no such kind", "another control"],
 )  # fmt: skip
 def test_keys_of_another_transport_are_left_out(
-    spec: Any, variant: str, left_out: list[str], transport: dict[str, Any], switch: dict[str, Any]
+    spec: Spec, variant: str, left_out: list[str], transport: Mapping[str, object], switch: Mapping[str, object]
 ) -> None:
     """A spec with queues of RDMA could not be compared with Ultra Ethernet: the variant was refused for them."""
     found = parse(variant)
@@ -115,7 +115,7 @@ def test_keys_of_another_transport_are_left_out(
 
 def test_a_kind_that_there_is_not_is_refused_itself() -> None:
     """The error named a key of the spec, in a line that was right."""
-    spec: Any = RDMA | {"traffic": [{"kind": "permutation", "size_bytes": 9}]}
+    spec: Spec = {**RDMA, "traffic": [{"kind": "permutation", "size_bytes": 9}]}
     with pytest.raises(SpecError) as caught:
         resolve(parse("reps:transport.kind=uett").apply(spec))
     assert (caught.value.key, caught.value.hint) == ("transport.kind", 'did you mean "uet"?')

@@ -19,9 +19,11 @@ NOTE = "Against the same runs without the faults; means over seeds with 95 % Stu
 
 def part(found: Told) -> Part:
     """The part of a study."""
-    rounds = [chart(one.title, one.axis, one.of) for one in found.rounds if one.of]
+    rounds = [
+        chart(one.title, one.axis, one.of, "signed" if one.signed else "linear") for one in found.rounds if one.of
+    ]
     few = len(found.lost) <= MOST_CHARTS
-    made = [chart(one.fault, "goodput lost [%]", one.of) for one in found.lost if one.of and few]
+    made = [chart(one.fault, "goodput lost [%]", one.of, "signed") for one in found.lost if one.of and few]
     return Part(
         title=found.title,
         kind="resilience",
@@ -35,8 +37,7 @@ def part(found: Told) -> Part:
     )
 
 
-def chart(title: str, axis: str, of: Sequence[Share]) -> Chart:
-    """A bar a scheme. Times are above zero; a difference to the runs without faults may be on either side of it."""
-    scale: Scale = "signed" if axis.endswith("[%]") else "linear"
+def chart(title: str, axis: str, of: Sequence[Share], scale: Scale) -> Chart:
+    """A bar a scheme."""
     values = {one.scheme: Interval(one.mean, math.nan if one.half is None else one.half, len(of)) for one in of}
     return charts.of_bars(Panel(title, axis, values), charts.looked(list(values)), scale)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from spinewise.figures.steps import bars_of, longest
 from spinewise.measures.collectives import Round
@@ -24,24 +25,22 @@ def charts(runs: Sequence[tuple[str, Result]]) -> list[Steps]:
         for key, of_group in own.items():
             found.setdefault(key, []).append((label, of_group))
     groups = [name for name, _ in found]
-    more = len(found) - MOST_CHARTS
-    return [
-        chart(
-            f"{name}, group {group}" if groups.count(name) > 1 else name,
-            tracks,
-            f" The tables have {more} more such groups." if more > 0 and place == MOST_CHARTS - 1 else "",
-        )
-        for place, ((name, group), tracks) in enumerate(list(found.items())[:MOST_CHARTS])
+    made = [
+        chart(f"{name}, group {group}" if groups.count(name) > 1 else name, tracks)
+        for (name, group), tracks in list(found.items())[:MOST_CHARTS]
     ]
+    if more := len(found) - len(made):
+        made[-1] = replace(made[-1], note=f"{made[-1].note} Not shown: {more} more such groups.")
+    return made
 
 
-def chart(title: str, tracks: Sequence[tuple[str, list[Round]]], further: str) -> Steps:
-    """The steps of one group of each run, and what is said of groups that are not shown."""
+def chart(title: str, tracks: Sequence[tuple[str, list[Round]]]) -> Steps:
+    """The steps of one group of each run."""
     left_out = max(len(bars_of(of_group)) for _, of_group in tracks) - MOST_BARS
     note = "A bar lasts from the first flow's start to the last one's end; orange: the longest step of a round."
     if left_out > 0:
         note += f" The first {MOST_BARS} steps; {left_out} more follow."
-    return Steps(title, tuple((label, tuple(steps(of_group))) for label, of_group in tracks), note + further)
+    return Steps(title, tuple((label, tuple(steps(of_group))) for label, of_group in tracks), note)
 
 
 def steps(of_group: Sequence[Round]) -> list[Step]:

@@ -64,8 +64,8 @@ def round_bars(study: Study, entry: str) -> list[Bars]:
     unit, size = unit_of([one.mean for one in times.values()])
     slower = {label: study.rounds_slower(label, entry) for label in study.labels}
     return [
-        Bars(entry, f"mean time with the faults [{unit}]", shares(times, 1.0 / size)),
-        Bars(entry, "longer than without them [%]", shares(slower, 100.0)),
+        Bars(entry, f"mean time with the faults [{unit}]", shares(times, 1.0 / size), signed=False),
+        Bars(entry, "longer than without them [%]", shares(slower, 100.0), signed=True),
     ]
 
 

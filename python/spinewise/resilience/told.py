@@ -62,11 +62,12 @@ class Lost:
 
 @dataclass(frozen=True)
 class Bars:
-    """A bar for each scheme: what of, and what the axis says, with its unit."""
+    """A bar for each scheme: what of, what the axis says, with its unit, and whether it has values below zero."""
 
     title: str
     axis: str
     of: list[Share]
+    signed: bool
 
 
 def shares(found: Mapping[str, Interval], factor: float) -> list[Share]:

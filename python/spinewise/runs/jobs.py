@@ -25,7 +25,6 @@ MOST_JOBS = 1024
 PATIENCE_S = 2.0
 TRIES = 3
 """How long a run that is told to stop may take for that before it is interrupted, and how often."""
-interrupt = ctypes.pythonapi.PyThreadState_SetAsyncExc
 
 K = TypeVar("K")
 M = TypeVar("M")
@@ -196,6 +195,7 @@ class Busy:
             with self._changed:
                 if self._changed.wait_for(lambda: not self._threads, PATIENCE_S):
                     return
+                interrupt = ctypes.pythonapi.PyThreadState_SetAsyncExc
                 for thread in self._threads:
                     # Raised as that thread next executes Python.
                     interrupt(ctypes.c_ulong(thread), ctypes.py_object(KeyboardInterrupt))

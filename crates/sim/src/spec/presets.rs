@@ -181,12 +181,11 @@ impl Preset {
         if transport.sheet().knows_trims {
             return self.trimming();
         }
-        let rdma = matches!(transport, TransportSpec::Rdma(_));
-        if matches!(self.switch, Switch::Trimming(_)) && !rdma {
-            return self.queues();
-        }
-        let lossless = rdma && matches!(self.switch, Switch::Fitting(_) | Switch::Trimming(_));
-        let mut switch = if lossless { self.shared() } else { self.switch() };
+        let mut switch = match (&self.switch, transport) {
+            (Switch::Fitting(_) | Switch::Trimming(_), TransportSpec::Rdma(_)) => self.shared(),
+            (Switch::Trimming(_), _) => self.queues(),
+            _ => self.switch(),
+        };
         if matches!(transport, TransportSpec::Rdma(rdma) if rdma.recovery == Recovery::Irn)
             && switch.contains_key("pfc")
         {

@@ -3,7 +3,6 @@
 use serde_json::Value;
 
 use super::HOST;
-use crate::ids::HostId;
 use crate::keys::{Field, Reader, SpecError, words};
 use crate::topology::{Topology, TopologySpec};
 use crate::workload::collective::check_group;
@@ -15,11 +14,11 @@ pub(super) const HOSTS: &str = "\"all\", a list of hosts, or a list of such list
 words! {
     /// Which hosts form a group.
     Grouping {
-        /// Neighbours: the first ones, the next ones, and so on.
+        /// Consecutive hosts.
         Blocks = "blocks",
-        /// One of every so many, which spreads each group over the racks.
+        /// Every n-th host, for n groups.
         Strided = "strided",
-        /// Those of every so many leaves.
+        /// The hosts of every n-th leaf, for n groups.
         Rails = "rails",
     }
 }
@@ -65,12 +64,11 @@ pub(super) fn read(
 
 /// Consecutive hosts, in groups of which none is larger than another by more than one.
 fn blocks(hosts: &[u32], groups: usize) -> Vec<Vec<u32>> {
-    let ends = (0..=groups).map(|group| group * hosts.len() / groups);
-    let ends: Vec<usize> = ends.collect();
-    ends.windows(2).map(|end| hosts[end[0]..end[1]].to_vec()).collect()
+    let first = |group: usize| group * hosts.len() / groups;
+    (0..groups).map(|group| hosts[first(group)..first(group + 1)].to_vec()).collect()
 }
 
-/// Hosts by a number of each, counted up to the number of groups over and over.
+/// Hosts by a number of each: its remainder is the group.
 fn by(hosts: &[u32], groups: u32, number: impl Fn(usize, u32) -> u32) -> Vec<Vec<u32>> {
     let mut found = vec![Vec::new(); groups as usize];
     for (place, &host) in hosts.iter().enumerate() {
@@ -82,7 +80,7 @@ fn by(hosts: &[u32], groups: u32, number: impl Fn(usize, u32) -> u32) -> Vec<Vec
 /// Of each host the number of its leaf, counted among leaves.
 fn leaves(fabric: &TopologySpec) -> Result<Vec<u32>, SpecError> {
     let topology = Topology::new(fabric)?;
-    let mut known: Vec<_> = topology.host_ids().map(|host: HostId| topology.leaf(host)).collect();
+    let mut known: Vec<_> = topology.host_ids().map(|host| topology.leaf(host)).collect();
     let of_hosts = known.clone();
     known.sort_unstable();
     known.dedup();

@@ -41,10 +41,10 @@ keys! {
     AllReduceKeys {
         /// Who takes part: all hosts, some, or groups of hosts, each with its own ring.
         hosts: Value, Kind::Either(HOSTS), Default::Word("all");
-        /// Into how many groups those hosts are split, if hosts does not list groups.
+        /// The number of groups into which those hosts are split, unless hosts lists the groups.
         groups: Option<u32>, COUNT, Default::Nothing("one, or those that hosts lists");
-        /// Which hosts form a group: neighbours, as if so many jobs ran side by side; one of every so many,
-        /// which spreads it over the racks; or those of every so many leaves, such as the GPUs of a rail.
+        /// Which hosts form each of n groups: consecutive hosts, like jobs that run side by side; every n-th host, so
+        /// that each group spreads over the racks; or the hosts of every n-th leaf, such as the GPUs of one rail.
         grouping: Option<Grouping>, Kind::Words(Grouping::WORDS), Default::Nothing("\"blocks\"");
         /// The ring of a group: as listed (all: by number), or in a random order.
         order: OrderWord, Kind::Words(OrderWord::WORDS), Default::Word("given");
@@ -65,10 +65,10 @@ keys! {
     AllToAllKeys {
         /// Who takes part: all hosts, some, or groups of hosts, each separately.
         hosts: Value, Kind::Either(HOSTS), Default::Word("all");
-        /// Into how many groups those hosts are split, if hosts does not list groups.
+        /// The number of groups into which those hosts are split, unless hosts lists the groups.
         groups: Option<u32>, COUNT, Default::Nothing("one, or those that hosts lists");
-        /// Which hosts form a group: neighbours, as if so many jobs ran side by side; one of every so many,
-        /// which spreads it over the racks; or those of every so many leaves, such as the GPUs of a rail.
+        /// Which hosts form each of n groups: consecutive hosts, like jobs that run side by side; every n-th host, so
+        /// that each group spreads over the racks; or the hosts of every n-th leaf, such as the GPUs of one rail.
         grouping: Option<Grouping>, Kind::Words(Grouping::WORDS), Default::Nothing("\"blocks\"");
         /// The numbering of a group: as listed (all: by number), or in a random order.
         order: OrderWord, Kind::Words(OrderWord::WORDS), Default::Word("given");

@@ -19,21 +19,13 @@ fn priorities() {
 #[test]
 fn traffic_in_steps() {
     let ring = |hosts: Value| traffic(json!({"kind": "all_reduce", "size_bytes": 100, "hosts": hosts}));
-    let parted = |keys: Value| {
-        let mut entry = json!({"kind": "all_reduce", "size_bytes": 100});
+    let with = |mut entry: Value, keys: Value| {
         entry.as_object_mut().unwrap().extend(keys.as_object().unwrap().clone());
         traffic(entry)
     };
-    let all = |keys: Value| {
-        let mut entry = json!({"kind": "all_to_all"});
-        entry.as_object_mut().unwrap().extend(keys.as_object().unwrap().clone());
-        traffic(entry)
-    };
-    let rpc = |keys: Value| {
-        let mut entry = json!({"kind": "rpc", "fan_in": 3, "size_bytes": 1});
-        entry.as_object_mut().unwrap().extend(keys.as_object().unwrap().clone());
-        traffic(entry)
-    };
+    let parted = |keys| with(json!({"kind": "all_reduce", "size_bytes": 100}), keys);
+    let all = |keys| with(json!({"kind": "all_to_all"}), keys);
+    let rpc = |keys| with(json!({"kind": "rpc", "fan_in": 3, "size_bytes": 1}), keys);
     let hosts = "\"all\", a list of hosts, or a list of such lists";
     check(vec![
         (ring(json!("some")), &format!("traffic[0].hosts = \"some\": expected {hosts} (groups)")),
