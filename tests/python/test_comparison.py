@@ -122,7 +122,7 @@ def test_a_best_scheme_that_left_more_flows_behind_is_no_plain_winner() -> None:
     cells = [one("a", seed, 10.0, 199) for seed in (1, 2)]
     cells += [one("b", seed, 11.0, 200) for seed in (1, 2)]
     found = Comparison({"name": "x"}, parse_list("a,b"), [0.3], [1, 2], cells)
-    assert "but a left 2 flows unfinished, which are in no mean here; b none" in " ".join(printed(found).split())
+    assert "but a left 2 flows unfinished: in no mean here; b none" in " ".join(printed(found).split())
     assert "left" not in printed(comparison())
 
 
@@ -136,8 +136,8 @@ def test_of_all_that_is_unfinished_the_whole_range_is_told() -> None:
         cells = [one("a", 10.0), one("b", 11.0), one("c", 12.0)]
         return " ".join(printed(Comparison({"name": "x"}, parse_list("a,b,c"), [0.3], [1], cells)).split())
 
-    assert "but a left 3 flows unfinished, which are in no mean here; the others 2 (b) to 5 (c)" in left(a=3, b=2, c=5)
-    assert " a left 1 flow unfinished, which are in no mean here; each of the others 4" in left(a=1, b=4, c=4)
+    assert "but a left 3 flows unfinished: in no mean here; the others 2 (b) to 5 (c)" in left(a=3, b=2, c=5)
+    assert " a left 1 flow unfinished: in no mean here; each of the others 4" in left(a=1, b=4, c=4)
     assert "but" not in left(a=1, b=4, c=4)
     assert "in no mean here" not in left(a=0, b=4, c=4)
 

@@ -179,6 +179,17 @@ def test_what_differs_is_told_apart(tmp_path: Path) -> None:
         assert sw.resolve(parse(told["variant"]).apply({**spec, "scheme": {}}), seed=1) == task.spec
 
 
+def test_a_run_says_its_transport(tmp_path: Path) -> None:
+    """Runs of one scheme over two transports were one variant at one load."""
+    place = tmp_path / "store"
+    rdma = {**SMALL, "preset": "linux", "transport": {"kind": "rdma", "recovery": "irn"}}
+    wanted = [Task(sw.resolve(spec, seed=1), ()) for spec in (SMALL, rdma)]
+    with store.opened(place) as ledger:
+        assert not sweep(wanted, ledger, engine=Local(2)).failed
+    told = rows(place, "select distinct variant, transport from cells order by all")
+    assert [tuple(one.values()) for one in told] == [("ecmp", "dctcp, newreno"), ("ecmp", "rdma, irn, dcqcn")]
+
+
 def test_flows_are_those_of_the_runs_that_keep_them(filled: Path) -> None:
     result = sw.run(sw.resolve(SMALL, seed=2))
     found = sw.query(filled, "select flows.* exclude (key) from flows join runs using (key) where seed = 2")

@@ -17,7 +17,7 @@ import samples
 import spinewise as sw
 from samples import TINY_TOML, TWO_ENTRIES
 from spinewise.cli import main
-from spinewise.comparison import answers, happened, reasons, report, tables
+from spinewise.comparison import answers, happened, measured, reasons, report, tables
 from spinewise.comparison.cells import Cell, Comparison
 from spinewise.comparison.plan import run_name
 from spinewise.comparison.verdict import Verdict, verdicts
@@ -183,6 +183,66 @@ def test_what_is_worse_under_the_best_is_its_price_and_no_reason() -> None:
     assert "out_of_order" not in [one.fact for one in short.why]
     assert "price: arrivals of web out of order" not in words(answers.answers(only)), "an only entry is not named"
     assert "price: arrivals out of order: 2.00 %, a 0 %" in words(answers.answers(only))
+
+
+def over(transports: str, **waits: float | None) -> Verdict:
+    """What is said of two variants: b is faster, meets ten timeouts for each of a, and has packets out of order."""
+    made = {
+        label: [
+            replace(cell(label, s, fct, 0.5, timeouts=many * s, late=late), min_rto_s=waits[label], transport=transport)
+            for s in SEEDS
+        ]
+        for (label, fct, many, late), transport in zip(
+            (("a", 100, 1, 0), ("b", 50, 10, 4)), transports.split(), strict=True
+        )
+    }
+    return verdicts(comparison(made))[0]
+
+
+def test_timeouts_are_compared_by_their_length_where_transports_differ() -> None:
+    """Ten timeouts of 0.1 ms were called the price of doing without one of 4 ms."""
+    alike = over("rdma rdma", a=1e-3, b=1e-3)
+    assert [one.text for one in alike.price if one.fact == "timeouts"] == ["timeouts a run: 25, a 2.50"]
+    unlike = over("rdma uet", a=4e-3, b=1e-4)
+    assert "timeouts" not in [one.fact for one in (*unlike.why, *unlike.price)]
+    (waited,) = [one.text for one in unlike.why if one.fact == "waited"]
+    assert waited == "summed wait for timeouts a run, at least: 2.50 ms, a 10.0 ms"
+    unknown = over("rdma uet", a=None, b=1e-4)
+    assert not {"timeouts", "waited"} & {one.fact for one in (*unknown.why, *unknown.price)}
+
+
+def test_packets_out_of_order_are_no_price_over_another_transport() -> None:
+    assert "out_of_order" in [one.fact for one in over("rdma rdma", a=1e-3, b=1e-3).price]
+    assert "out_of_order" not in [one.fact for one in over("rdma uet", a=1e-3, b=1e-3).price]
+
+
+@pytest.mark.parametrize(
+    ("transport", "least"),
+    [
+        ({"kind": "rdma", "recovery": "go_back_n", "rto_us": 4000, "rto_low_us": 100}, 4e-3),
+        ({"kind": "rdma", "recovery": "irn", "rto_low_us": 100, "rto_high_us": 320}, 100e-6),
+        ({"kind": "uet", "rto_us": 150}, 150e-6),
+        ({"kind": "dctcp", "min_rto_us": 5000}, 5e-3),
+    ],
+)
+def test_every_transport_has_a_least_timeout(transport: Any, least: float) -> None:
+    """RDMA and Ultra Ethernet had none, so that a tail that was a timeout was not told as one."""
+    assert measured.min_rto_s({"transport": transport}) == pytest.approx(least)
+
+
+def test_trimmed_packets_count_as_packets_without_room() -> None:
+    """No drop at switches that trim was told as a reason, beside any number of packets that lost their payload."""
+    made: dict[str, list[Cell]] = {"a": [], "b": []}
+    for label, fct, trimmed, dropped in (("a", 1e8, None, 50), ("b", 0.8e8, 40, 0)):
+        for seed in SEEDS:
+            one = samples.result(entry=[0], size_bytes=[10], fct_ps=[int(fct * seed)], slowdown=[1.0], packets=[1000])
+            one.spec["traffic"] = [{"kind": "poisson"}]
+            one.report["counters"]["dropped"] = {"packets": dropped * seed, "bytes": 0}
+            if trimmed is not None:
+                one.report["counters"]["trimmed"] = {"packets": trimmed * seed, "bytes": 0}
+            made[label].append(Cell(label, None, seed, one.summary(), "00", f"t{seed}", 1.0, 100))
+    (reason,) = verdicts(comparison(made))[0].why
+    assert (reason.fact, reason.text) == ("given_up", "packets dropped or trimmed a run: 100, a 125")
 
 
 def test_nothing_is_claimed_that_does_not_differ() -> None:

@@ -79,7 +79,7 @@ def test_the_first_of_the_lucky_is_not_the_best() -> None:
     assert found.judged == ["c", "a"]
     assert found.aside == {"b": "15 of 300 flows left unfinished"}
     said = words(answers.answers(comparison(*runs)))
-    assert "c left 3 flows unfinished, which are in no mean here; a none" in said
+    assert "c left 3 flows unfinished: in no mean here; a none" in said
     assert "against a; last" not in said
     assert "not judged: b (15 of 300 flows left unfinished)" in said
 
@@ -235,7 +235,7 @@ def test_what_has_no_value_on_a_seed_on_which_others_have_one_is_not_judged() ->
     some = of_rounds("incast", {"a": [100, 100, 100], "b": [100, 99, 100]}, 100)
     (one,) = verdicts(some)
     assert (one.best, one.aside) == ("b", {}), "a mean of 99 rounds is one of nearly all"
-    assert "but b left 1 round unfinished, which are in no mean here; a none" in words(answers.answers(some))
+    assert "but b left 1 round unfinished: in no mean here; a none" in words(answers.answers(some))
 
 
 def test_of_one_seed_too_nobody_goes_without_a_word() -> None:

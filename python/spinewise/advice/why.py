@@ -147,7 +147,7 @@ def value(fact: Fact, key: str, ledger: Ledger) -> float:
     measured = ledger.value(key, MEASURE)
     cell = Cell(
         label="", load=None, seed=0, summary=measured.summary, outcome_hash="", traffic_hash="", wall_seconds=0.0,
-        packet_hops=0, jobs=measured.jobs, min_rto_s=measured.min_rto_s,
+        packet_hops=0, jobs=measured.jobs, min_rto_s=measured.min_rto_s, transport=measured.transport,
     )  # fmt: skip
     return fact.value(cell)
 

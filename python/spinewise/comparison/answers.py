@@ -120,7 +120,7 @@ def left_open(comparison: Comparison, found: Verdict) -> list[str]:
         return []
     others = {label: count(label) for label in found.judged if label != found.best}
     but = "but " if any(left < own for left in others.values()) else ""
-    said = f"{but}{found.best} left {units.counted(own, asked.unit)} unfinished, which are in no mean here"
+    said = f"{but}{found.best} left {units.counted(own, asked.unit)} unfinished: in no mean here"
     return [f"{said}; {rest_left(others)}" if others else said]
 
 

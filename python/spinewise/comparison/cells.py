@@ -50,6 +50,7 @@ class Cell:
         folder: where its results are kept, below the folder of the comparison; None if they are not.
         jobs: of each traffic entry with rounds (collective operations, requests, incasts) what they come to.
         min_rto_s: the least retransmission timeout of its transport; None where it has none.
+        transport: the kind of its transport; empty where it was not kept.
         ended_s: of each traffic entry of kind "dag" when all its operations had ended, from the start of the run; NaN
             if some had not.
     """
@@ -65,6 +66,7 @@ class Cell:
     curves: dict[str, Curves] = field(default_factory=dict)
     jobs: dict[str, Job] = field(default_factory=dict)
     min_rto_s: float | None = None
+    transport: str = ""
     ended_s: dict[str, float] = field(default_factory=dict)
     folder: str | None = None
 

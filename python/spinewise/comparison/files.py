@@ -77,6 +77,7 @@ def cell_record(cell: Cell) -> dict[str, object]:
         "wall_seconds": cell.wall_seconds,
         "packet_hops": cell.packet_hops,
         "min_rto_s": cell.min_rto_s,
+        "transport": cell.transport,
         "ended_s": cell.ended_s,
         "jobs": {name: plain(job) for name, job in cell.jobs.items()},
         "folder": cell.folder,

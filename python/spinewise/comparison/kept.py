@@ -83,6 +83,7 @@ class CellRecord(TypedDict):
     wall_seconds: float
     packet_hops: int
     min_rto_s: NotRequired[float | None]
+    transport: NotRequired[str]
     ended_s: NotRequired[dict[str, float | None]]
     jobs: NotRequired[dict[str, object] | None]
     folder: NotRequired[str | None]
@@ -144,6 +145,7 @@ def comparison_of(record: CompareRecord, curves: dict[Key, dict[str, Curves]]) -
             wall_seconds=read(float, one["wall_seconds"]),
             packet_hops=read(int, one["packet_hops"]),
             min_rto_s=read(float | None, one.get("min_rto_s")),
+            transport=read(str, one.get("transport", "")),
             ended_s=read(dict[str, float], one.get("ended_s") or {}, "ended_s"),
             jobs={name: read(Job, job, f"jobs.{name}") for name, job in (one.get("jobs") or {}).items()},
             folder=read(str | None, one.get("folder")),

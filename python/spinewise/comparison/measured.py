@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from spinewise.measures.afterwards import timeouts_of
 from spinewise.measures.collectives import Job
 from spinewise.measures.curves import Curves
 from spinewise.measures.entries import ended_s, entries_of
@@ -22,12 +23,13 @@ class Measured:
     jobs: dict[str, Job]
     min_rto_s: float | None
     ended_s: dict[str, float] = field(default_factory=dict)
+    transport: str = ""
 
 
 def measure(spec: Spec, result: Result) -> Measured:
     """What a comparison keeps of a run."""
     ended = ended_s(spec, result.report)
-    return Measured(result.summary(), curves_of(result), jobs_of(result), min_rto_s(spec), ended)
+    return Measured(result.summary(), curves_of(result), jobs_of(result), min_rto_s(spec), ended, kind_of(spec))
 
 
 MEASURE = Measure("comparison", Measured, measure)
@@ -48,5 +50,9 @@ def curves_of(result: Result) -> dict[str, Curves]:
 
 def min_rto_s(spec: Spec) -> float | None:
     """The least retransmission timeout of a resolved spec; None where it has none."""
-    found = spec.get("transport", {}).get("min_rto_us")
-    return float(found) / 1e6 if isinstance(found, int | float) and found > 0 else None
+    return min((seconds for _, seconds, _ in timeouts_of(spec.get("transport") or {}) if seconds > 0.0), default=None)
+
+
+def kind_of(spec: Spec) -> str:
+    """The kind of transport of a resolved spec."""
+    return str(spec.get("transport", {}).get("kind", ""))

@@ -117,6 +117,7 @@ def cell(key: Key, task: Task, swept: Swept) -> Cell:
         packet_hops=headline.packet_hops,
         jobs=measured.jobs,
         min_rto_s=measured.min_rto_s,
+        transport=measured.transport,
         ended_s=measured.ended_s,
         folder=None if task.folder is None else f"{RUNS}/{run_name(key)}",
     )

@@ -19,9 +19,9 @@ $ spinewise query "select * from runs where status = 'failed'" --store results/m
 $ spinewise query "select links.*, run_s from links join runs using (key) where links.drops > 0" --parquet drops.parquet
 ```
 
-To average over seeds, group by `cell` and `engine`. They distinguish what `variant` and `load` do not: another
-fabric, transport or fault, other code of your own scheme, an older engine. `name`, and the row of `specs` with the same
-key, show what differs.
+To average over seeds, group by `cell` and `engine`. They distinguish what `variant`, `transport` and `load` do not:
+another fabric or fault, another timeout, other code of your own scheme, an older engine. `name`, and the row of `specs`
+with the same key, show what differs.
 
 The store is `results/store` unless `--store` names another. The answer is a table of the first 60 rows, with 12
 digits of each key; `--csv` and `--json` print all rows and whole keys, `--parquet FILE` writes them. If two columns

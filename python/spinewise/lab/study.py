@@ -308,6 +308,7 @@ def cell(key: Key, result: Result, folder: Path | None) -> Cell:
         packet_hops=result.report["packet_hops"],
         jobs=found.jobs,
         min_rto_s=found.min_rto_s,
+        transport=found.transport,
         ended_s=found.ended_s,
         folder=None if folder is None else place,
     )

@@ -108,6 +108,7 @@ OF_RUN = (
     NAME,
     text("scheme", "name of its scheme"),
     text("variant", "its scheme with its non-default parameters, in the syntax of `--schemes`"),
+    text("transport", "its transport, with its loss recovery and congestion control: `rdma, irn, dcqcn`"),
     real("load", "the load of the first traffic entry that has one; null if none has"),
     Column("seed", "uint64", "", "its seed"),
     text("cell", "equal for runs whose specs differ in nothing but name and seed"),

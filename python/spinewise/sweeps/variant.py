@@ -1,4 +1,4 @@
-"""The variant of a run in words: its scheme with what is set of it, as ``--schemes`` takes it.
+"""The variant of a run in words: its scheme with what is set of it, as ``--schemes`` takes it; and its transport.
 
 A resolved spec has every parameter. What is told is what differs from the same spec with nothing but the name of the
 scheme, so that nothing is told that follows from its preset or its topology.
@@ -21,6 +21,8 @@ TABLES = ("params", "fabric_params")
 BESIDES = ("name", "seed", "traffic", "fault", "detection", "scheme")
 """What no default of a scheme depends on."""
 FABRIC = "fabric"
+OF_TRANSPORT = ("kind", "recovery", "congestion_control")
+"""What transports are told apart by."""
 
 
 def variant_of(spec: Spec) -> str:
@@ -37,6 +39,12 @@ def variant_of(spec: Spec) -> str:
         below = usual_of(name, fabric, rest) or usual
         told = [path for path in given if given[path] != (usual if path == FABRIC else below).get(path)]
     return ":".join([name, *(f"{written(path)}={shown(given[path])}" for path in told)])
+
+
+def transport_of(spec: Spec) -> str:
+    """The transport of a resolved spec, such as ``rdma, irn, dcqcn``: what it has of `OF_TRANSPORT`."""
+    own: Mapping[str, object] = spec["transport"]
+    return ", ".join(str(own[key]) for key in OF_TRANSPORT if key in own)
 
 
 @cache

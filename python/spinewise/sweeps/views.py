@@ -17,7 +17,7 @@ from spinewise.sweeps.columns import Column
 from spinewise.sweeps.measures import Measure
 from spinewise.sweeps.store import Ledger, unzipped
 from spinewise.sweeps.tables import Row, in_words
-from spinewise.sweeps.variant import variant_of
+from spinewise.sweeps.variant import transport_of, variant_of
 from spinewise.sweeps.verdicts import rows_of
 
 if TYPE_CHECKING:
@@ -88,14 +88,15 @@ class Views:
         """What stands first in the views of what was measured, a row for each run."""
         rows = self.rows("SELECT key, name, scheme, seed, cell, engine, spec FROM runs WHERE @these ORDER BY rowid")
         texts = self.texts([row[-1] for row in rows])
-        # All runs of a cell run the same variant.
+        # All runs of a cell run the same variant over the same transport.
         one_of_cell = {row[4]: text for row, text in zip(rows, texts, strict=True) if text is not None}
-        variants = {cell: variant_of(msgspec.json.decode(text)) for cell, text in one_of_cell.items()}
+        specs = {cell: msgspec.json.decode(text) for cell, text in one_of_cell.items()}
+        told = {cell: (variant_of(spec), transport_of(spec)) for cell, spec in specs.items()}
         loads = (None if text is None else load_of(text) for text in texts)
         return made(
             columns.OF_RUN,
             (
-                (key, name, scheme, variants.get(cell), load, seed, cell, engine)
+                (key, name, scheme, *told.get(cell, (None, None)), load, seed, cell, engine)
                 for (key, name, scheme, seed, cell, engine, _), load in zip(rows, loads, strict=True)
             ),
         )
