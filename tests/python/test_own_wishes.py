@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, ClassVar
 
 import pytest
@@ -240,3 +241,48 @@ def test_a_probe_is_given_up_after_some_time() -> None:
     said = refused(AtHost, lambda cx: cx.out.probe(sw.To.host(3), 0, give_up=0))
     assert said == "give_up = 0: allowed is a time in picoseconds, longer than the answer takes"
     assert (sw.us(-1), sw.us(-0.5), sw.us(0.0000015)) == (-1_000_000, -500_000, 2)
+
+
+@pytest.mark.parametrize(
+    ("wish", "says"),
+    [
+        (lambda cx: cx.view.queue_bytes(-1), "argument 'port': -1: allowed is a whole number from 0 to 65535"),
+        (lambda cx: cx.rng.below(-2), "argument 'n': -2: allowed is a whole number from 0 to 4294967295"),
+        (lambda cx: cx.out.send(sw.To.leaf(1), 400), "argument 'kind': 400: allowed is a whole number from 0 to 255"),
+        (lambda cx: cx.out.send(sw.To.leaf(1), 1, wire=-4), "argument 'wire': -4: allowed is a whole number"),
+        (lambda cx: cx.view.rate(1.5), "argument 'port': 'float' object cannot be interpreted as an integer"),
+    ],
+)
+def test_a_number_out_of_range_is_named(wish: Any, says: str) -> None:
+    """All said "out of range integral type conversion attempted"."""
+    with pytest.raises(sw.SchemeError, match=re.escape(says)):
+        asked(AtSwitch, wish)
+
+
+class Eats(sw.SwitchScheme):
+    """Keeps whatever crosses the fabric."""
+
+    def pick(self, cx: Any, flow: Any, packet: Any, header: Any) -> int:
+        return 0
+
+    def ingress(self, cx: Any, flow: Any, packet: Any, header: Any) -> str | None:
+        return "consume"
+
+
+class Drops(Eats):
+    """Drops whatever would enter the fabric."""
+
+    def ingress(self, cx: Any, flow: Any, packet: Any, header: Any) -> None:
+        pass
+
+    def egress(self, cx: Any, port: Any, packet: Any, header: Any) -> None:
+        cx.out.discard()
+
+
+@pytest.mark.parametrize(("scheme", "what"), [(Eats, "consumed by the scheme"), (Drops, "dropped")])
+def test_a_scheme_that_lets_nothing_through_is_told_as_the_cause(scheme: Any, what: str) -> None:
+    """It said that no packet had arrived yet, or that no flow leaves its rack."""
+    told = {one.code: one.text for one in sw.run(SMALL, scheme=scheme).summary().warnings}
+    assert re.fullmatch(rf"No packet arrived at a host: \d+ {what}\.", told.pop("no_packet_arrived"))
+    assert list(told) == ["ended_early"]
+    assert "before any packet arrived" not in told["ended_early"]

@@ -33,6 +33,12 @@ ESTIMATED = (
     "The run had more flows than this: percentiles are estimates from a histogram, each off by less than 3.2 %, which"
     " no ± counts."
 )
+GONE = {
+    "consumed": "consumed by the scheme",
+    "dropped": "dropped",
+    "lost": "lost on links",
+}
+"""Accounts of packets that never arrive, in words that follow a number."""
 NO_CHOICE = ("no_packet_in_fabric", "one_path")
 """Codes of what leaves no scheme a choice of paths."""
 IDLE_FABRIC = "idle_fabric"
@@ -66,10 +72,13 @@ def after_run(
         found.extend(never_used(facts, report, spec))
     found.extend(other_load(report, spec))
     fabric = [link for link in report["links"] if link.get("fabric")]
-    stayed = sent and fabric and "linux" not in report and not any(link.get("packets", 1) for link in fabric)
+    stayed = sent and fabric and "linux" not in report
+    stayed = stayed and not any(link.get("packets", 1) or link.get("drops") for link in fabric)
     cut = list(cut_short(entries, report, spec))
     if stayed and not (cut and all_under_way(report)):
         found.append(Notice("no_packet_in_fabric", "traffic", WITHIN_RACKS))
+    if sent and "linux" not in report:
+        found.extend(none_arrived(report))
     if sent >= SOME and "linux" not in report:
         found.extend(idle_fabric(entries, facts, above_ideal))
     return found + cut
@@ -93,11 +102,26 @@ def cut_short(entries: Sequence[EntrySummary], report: Report, spec: Spec) -> It
     yield Notice("ended_early", "run.until_us", text)
 
 
+def none_arrived(report: Report) -> Iterator[Notice]:
+    """That no packet reached a host, and what became of them instead."""
+    counters: Mapping[str, object] = report["counters"]
+    gone = {what: number for name, what in GONE.items() if (number := packets_in(counters, name))}
+    if gone and not packets_in(counters, "delivered"):
+        told = ", ".join(f"{number:,} {what}" for what, number in gone.items())
+        yield Notice("no_packet_arrived", "traffic", f"No packet arrived at a host: {told}.")
+
+
+def packets_in(counters: Mapping[str, object], name: str) -> int:
+    """The packets of one account of a report."""
+    match counters.get(name):
+        case {"packets": int(number)} | int(number):
+            return number
+    return 0
+
+
 def all_under_way(report: Report) -> bool:
-    """Whether all packets of a run were still on their way at its end: none had arrived, none was lost."""
-    counters = report["counters"]
-    gone = (counters.get("delivered"), counters.get("dropped"), counters.get("lost"))
-    return not any(one["packets"] for one in gone if one) and not counters.get("unroutable")
+    """Whether all packets of a run were still on their way at its end: none had arrived, none was gone."""
+    return not any(packets_in(report["counters"], name) for name in ("delivered", "unroutable", *GONE))
 
 
 def estimated(classes: Sequence[ClassSummary]) -> Iterator[Notice]:

@@ -1,7 +1,41 @@
-//! What numbers of hosts, leaves and ports a scheme in Python may name.
+//! What numbers of hosts, leaves and ports a scheme in Python may name, and numbers that it gives.
 
-use pyo3::exceptions::PyIndexError;
+use pyo3::exceptions::{PyIndexError, PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
+
+/// A whole number that a scheme gives: one that is out of range is an error that says the range. It is a `TypeError`,
+/// because PyO3 adds the name of the argument to those alone.
+pub(super) fn whole<T>(given: &Bound<'_, PyAny>) -> PyResult<T>
+where
+    T: Bounds + for<'a, 'py> FromPyObject<'a, 'py, Error = PyErr>,
+{
+    given.extract().map_err(|error: PyErr| {
+        if error.is_instance_of::<PyOverflowError>(given.py()) {
+            PyTypeError::new_err(format!("{given}: allowed is a whole number from 0 to {}", T::LARGEST))
+        } else {
+            error
+        }
+    })
+}
+
+/// The same where None may stand for a number.
+pub(super) fn perhaps<T>(given: &Bound<'_, PyAny>) -> PyResult<Option<T>>
+where
+    T: Bounds + for<'a, 'py> FromPyObject<'a, 'py, Error = PyErr>,
+{
+    if given.is_none() { Ok(None) } else { whole(given).map(Some) }
+}
+
+/// The largest number of a type.
+pub(super) trait Bounds: std::fmt::Display {
+    const LARGEST: Self;
+}
+
+macro_rules! bounds {
+    ($($of:ty)*) => { $(impl Bounds for $of { const LARGEST: Self = Self::MAX; })* };
+}
+
+bounds!(u8 u16 u32 u64 usize);
 
 /// Bounds of what may be named.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,5 +1,6 @@
 //! What a hook is about, as Python objects: a packet and its header, feedback, a message. They hold nothing.
 
+use super::extent::whole;
 use super::lent::{Lease, Place, lent};
 use pyo3::exceptions::{PyAttributeError, PyValueError};
 use pyo3::intern;
@@ -89,7 +90,7 @@ impl InHand {
         packet(&self.0, |packet| packet.out_port.0)
     }
     /// A number below `n` by a hash of what switches look at: one flow, one result.
-    fn spread(&self, salt: u64, n: u32) -> PyResult<u32> {
+    fn spread(&self, #[pyo3(from_py_with = whole)] salt: u64, #[pyo3(from_py_with = whole)] n: u32) -> PyResult<u32> {
         if n == 0 {
             return Err(PyValueError::new_err("spread(salt, 0): allowed is 1 or more"));
         }

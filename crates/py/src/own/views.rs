@@ -1,6 +1,6 @@
 //! `cx` and what a place can see, as Python objects. They hold nothing and are made once a run: see `lent.rs`.
 
-use super::extent::{Extent, within};
+use super::extent::{Extent, whole, within};
 use super::lent::{Lease, Place, Which, lent};
 use super::rows::{self, Makers};
 use super::wishes::{Stream, Wishes};
@@ -76,12 +76,12 @@ impl Cx {
         rows::of(py, &self.lease, Which::Peer(current), self.makers.peer.as_ref())
     }
     /// The row of a way to the peer this call is about.
-    fn route(&self, py: Python<'_>, way: usize) -> PyResult<Py<PyAny>> {
+    fn route(&self, py: Python<'_>, #[pyo3(from_py_with = whole)] way: usize) -> PyResult<Py<PyAny>> {
         let current = lent(&self.lease, |place| Ok(place.peers().1))?;
         rows::of(py, &self.lease, Which::Route(current, way), self.makers.route.as_ref())
     }
     /// The row of a port.
-    fn port(&self, py: Python<'_>, port: usize) -> PyResult<Py<PyAny>> {
+    fn port(&self, py: Python<'_>, #[pyo3(from_py_with = whole)] port: usize) -> PyResult<Py<PyAny>> {
         rows::of(py, &self.lease, Which::Port(port), self.makers.port.as_ref())
     }
 }
@@ -104,15 +104,20 @@ impl Peers {
         lent(&self.lease, |place| PyTuple::new(py, place.peers().0))
     }
     /// The place of peer `id` among them, or None.
-    fn position(&self, id: u32) -> PyResult<Option<usize>> {
+    fn position(&self, #[pyo3(from_py_with = whole)] id: u32) -> PyResult<Option<usize>> {
         lent(&self.lease, |place| Ok(place.peers().0.iter().position(|&met| met == id)))
     }
     /// The row of the n-th.
-    fn at(&self, py: Python<'_>, n: usize) -> PyResult<Py<PyAny>> {
+    fn at(&self, py: Python<'_>, #[pyo3(from_py_with = whole)] n: usize) -> PyResult<Py<PyAny>> {
         rows::of(py, &self.lease, Which::Peer(n), self.makers.peer.as_ref())
     }
     /// The row of a way to the n-th.
-    fn route(&self, py: Python<'_>, n: usize, way: usize) -> PyResult<Py<PyAny>> {
+    fn route(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = whole)] n: usize,
+        #[pyo3(from_py_with = whole)] way: usize,
+    ) -> PyResult<Py<PyAny>> {
         rows::of(py, &self.lease, Which::Route(n, way), self.makers.route.as_ref())
     }
 }
@@ -210,22 +215,26 @@ impl OfHost {
         at_host(&self.lease, |view| Ok(view.mtu))
     }
     /// The leaf of a host: addresses are assigned by rack.
-    fn leaf_of(&self, host: u32) -> PyResult<u32> {
+    fn leaf_of(&self, #[pyo3(from_py_with = whole)] host: u32) -> PyResult<u32> {
         let host = self.extent.host(host)?;
         at_host(&self.lease, |view| Ok(view.leaf_of[host as usize]))
     }
     /// How many paths lead to a host.
-    fn ways_to_host(&self, host: u32) -> PyResult<u16> {
+    fn ways_to_host(&self, #[pyo3(from_py_with = whole)] host: u32) -> PyResult<u16> {
         let host = self.extent.host(host)?;
         at_host(&self.lease, |view| Ok(view.ways_to_host(host)))
     }
     /// How many paths lead to a leaf.
-    fn ways_to_leaf(&self, leaf: u32) -> PyResult<u16> {
+    fn ways_to_leaf(&self, #[pyo3(from_py_with = whole)] leaf: u32) -> PyResult<u16> {
         let leaf = self.extent.leaf(leaf)?;
         at_host(&self.lease, |view| Ok(view.ways[leaf as usize]))
     }
     /// Told: bits per second of one path to a host, between the leaves.
-    fn rate_to_host(&self, host: u32, way: u16) -> PyResult<u64> {
+    fn rate_to_host(
+        &self,
+        #[pyo3(from_py_with = whole)] host: u32,
+        #[pyo3(from_py_with = whole)] way: u16,
+    ) -> PyResult<u64> {
         let host = self.extent.host(host)?;
         at_host(&self.lease, |view| Ok(view.rate_to_host(host, way)))
     }
@@ -292,74 +301,89 @@ impl OfSwitch {
         at_switch(&self.lease, |view| Ok(view.fabric_salt()))
     }
     /// Bytes queued at a port now.
-    fn queue_bytes(&self, port: u16) -> PyResult<u64> {
+    fn queue_bytes(&self, #[pyo3(from_py_with = whole)] port: u16) -> PyResult<u64> {
         at_port(&self.lease, port, |view, port| view.queue_bytes(port))
     }
     /// Packets queued at a port now.
-    fn queue_packets(&self, port: u16) -> PyResult<u32> {
+    fn queue_packets(&self, #[pyo3(from_py_with = whole)] port: u16) -> PyResult<u32> {
         at_port(&self.lease, port, |view, port| view.queue_packets(port))
     }
     /// Bytes of data queued at a port now, without control that has a queue of its own.
-    fn data_bytes(&self, port: u16) -> PyResult<u64> {
+    fn data_bytes(&self, #[pyo3(from_py_with = whole)] port: u16) -> PyResult<u64> {
         at_port(&self.lease, port, |view, port| view.data_bytes(port))
     }
     /// Bytes of data that a port has room for; None where nothing bounds it.
-    fn queue_room(&self, port: u16) -> PyResult<Option<u64>> {
+    fn queue_room(&self, #[pyo3(from_py_with = whole)] port: u16) -> PyResult<Option<u64>> {
         at_port(&self.lease, port, |view, port| Some(view.queue_room(port)).filter(|&room| room != u64::MAX))
     }
     /// Picoseconds that the link at a port has been sending by now.
-    fn busy_time(&self, port: u16) -> PyResult<u64> {
+    fn busy_time(&self, #[pyo3(from_py_with = whole)] port: u16) -> PyResult<u64> {
         at_port(&self.lease, port, |view, port| view.busy_time(port).0)
     }
     /// Has the neighbour behind a port paused data there?
-    fn is_paused(&self, port: u16) -> PyResult<bool> {
+    fn is_paused(&self, #[pyo3(from_py_with = whole)] port: u16) -> PyResult<bool> {
         at_port(&self.lease, port, |view, port| view.is_paused(port))
     }
     /// Picoseconds that a packet which joins the queue of a port now waits.
-    fn queueing_delay(&self, port: u16) -> PyResult<u64> {
+    fn queueing_delay(&self, #[pyo3(from_py_with = whole)] port: u16) -> PyResult<u64> {
         at_port(&self.lease, port, |view, port| view.queueing_delay(port).0)
     }
     /// Bits per second of the link at a port.
-    fn rate(&self, port: u16) -> PyResult<u64> {
+    fn rate(&self, #[pyo3(from_py_with = whole)] port: u16) -> PyResult<u64> {
         at_port(&self.lease, port, |view, port| view.rate(port))
     }
     /// A held queue of a port that is free, or None.
-    fn free_queue(&self, port: u16) -> PyResult<Option<u16>> {
+    fn free_queue(&self, #[pyo3(from_py_with = whole)] port: u16) -> PyResult<Option<u16>> {
         at_port(&self.lease, port, |view, port| view.free_queue(port).map(|queue| queue.0))
     }
     /// An oracle: free held queues at the port of a host. Needs `Layout(free_queues=True)`.
-    fn free_queues(&self, host: u32) -> PyResult<u16> {
+    fn free_queues(&self, #[pyo3(from_py_with = whole)] host: u32) -> PyResult<u16> {
         let host = self.extent.host(host)?;
         let missing = || PyAttributeError::new_err("free_queues: the layout does not ask for that oracle");
         at_switch(&self.lease, |view| view.free_queues.get(host as usize).copied().ok_or_else(missing))
     }
     /// The leaf of a host.
-    fn leaf_of(&self, host: u32) -> PyResult<u32> {
+    fn leaf_of(&self, #[pyo3(from_py_with = whole)] host: u32) -> PyResult<u32> {
         let host = self.extent.host(host)?;
         at_switch(&self.lease, |view| Ok(view.leaf_of(host)))
     }
     /// The equal-cost ports towards a leaf; none for its own.
-    fn towards(&self, py: Python<'_>, leaf: u32) -> PyResult<Py<PyTuple>> {
+    fn towards(&self, py: Python<'_>, #[pyo3(from_py_with = whole)] leaf: u32) -> PyResult<Py<PyTuple>> {
         let leaf = self.extent.leaf(leaf)?;
         at_switch(&self.lease, |view| self.list(py, view.towards(leaf)))
     }
     /// Told: bits per second that the paths by way of a port can carry to a leaf.
-    fn told_capacity(&self, port: u16, leaf: u32) -> PyResult<u64> {
+    fn told_capacity(
+        &self,
+        #[pyo3(from_py_with = whole)] port: u16,
+        #[pyo3(from_py_with = whole)] leaf: u32,
+    ) -> PyResult<u64> {
         let leaf = self.extent.leaf(leaf)?;
         at_port(&self.lease, port, |view, port| view.told_capacity(port, leaf))
     }
     /// Told: the n-th port of one leaf towards another, and the bits per second of its paths; or None.
-    fn told_path(&self, from: u32, to: u32, n: usize) -> PyResult<Option<(u16, u64)>> {
+    fn told_path(
+        &self,
+        #[pyo3(from_py_with = whole)] from: u32,
+        #[pyo3(from_py_with = whole)] to: u32,
+        #[pyo3(from_py_with = whole)] n: usize,
+    ) -> PyResult<Option<(u16, u64)>> {
         let (from, to) = (self.extent.leaf(from)?, self.extent.leaf(to)?);
         at_switch(&self.lease, |view| Ok(view.told_path(from, to, n).map(|(port, rate)| (port.0, rate))))
     }
     /// Told: does a link that is down take paths to a leaf away?
-    fn told_loss(&self, leaf: u32) -> PyResult<bool> {
+    fn told_loss(&self, #[pyo3(from_py_with = whole)] leaf: u32) -> PyResult<bool> {
         let leaf = self.extent.leaf(leaf)?;
         at_switch(&self.lease, |view| Ok(view.told_loss(leaf)))
     }
     /// Told: the n-th symmetric component of the paths between two leaves: bits per second and ports; or None.
-    fn told_component(&self, py: Python<'_>, from: u32, to: u32, n: usize) -> PyResult<Option<(u64, Py<PyTuple>)>> {
+    fn told_component(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = whole)] from: u32,
+        #[pyo3(from_py_with = whole)] to: u32,
+        #[pyo3(from_py_with = whole)] n: usize,
+    ) -> PyResult<Option<(u64, Py<PyTuple>)>> {
         let (from, to) = (self.extent.leaf(from)?, self.extent.leaf(to)?);
         at_switch(&self.lease, |view| match view.told_component(from, to, n) {
             Some((rate, ports)) => Ok(Some((rate, self.list(py, ports)?))),
@@ -367,12 +391,17 @@ impl OfSwitch {
         })
     }
     /// Told: how many whole paths lead to a leaf; 0 where an uplink says all about a path.
-    fn told_paths(&self, leaf: u32) -> PyResult<u16> {
+    fn told_paths(&self, #[pyo3(from_py_with = whole)] leaf: u32) -> PyResult<u16> {
         let leaf = self.extent.leaf(leaf)?;
         at_switch(&self.lease, |view| Ok(view.told_paths(leaf)))
     }
     /// Told: this switch's port on a whole path between two leaves; or None.
-    fn told_hop(&self, from: u32, to: u32, way: u16) -> PyResult<Option<u16>> {
+    fn told_hop(
+        &self,
+        #[pyo3(from_py_with = whole)] from: u32,
+        #[pyo3(from_py_with = whole)] to: u32,
+        #[pyo3(from_py_with = whole)] way: u16,
+    ) -> PyResult<Option<u16>> {
         let (from, to) = (self.extent.leaf(from)?, self.extent.leaf(to)?);
         at_switch(&self.lease, |view| Ok(view.told_hop(from, to, Way(way)).map(|port| port.0)))
     }

@@ -1,6 +1,6 @@
 //! The random stream of a seat, and what a hook wants done.
 
-use super::extent::{Extent, within};
+use super::extent::{Extent, perhaps, whole, within};
 use super::lent::{Lease, lent};
 use pyo3::exceptions::{PyAttributeError, PyOverflowError, PyValueError};
 use pyo3::prelude::*;
@@ -16,7 +16,7 @@ pub struct Stream(pub Arc<Lease>);
 #[pymethods]
 impl Stream {
     /// Uniform in 0..n.
-    fn below(&self, n: u32) -> PyResult<u32> {
+    fn below(&self, #[pyo3(from_py_with = whole)] n: u32) -> PyResult<u32> {
         if n == 0 {
             return Err(PyValueError::new_err("below(0): allowed is 1 or more"));
         }
@@ -65,11 +65,11 @@ impl Wishes {
     fn send(
         &self,
         to: &Bound<'_, PyTuple>,
-        kind: u8,
+        #[pyo3(from_py_with = whole)] kind: u8,
         body: Vec<u8>,
-        wire: Option<u32>,
-        flow: Option<u32>,
-        way: u16,
+        #[pyo3(from_py_with = perhaps)] wire: Option<u32>,
+        #[pyo3(from_py_with = perhaps)] flow: Option<u32>,
+        #[pyo3(from_py_with = whole)] way: u16,
     ) -> PyResult<()> {
         self.check_hook(Hooks::MESSAGE, "send", "would be told of the message", "message(self, cx, flow, message)")?;
         let to = self.destination(to)?;
@@ -80,7 +80,14 @@ impl Wishes {
     }
     /// Sends a probe to a host or a leaf on a way; the answer or its absence comes back as feedback.
     #[pyo3(signature = (to, way, *, wire = 64, ttl = 0, give_up))]
-    fn probe(&self, to: &Bound<'_, PyTuple>, way: u16, wire: u32, ttl: u8, give_up: u64) -> PyResult<()> {
+    fn probe(
+        &self,
+        to: &Bound<'_, PyTuple>,
+        #[pyo3(from_py_with = whole)] way: u16,
+        #[pyo3(from_py_with = whole)] wire: u32,
+        #[pyo3(from_py_with = whole)] ttl: u8,
+        #[pyo3(from_py_with = whole)] give_up: u64,
+    ) -> PyResult<()> {
         self.check_hook(Hooks::FEEDBACK, "probe", "would be told of its answer", "feedback(self, cx, flow, feedback)")?;
         let to = self.destination(to)?;
         if !matches!(to, To::Host(_) | To::Leaf(_)) || wire > MOST_WIRE || wire == 0 {
@@ -108,7 +115,11 @@ impl Wishes {
         self.wish(0, |out| out.cancel(key))
     }
     /// Lets a held queue go.
-    fn release(&self, port: u16, queue: u16) -> PyResult<()> {
+    fn release(
+        &self,
+        #[pyo3(from_py_with = whole)] port: u16,
+        #[pyo3(from_py_with = whole)] queue: u16,
+    ) -> PyResult<()> {
         self.check_switch("release")?;
         let port = self.own_port(u32::from(port))?;
         if self.queues == 0 {
@@ -139,7 +150,7 @@ impl Wishes {
         self.wish(0, |out| out.discard())
     }
     /// Adds a point to one of the scheme's own series, by its place in `series`.
-    fn record(&self, series: usize, value: f64) -> PyResult<()> {
+    fn record(&self, #[pyo3(from_py_with = whole)] series: usize, value: f64) -> PyResult<()> {
         within("series", series as u32, self.series as u32)?;
         if !value.is_finite() {
             return Err(PyValueError::new_err(format!("record({series}, {value}): allowed is a finite number")));
