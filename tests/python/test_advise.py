@@ -224,11 +224,14 @@ def test_an_advice_that_is_interrupted_answers_by_what_it_has(
 
 def test_every_scheme_has_a_level() -> None:
     """What each changes is read off its own fact sheet; only what names itself an oracle is one."""
-    levels = {name: level(sheet, "ecmp") for name, sheet in sheets().items()}
+    levels = {name: level(sheet, "ecmp", "tcp") for name, sheet in sheets().items()}
     assert set(levels.values()) == set(LEVELS)
     assert levels["ecmp"] == "as it is"
     assert levels["wcmp"] == "configuration"
     assert levels["flowbender"] == "hosts"
+    assert levels["plb"] == "configuration"
+    assert level(sheets()["plb"], "ecmp", "rdma") == "hosts", "Linux has it in its TCP alone"
+    assert level(sheets()["wcmp"], "ecmp", "rdma") == "configuration"
     assert levels["conweave"] == "leaves"
     assert levels["drill"] == "switches"
     assert [name for name, sheet in sheets().items() if oracle(sheet)] == ["proportional"]
@@ -263,11 +266,16 @@ def test_what_a_variant_sets_outside_its_scheme_is_a_change_too() -> None:
     """ECMP over Ultra Ethernet counted as what runs today, for which "nothing is changed"."""
     spec = small(transport={"kind": "rdma"})
     asked = "ecmp@now,ecmp:transport.kind=uet@UET,ecmp:transport.recovery=irn@IRN,ecmp:transport.queue_pairs=4@QPs"
-    who = find(spec, may_list(None), f"{asked},drill:transport.recovery=irn@drill IRN,ecmp:transport.kind=dctcp@TCP")
+    who = find(
+        spec,
+        may_list(None),
+        f"{asked},drill:transport.recovery=irn@drill IRN,ecmp:transport.kind=dctcp@TCP"
+        ",oblivious:transport.kind=uet:switch.trim=false@untrimmed",
+    )
     assert who.today == "now"
     assert {one.label: one.level for one in who.candidates} == {
         "now": "as it is", "UET": "switches", "IRN": "hosts", "QPs": "configuration", "drill IRN": "switches",
-        "TCP": "hosts",
+        "TCP": "hosts", "untrimmed": "hosts",
     }  # fmt: skip
     about = {one.label: one.about for one in who.candidates}
     assert about["UET"] == f"{about['now']}; with transport.kind = uet"
@@ -340,7 +348,9 @@ def test_gear_has_its_sources() -> None:
     assert all(step.source and step.do for step in gear().step.values())
     used = {name for names in (*gear().scheme.values(), *gear().transport.values()) for name in names}
     assert used == set(gear().step)
-    assert steps("selb", "dctcp") == ()
+    assert steps("selb", "tcp") == ()
+    assert {step.over for step in steps("plb", "tcp")} == {"tcp"}
+    assert steps("plb", "rdma") == (), "Linux has it in its TCP alone"
     assert [step.gear for step in steps("ecmp", "rdma")][-1] == "NCCL over RoCE"
 
 

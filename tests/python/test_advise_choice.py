@@ -114,6 +114,14 @@ def test_what_runs_today_stays_where_nothing_is_shown_to_be_better() -> None:
         assert to_test(made, found)[:3] == ["ecmp", found.look_at, *(set(last.near) - {found.look_at})]
 
 
+def test_what_is_most_promising_is_the_best_where_seeds_have_widened_the_band() -> None:
+    """What was 25 % behind the best was the most promising within a band of 30 %, as it cost less."""
+    with course({"ecmp": 1.0, "drill": 0.6, "rps": 0.75}, band=0.3, spread=1.2) as made:
+        found = choose(made).levels[-1]
+        assert found.stands == "undecided"
+        assert (found.look_at, set(found.near)) == ("drill", {"drill", "rps"})
+
+
 def test_how_an_answer_stands_to_what_runs_today() -> None:
     """Surely better; or what runs today, which is as good; or shown to stop the fabric."""
     with course({"ecmp": 2.0, "rps": 1.0}) as made:
@@ -200,7 +208,7 @@ def test_an_outlying_seed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (-0.5, 0.3, "[-50.0%, +30.0%]"),
         (-0.9, 10.0, "[-90.0%, +1000.0%]"),
-        (-1.0, 1393.922, "[-100.0%, above +1000.0%]"),
+        (-1.0, 1393.922, "[too few seeds to bound it]"),
         (11.0, 25.0, "[+1100.0%, +2500.0%]"),
         (-0.2, None, f"[-20.0%, {units.NOTHING}]"),
         (math.nan, math.nan, "on one seed"),

@@ -319,6 +319,12 @@ def test_an_oracle_is_told_of_where_schemes_differ(advice: Advice) -> None:
     assert told(entrant("a", "advised", 1.0, 2.0, 8.0), entrant("b", "tied", 1.005, 2.0, 8.0), oracle) == []
     (line,) = told(entrant("a", "advised", 1.1, 2.2, 0.1), oracle)
     assert line.endswith("the rest is out of reach")
+    # One that was not chosen did better on the same seeds: the bound is none.
+    (line,) = told(entrant("a", "advised", 1.1, 2.2), entrant("b", "dropped", 0.5, 2.0), oracle)
+    assert line.endswith("knowing all rates is not enough here (b: 1.00 s)")
+    # It left the race early, on other seeds.
+    (line,) = told(entrant("a", "advised", 1.1, 2.2), entrant("b", "dropped", 0.5), oracle)
+    assert line.endswith("the rest is out of reach")
 
 
 def several(advice: Advice, *shares: Share) -> Advice:

@@ -149,7 +149,8 @@ class LevelAnswer:
         settled: whether what is tied is known to within the band.
         near: of what is tied, those within the band of the best by their means, from which the answer is chosen.
         stands: how the answer stands to what runs today; None in files of before it was told.
-        look_at: where nothing is shown to be better than what runs today, what seems so and costs least to deploy.
+        look_at: where nothing is shown to be better than what runs today, the best by its mean, or
+            what is nearly as good and costs less to deploy.
         look_at_than_today: of each aim, the value of that one against what runs today; empty without one.
     """
 

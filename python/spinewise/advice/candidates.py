@@ -12,6 +12,7 @@ from spinewise.own.contract import OwnClass, facts_of, name_of
 from spinewise.plain import shown
 from spinewise.runs.jobs import resolved_case
 from spinewise.shapes import Spec
+from spinewise.specs.kinds import family_of, trims
 from spinewise.specs.spec import resolve
 from spinewise.specs.variants import Variant, parse_list, path_of
 
@@ -33,6 +34,8 @@ UNSAID: Final = "its fact sheet does not say what it needs (`compared`): name it
 """Why such a scheme takes no part unless it is named."""
 TRANSPORT: Final = ("kind", "congestion_control", "recovery")
 """Keys of [transport] that stand for other software of hosts; the others are settings of what is there."""
+TCP: Final = "tcp"
+"""The family of transports that hosts have had for long."""
 TODAY: Final = "ecmp"
 """What a fabric runs whose spec names no scheme: it costs nothing to go on with it."""
 TESTS: Final = "loopback"
@@ -123,15 +126,18 @@ def needs(sheet: Sheet) -> str | None:
     return str(compared["needs"]) if isinstance(compared, Mapping) else None
 
 
-def level(sheet: Sheet, today: str) -> str:
+def level(sheet: Sheet, today: str, family: str) -> str:
     """What a scheme changes: one of `LEVELS`, read off its fact sheet.
 
-    A scheme that says nothing of what it needs changes all places of its kind.
+    A scheme that says nothing of what it needs changes all places of its kind. What hosts have already, they have in
+    their TCP: over a transport of another `family` it is new software.
     """
     if sheet["name"] == today:
         return LEVELS[0]
-    said = needs(sheet)
-    return AT[str(sheet["site"])] if said is None else NEEDS[said]
+    said, dearest = needs(sheet), AT[str(sheet["site"])]
+    if said is None or (dearest == "hosts" and NEEDS[said] == "configuration" and family != TCP):
+        return dearest
+    return NEEDS[said]
 
 
 def oracle(sheet: Sheet) -> bool:
@@ -218,7 +224,9 @@ def made(spec: Spec, variant: Variant, today: Variant, sheet: Sheet) -> Candidat
     besides = [f"{key} = {shown(value)}" for key, value in outside(variant)]
     return Candidate(
         variant=variant,
-        level=max(level(sheet, today.name), set_level(spec, variant, today), key=LEVELS.index),
+        level=max(
+            level(sheet, today.name, family_of(variant.apply(spec))), set_level(spec, variant, today), key=LEVELS.index
+        ),
         oracle=oracle(sheet),
         told=tuple(map(str, told)) if isinstance(told, list | tuple) else (),
         about="; with ".join([str(sheet["about"]), *([", ".join(besides)] if besides else [])]),
@@ -248,7 +256,7 @@ def set_level(spec: Spec, variant: Variant, today: Variant) -> str:
         now, then = resolve(today.apply(spec)), resolve(variant.apply(spec))
     except SpecError:
         return LEVELS[0]
-    if then["switch"]["model"] == "trimming" != now["switch"]["model"]:
+    if trims(then) and not trims(now):
         return "switches"
     hosts = any(now["transport"].get(key) != then["transport"].get(key) for key in TRANSPORT)
     return "hosts" if hosts else "configuration"

@@ -21,6 +21,7 @@ from spinewise.advice.stress import Regret
 from spinewise.advice.trials import PLAIN, Trial
 from spinewise.comparison.reasons import facts
 from spinewise.measures import units
+from spinewise.specs.kinds import family_of
 
 TO_SIGMA = 1.4826
 """Median absolute deviation to standard deviation, of Gaussian values."""
@@ -28,6 +29,8 @@ OUTLYING = 3.0
 """Deviations beyond which a seed stands out."""
 FAR = 10.0
 """A share up to which the end of an interval that includes zero is told."""
+PROMISING = 0.05
+"""By which share a scheme may be behind the best by its mean and be called as promising, for it costs less."""
 TELLING = 2.0
 """A fact of the worst seed is its cause if it is this many times what it usually is."""
 
@@ -67,10 +70,9 @@ def level_answer(course: Course, level: str, pool: Sequence[str], worst: Mapping
     """The best of what changes no more than a level."""
     race, today = course.race, course.who.today
     tied = race.contenders(pool)
-    near = within(race, tied)
+    near = within(race, tied, race.bands[0])
     sure = [label for label in near if course.is_out(today) or race.against(label, today).high < 0.0]
-    first = min(near, key=lambda label: rank(course, label, near, worst))
-    advised: str = first
+    advised: str = min(near, key=lambda label: rank(course, label, near, worst))
     stands: Stands = "guess"
     look_at: str | None = None
     if today in near:
@@ -78,7 +80,9 @@ def level_answer(course: Course, level: str, pool: Sequence[str], worst: Mapping
     elif sure:
         advised, stands = min(sure, key=lambda label: rank(course, label, near, worst)), "better"
     elif today in tied:
-        advised, stands, look_at = today, "undecided", first
+        # A band that seeds have widened says little of what is promising.
+        ahead = within(race, tied, min(PROMISING, race.bands[0]))
+        advised, stands, look_at = today, "undecided", min(ahead, key=lambda label: rank(course, label, near, worst))
     settled = all(race.settled(pool, aim) for aim in range(race.aims))
     return LevelAnswer(
         level, advised, tuple(tied), than_today(course, advised), settled, tuple(near), stands, look_at,
@@ -93,11 +97,9 @@ def than_today(course: Course, label: str | None) -> tuple[Share, ...]:
     return tuple(share(course, label, course.who.today, aim) for aim in range(course.race.aims))
 
 
-def within(race: Race, tied: Sequence[str]) -> list[str]:
-    """What is no worse than the best of them by more than the band, as far as can be told."""
-    return [
-        label for label in tied if label == tied[0] or race.against(label, tied[0]).mean <= math.log1p(race.bands[0])
-    ]
+def within(race: Race, tied: Sequence[str], band: float) -> list[str]:
+    """What is no worse by its mean than the best of them by more than a band, as a share."""
+    return [label for label in tied if label == tied[0] or race.against(label, tied[0]).mean <= math.log1p(band)]
 
 
 def rank(course: Course, label: str, near: Sequence[str], worst: Mapping[str, float]) -> tuple[float, ...]:
@@ -105,7 +107,8 @@ def rank(course: Course, label: str, near: Sequence[str], worst: Mapping[str, fl
     candidate = course.candidates[label]
     broken = worst.get(label, math.inf) if worst else 0.0
     breaks = math.inf if math.isinf(broken) else round(broken / course.race.bands[0])
-    bought = any(step.match == "same" for step in steps(candidate.variant.name, ""))
+    family = family_of(candidate.variant.apply(course.spec))
+    bought = any(step.match == "same" for step in steps(candidate.variant.name, family))
     return (candidate.tier, float(not bought), breaks, float(candidate.tuned is not None), near.index(label))
 
 
@@ -216,12 +219,12 @@ def percent(value: float | None) -> str:
 
 
 def interval(low: float | None, high: float | None) -> str:
-    """An interval of shares. The far end of one that includes zero tells of few seeds alone, and is rounded down.
+    """An interval of shares. One that includes zero and whose far end is beyond `FAR` tells of few seeds alone.
 
     One seed has no interval, and that is said.
     """
     if all(end is None or math.isnan(end) for end in (low, high)):
         return "on one seed"
     if low is not None and high is not None and low < 0.0 and high > FAR:
-        return f"[{percent(low)}, above {percent(FAR)}]"
+        return "[too few seeds to bound it]"
     return f"[{percent(low)}, {percent(high)}]"

@@ -36,7 +36,7 @@ from spinewise.measures.classes import ALL
 from spinewise.measures.notices import Notice
 from spinewise.runs.formats import ADVISE
 from spinewise.shapes import Spec
-from spinewise.specs.kinds import kind_of
+from spinewise.specs.kinds import family_of
 from spinewise.specs.spec import resolve, spec_hash
 from spinewise.specs.variants import left_out
 
@@ -78,7 +78,7 @@ def compose(course: Course, cases: Sequence[Case]) -> Advice:
         outlier=choosing.outlier(course, choice.advised, choice.tied if len(choice.tied) > 1 else [course.who.today]),
         cases=answers,
         wrong=tuple(wrong_when(course, choice.advised, answers)),
-        gear=steps(advised.variant.name, kind_of(advised.variant.apply(course.spec)) or ""),
+        gear=steps(advised.variant.name, family_of(advised.variant.apply(course.spec))),
         not_tried=tuple(Untried(one.scheme, one.because) for one in course.left_out()),
         notes=(*notes(course), *(told(course, one) for one in of_spec if one.code not in (*NO_CHOICE, IDLE_FABRIC))),
         effort=effort(course, cases),

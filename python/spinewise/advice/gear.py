@@ -23,6 +23,7 @@ class Step:
         do: what to set.
         note: what differs, or what goes with it.
         source: where this is documented.
+        over: the family of transports that has it; empty: any.
     """
 
     gear: str
@@ -30,6 +31,7 @@ class Step:
     do: str
     note: str
     source: str
+    over: str = ""
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ class Gear:
     Attributes:
         step: steps by name.
         scheme: names of the steps of each scheme that a product has.
-        transport: names of the steps that go with a transport, whatever the scheme.
+        transport: names of the steps that go with a family of transports, whatever the scheme.
     """
 
     step: dict[str, Step]
@@ -54,9 +56,9 @@ def gear() -> Gear:
     return msgspec.toml.decode(text, type=Gear)
 
 
-def steps(scheme: str, transport: str) -> tuple[Step, ...]:
-    """How to turn a scheme on; empty where no product is known that has it."""
+def steps(scheme: str, family: str) -> tuple[Step, ...]:
+    """How to turn a scheme on over a family of transports; empty where no product is known that has it there."""
     found = gear()
-    names = found.scheme.get(scheme, [])
-    more = found.transport.get(transport, []) if names else []
-    return tuple(found.step[name] for name in [*names, *more])
+    own = [step for name in found.scheme.get(scheme, []) if (step := found.step[name]).over in ("", family)]
+    more = [found.step[name] for name in found.transport.get(family, [])] if own else []
+    return (*own, *more)

@@ -21,6 +21,14 @@ from spinewise.measures import units
 from spinewise.show import terminal
 
 MOST_REASONS = 3
+IN_A_FABRIC = {
+    ("transport.kind", "uet"): "Ultra Ethernet at the hosts",
+    ("transport.kind", "rdma"): "RDMA at the hosts",
+    ("switch.trim", "True"): "switches that trim",
+    ("switch.trim", "False"): "switches that do not trim",
+    ("switch.model", "trimming"): "data and control in queues of their own",
+}
+"""Settings of variants in the words of a fabric."""
 
 
 def screen(advice: Advice) -> RenderableType:
@@ -180,19 +188,34 @@ def alone(advice: Advice) -> bool:
 
 def bound(advice: Advice) -> list[str]:
     """What an oracle reaches; nothing where all schemes come out alike, which tells nothing of what an oracle knows."""
-    aim, found = advice.aims[0], advice.entrant(advice.advised)
     if advice.no_choice or alike([one for one in advice.entrants if one.samples]):
         return []
-    lines = []
-    for one in advice.entrants:
-        if one.status != "bound" or not one.samples:
-            continue
-        both = common([one, found])
-        reached, mine = (value(of, 0, both) for of in (one, found))
-        better = reached > mine if aim.more_is_better else reached < mine
-        what = "the rest is out of reach" if better else "knowing all rates is not enough here"
-        lines.append(f"{one.label}, an oracle that knows the rate of every path, has {tell(aim, reached)}: {what}")
-    return lines
+    return [
+        f"{one.label}, an oracle that knows the rate of every path, has {tell(advice.aims[0], reached)}: {what}"
+        for one in advice.entrants
+        if one.status == "bound" and one.samples
+        for reached, what in [beyond(advice, one)]
+    ]
+
+
+def beyond(advice: Advice, oracle: Entrant) -> tuple[float, str]:
+    """What an oracle reaches of the first aim, on the seeds that it has in common with the answer, and what follows."""
+    sign = -1.0 if advice.aims[0].more_is_better else 1.0
+    both = common([oracle, advice.entrant(advice.advised)])
+    reached = value(oracle, 0, both)
+    # Those that left the race early have fewer seeds, and nothing to be compared with there.
+    others = [
+        one
+        for one in advice.entrants
+        if one.status != "bound" and both <= common([one]) and not deadlocked(advice, one.label)
+    ]
+    ahead = min(others, key=lambda one: sign * value(one, 0, both))
+    if sign * reached < sign * value(ahead, 0, both):
+        return reached, "the rest is out of reach"
+    return (
+        reached,
+        f"knowing all rates is not enough here ({ahead.label}: {tell(advice.aims[0], value(ahead, 0, both))})",
+    )
 
 
 def alike(entrants: Sequence[Entrant]) -> bool:
@@ -347,8 +370,13 @@ def turn_on(advice: Advice) -> list[str]:
     if advice.no_choice and advice.advised == advice.today:
         return ["there is nothing to turn on: no scheme has a choice here"]
     found = [f"{one.gear}: {one.do}{kin(one)} [{one.source}]" for one in advice.gear] or ["no known product has it"]
-    besides = [f"{key} = {value}" for key, value in advice.entrant(advice.advised).settings if is_outside(key)]
+    besides = [setting(key, value) for key, value in advice.entrant(advice.advised).settings if is_outside(key)]
     return found + ([f"with this in the fabric and its hosts: {', '.join(besides)}"] if besides else [])
+
+
+def setting(key: str, value: str) -> str:
+    """A setting outside [scheme], as one says it of a fabric; one without such words as the spec has it."""
+    return IN_A_FABRIC.get((key, value), f"{key} = {value} of the spec")
 
 
 def kin(step: Step) -> str:

@@ -14,6 +14,7 @@ from spinewise.errors import SpecError
 from spinewise.measures import stats
 from spinewise.replies import Fabric, FabricLink
 from spinewise.shapes import Fault, Override, Spec
+from spinewise.specs.kinds import trims
 from spinewise.specs.spec import resolve, set_path
 from spinewise.specs.variants import Variant
 
@@ -211,7 +212,7 @@ def other_recovery(resolved: Spec) -> dict[str, object]:
     now = str(resolved["transport"].get("recovery"))
     if now not in OTHER_RECOVERY:
         raise Inapplicable(f"transport {resolved['transport'].get('kind')} has no other loss recovery")
-    if now == "timeout" and resolved["switch"].get("model") == "trimming":
+    if now == "timeout" and trims(resolved):
         raise Inapplicable("trimmed packets report losses; sleek is for switches that do not trim")
     return {"transport.recovery": OTHER_RECOVERY[now]}
 

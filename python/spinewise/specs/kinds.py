@@ -70,7 +70,19 @@ def kind_of(spec: Spec) -> str | None:
     return kind if isinstance(kind, str) else None
 
 
+def family_of(spec: Spec) -> str:
+    """The family of a spec's transport, such as tcp; empty where the engine refuses what it says."""
+    found = transports().get(kind_of(spec) or "")
+    return "" if found is None else found["family"]
+
+
 def table(spec: Spec, name: str) -> Mapping[str, object]:
     """A table of a spec, as far as it is one."""
     found = spec.get(name)
     return found if isinstance(found, dict) else {}
+
+
+def trims(resolved: Spec) -> bool:
+    """Whether the switches of a resolved spec trim."""
+    switch = table(resolved, "switch")
+    return switch.get("model") == "trimming" and switch.get("trim") is True
