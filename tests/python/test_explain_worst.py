@@ -88,3 +88,25 @@ def test_whom_the_faults_hurt_is_listed_with_the_cause(tmp_path: Path, capsys: p
     code, out, _ = run(capsys, "explain", tmp_path / "whole")
     assert code == 0
     assert "--hurt" not in out
+
+
+def test_flows_that_lost_packets_to_the_faults_come_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of a link with chance losses, it told of eight flows that had never met it, and guessed why."""
+    folder = tmp_path / "run"
+    spec = {
+        "topology": {"leaves": 3, "spines": 2, "hosts_per_leaf": 6},
+        "traffic": [{"kind": "poisson", "cdf": "web_search", "load": 0.6, "duration_us": 6000}],
+        "fault": [{"kind": "loss", "ends": ["leaf0", "spine0"], "probability": 0.004, "at_us": 0}],
+    }
+    spinewise.run(spec).write(folder)
+    code, out, _ = run(capsys, "explain", folder, "--hurt", "--json")
+    assert code == 0
+    told = json.loads(out)
+    assert told["worst"]
+    assert all("leaf0->spine0" in one["why"] or "spine0->leaf0" in one["why"] for one in told["worst"])
+    assert {one["why"] for one in told["others"]} <= {"it met other queues, as other flows sent at other times"}
+    assert len(told["worst"]) + len(told["others"]) <= 8
+    assert told["sooner"] > 0
+    _, out, _ = run(capsys, "explain", folder, "--hurt")
+    assert f"and {told['sooner']} more than a tenth less" in out
+    assert out.index("lost packets to the faults") < out.index(f"--flow {told['worst'][0]['flow']['flow']}")

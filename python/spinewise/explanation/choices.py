@@ -53,10 +53,19 @@ class Candidate:
 class Choices:
     """The choices of a flow's data packets, in the order of time: arrays by choice, candidates by row."""
 
-    def __init__(self, trace: pa.Table, flow: int, *, subflows: bool = False) -> None:
+    def __init__(self, trace: pa.Table, flow: int, *, subflows: bool = False, values: bool = False) -> None:
+        """Read the rows of a flow.
+
+        Args:
+            trace: see docs/results.md.
+            flow: its number.
+            subflows: whether its packets belong to subflows.
+            values: whether the tags of hosts are values that switches hash, and name no paths.
+        """
         import pyarrow.compute as pc  # noqa: PLC0415 - slow to import
 
         self.subflows = subflows
+        self.values = values
         self.acks = int(pc.sum(pc.and_(mine(trace, flow, "ack"), trace.column("chosen"))).as_py() or 0)
         self.rows = trace.filter(mine(trace, flow, "data"))
         self.saw = [name for name in self.rows.column_names if "." in name]
@@ -125,7 +134,9 @@ class Choices:
         return next((k for k in range(at - 1, -1, -1) if self.device[k] == self.device[at]), None)
 
     def offers(self, at: int) -> list[str]:
-        """The first links of the candidates of a choice."""
+        """The first links of the candidates of a choice; none where they are values, which come and go all the time."""
+        if self.values and str(self.device[at]).startswith("host"):
+            return []
         rows = range(self.starts[at], self.ends[at])
         return list(dict.fromkeys(self.links[row][0] for row in rows if self.offered[row] and self.links[row]))
 

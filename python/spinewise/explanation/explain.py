@@ -176,7 +176,8 @@ def story(result: Result, flow: int, wanted: Callable[[Move], bool] = lambda _: 
         SpecError: the flow has sent nothing.
     """
     subflows = result.spec["transport"]["kind"] == "mptcp"
-    choices = None if result.trace is None else Choices(result.trace, flow, subflows=subflows)
+    values = result.spec["scheme"].get("path_tag") == "outer"
+    choices = None if result.trace is None else Choices(result.trace, flow, subflows=subflows, values=values)
     facts = flow_facts(result, flow)
     if not choices:
         raise SpecError("--flow", flow, *no_choice(facts))

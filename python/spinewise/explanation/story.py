@@ -268,7 +268,7 @@ def truth(way: Candidate, *, is_best: bool) -> str:
     where = f" ({', '.join(found)} queued)" if found else " (nothing queued)"
     rank = "the best" if is_best and way.offered else f"{us(way.worse_us)} behind the best"
     if not way.offered:
-        rank = f"no longer a candidate{f', {us(way.worse_us)} behind the best' if way.worse_us else ''}"
+        rank = f"not among the candidates{f', {us(way.worse_us)} behind the best' if way.worse_us else ''}"
     wait = f"{us(way.queueing_us)} of waiting" if way.queueing_us else "no wait"
     return f"{way.name}: {wait}{where}, {us(way.queueing_us + way.travel_us)} in all, {rank}"
 
@@ -297,7 +297,7 @@ def verdict(move: Move) -> str:
             else "it made no difference"
         )
     if move.new.open and move.new.worse_us == 0.0:
-        said += ", and no path was better"
+        said += ", and no candidate was better" if (move.gain_us or 0.0) < 0.0 else ", and no path was better"
     elif move.new.open and (move.escaped or (move.gain_us or 0.0) > 0.0):
         said += f"; the best, {move.best.name}, would have been {us(move.new.worse_us)} better still"
     return said + again

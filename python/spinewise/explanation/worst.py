@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from spinewise.errors import SpecError
 from spinewise.explanation.explain import traced_again
 from spinewise.explanation.facts import leaves_of
-from spinewise.explanation.losses import Losses
+from spinewise.explanation.losses import Losses, Lost
 from spinewise.explanation.resent import NEARLY
 from spinewise.explanation.story import us
 from spinewise.magnitudes import PS_PER_US
@@ -25,6 +25,10 @@ MOST = 8
 """Flows of a list."""
 LATER = 1.1
 """A flow is hurt that takes this many times as long as without the faults."""
+RESENT = 32
+"""Flows that sent more again than without the faults and are looked into: those that took the most longer."""
+NEVER_SLOWER = {"loss", "black_hole"}
+"""Faults that take packets, and leave paths as many and as fast as they were."""
 
 
 @dataclass(frozen=True)
@@ -77,12 +81,16 @@ class Victims:
     Attributes:
         flows: flows between racks that had arrived without the faults.
         later: so many took more than a tenth longer with the faults.
-        worst: those that lost most, against their ideal.
+        sooner: and so many took more than a tenth less.
+        worst: those that lost packets to the faults and took the most longer, against their ideals.
+        others: those that lost none to them, and took the most longer.
     """
 
     flows: int
     later: int
+    sooner: int
     worst: list[Hurt]
+    others: list[Hurt]
 
 
 class Table:
@@ -107,10 +115,10 @@ class Table:
         endless = numbers(result.flows, "size_bytes") == 0
         self.can = (src != dst) & (numbers(result.flows, "packets") > 0) & ~endless
 
-    def worst(self, badness: Array, least: float) -> list[int]:
+    def worst(self, badness: Array, least: float, most: int = MOST) -> list[int]:
         """The flows that are worst by some measure, of those above the least of it."""
         order = np.argsort(-badness, kind="stable")
-        return [int(flow) for flow in order if self.can[flow] and badness[flow] > least][:MOST]
+        return [int(flow) for flow in order if self.can[flow] and badness[flow] > least][:most]
 
     def asked(self, flow: int) -> Asked:
         """What is told of a flow."""
@@ -151,23 +159,34 @@ def victims(result: Result, without: Result, again: Callable[[list[int]], Result
         allowed = "a run whose traffic does not depend on its faults"
         raise SpecError("--hurt", str(result.spec.get("name", "this run")), allowed)
     known = table.can & whole.can & whole.finished
+    sooner = int((known & (LATER * table.took < whole.took)).sum())
     table.can = known & (table.took > LATER * whole.took)
-    worst = table.worst(table.slowdown - whole.slowdown, 0.0)
-    told = traced_again(result, again(worst)) if worst else result
-    hurt = [Hurt(table.asked(flow), float(whole.took[flow]), why(told, flow)) for flow in worst]
-    return Victims(int(known.sum()), int(table.can.sum()), hurt)
+    badness = table.slowdown - whole.slowdown
+    more = numbers(result.flows, "retransmits") > numbers(without.flows, "retransmits")
+    asked = list(dict.fromkeys([*table.worst(badness, 0.0), *table.worst(np.where(more, badness, 0.0), 0.0, RESENT)]))
+    told = traced_again(result, again(asked)) if asked else result
+    lost = {flow: [one for one in Losses(told, flow).all() if one.faults] for flow in asked}
+    order = sorted(asked, key=lambda flow: -badness[flow])
+
+    def hurt(flow: int) -> Hurt:
+        return Hurt(table.asked(flow), float(whole.took[flow]), why(lost[flow]) if lost[flow] else elsewhere(result))
+
+    by_faults = [hurt(flow) for flow in order if lost[flow]][:MOST]
+    others = [hurt(flow) for flow in order if not lost[flow]][: MOST - len(by_faults)]
+    return Victims(int(known.sum()), int(table.can.sum()), sooner, by_faults, others)
 
 
-def why(result: Result, flow: int) -> str:
-    """What the faults did to a traced flow, in words: what it lost, by place."""
-    by_faults = [lost for lost in Losses(result, flow).all() if lost.faults]
-    if not by_faults:
-        return (
-            "the faults took none of its packets: a link on its way was slower or longer, queues were longer, or paths"
-            " were fewer"
-        )
-    more = f"; {units.counted(len(by_faults) - 2, 'more place')}" if len(by_faults) > 2 else ""
-    return "; ".join(str(lost) for lost in by_faults[:2]) + more
+def why(lost: Sequence[Lost]) -> str:
+    """What the faults took from a flow, in words, by place."""
+    more = f"; {units.counted(len(lost) - 2, 'more place')}" if len(lost) > 2 else ""
+    return "; ".join(str(one) for one in lost[:2]) + more
+
+
+def elsewhere(result: Result) -> str:
+    """What can have made a flow late that lost no packet to the faults."""
+    kinds = {fault["kind"] for fault in result.spec.get("fault") or []}
+    queues = "it met other queues, as other flows sent at other times"
+    return queues if kinds <= NEVER_SLOWER else f"a link on its way was slower or longer, paths were fewer, or {queues}"
 
 
 def line(one: Asked) -> str:
@@ -198,12 +217,15 @@ def told_victims(found: Victims, asked: str, breaks: list[str]) -> str:
     """Whom the faults hurt, and why."""
     lines = [
         f"{found.later:,} of {units.counted(found.flows, 'flow')} between racks took more than a tenth longer than in"
-        f" the same run without its faults ({'; '.join(breaks)})."
+        f" the same run without its faults, and {found.sooner:,} more than a tenth less ({'; '.join(breaks)})."
     ]
     if found.worst:
-        lines += ["", "Those that lost most against their ideals:"]
+        lines += ["", "Of those that lost packets to the faults, these took the most longer, against their ideals:"]
     for one in found.worst:
         lines += [f"{line(one.flow)}; {us(one.without_us)} without", f"          {one.why}"]
-    if found.worst:
-        lines += ["", f"To explain one: spinewise explain {asked} --flow {found.worst[0].flow.flow}"]
+    if found.others:
+        lines += ["", f"These lost none to the faults: {found.others[0].why}."]
+    lines += [f"{line(one.flow)}; {us(one.without_us)} without" for one in found.others]
+    if listed := [*found.worst, *found.others]:
+        lines += ["", f"To explain one: spinewise explain {asked} --flow {listed[0].flow.flow}"]
     return "\n".join(lines)
