@@ -117,7 +117,9 @@ wheel: $(VENV)/.stamp-packages ## The wheel and the source distribution it is bu
 	rm -rf dist target/wheel
 	@# The lock also has what the agent uses, which a source distribution leaves out: cargo drops that, and no more.
 	cargo metadata --locked --format-version 1 >/dev/null
-	CARGO_TARGET_DIR=$(CURDIR)/target/wheel $(BIN)/maturin build --release --sdist --out dist
+	@# Profile-guided where the toolchain has llvm-profdata: rustup component add llvm-tools.
+	pgo=; [ ! -x "$$(rustc --print target-libdir)/../bin/llvm-profdata" ] || pgo=--pgo; \
+	CARGO_TARGET_DIR=$(CURDIR)/target/wheel $(BIN)/maturin build --release --sdist --out dist $$pgo
 	rm -rf target/wheel
 	tests/wheel.sh dist
 

@@ -38,7 +38,7 @@ from spinewise.runs.formats import ADVISE
 from spinewise.shapes import Spec
 from spinewise.specs.kinds import family_of
 from spinewise.specs.spec import resolve, spec_hash
-from spinewise.specs.variants import left_out
+from spinewise.specs.variants import differing
 
 WHY_SEEDS = 64
 """Seeds whose facts are compared at most: more make no reason surer than it need be."""
@@ -80,7 +80,10 @@ def compose(course: Course, cases: Sequence[Case]) -> Advice:
         wrong=tuple(wrong_when(course, choice.advised, answers)),
         gear=steps(advised.variant.name, family_of(advised.variant.apply(course.spec))),
         not_tried=tuple(Untried(one.scheme, one.because) for one in course.left_out()),
-        notes=(*notes(course), *(told(course, one) for one in of_spec if one.code not in (*NO_CHOICE, IDLE_FABRIC))),
+        notes=(
+            *notes(course),
+            *(told(course, *one) for one in of_spec if one[0].code not in (*NO_CHOICE, IDLE_FABRIC)),
+        ),
         effort=effort(course, cases),
         method=METHOD,
         alpha=race.alpha,
@@ -88,8 +91,8 @@ def compose(course: Course, cases: Sequence[Case]) -> Advice:
         simulated=(*simulated(course.resolved), *simulated_besides(course, advised)),
         spec=dict(course.resolved),
         interrupted=course.interrupted,
-        no_choice=tuple(one.line() for one in of_spec if one.code in NO_CHOICE),
-        idle=tuple(one.line() for one in of_spec if one.code == IDLE_FABRIC),
+        no_choice=tuple(one.line() for one, _ in of_spec if one.code in NO_CHOICE),
+        idle=tuple(one.line() for one, _ in of_spec if one.code == IDLE_FABRIC),
     )
 
 
@@ -292,34 +295,48 @@ def deadlocks(course: Course) -> list[str]:
     return [f"DEADLOCK: pauses wait for each other for ever, so it is not advised: {', '.join(told)}"]
 
 
-def warned(course: Course) -> list[Notice]:
-    """The warnings that are about the spec: those of every run of the pilot.
+def warned(course: Course) -> list[tuple[Notice, str]]:
+    """The warnings that are about the spec, those of every run of the pilot, each with the transport that it is about.
 
-    That no packet crossed between switches counts on each seed under one scheme: probes of others cross there. That the
-    fabric is hardly used, or that a tail is a timeout, counts under what runs today: others may spoil that.
+    What every scheme over a transport is warned of is about that transport; what all are warned of is about none, and
+    has an empty word. That no packet crossed between switches counts on each seed under one scheme: probes of others
+    cross there. That the fabric is hardly used, or that a tail is a timeout, counts under what runs today: others may
+    spoil that.
     """
-    labels = dict.fromkeys(label for case, label, _ in course.trials.found if case == PLAIN)
+    labels = list(dict.fromkeys(label for case, label, _ in course.trials.found if case == PLAIN))
     found: dict[object, Notice] = {}
     met: dict[int, dict[str, set[object]]] = {}
+    over: dict[str, list[str]] = {}
     for label in labels:
-        for cell in course.trials.cells(PLAIN, label, course.trials.seeds(PLAIN, [label])[:PILOT]):
+        cells = course.trials.cells(PLAIN, label, course.trials.seeds(PLAIN, [label])[:PILOT])
+        for cell in cells:
             mine: dict[object, Notice] = {one.about: one for one in cell.summary.warnings}
             found = mine | found
             met.setdefault(cell.seed, {})[label] = set(mine)
+        if cells:
+            over.setdefault(cells[0].transport, []).append(label)
 
-    def everywhere(notice: Notice) -> bool:
+    def everywhere(notice: Notice, who: Sequence[str]) -> bool:
         enough = any if notice.code in NO_CHOICE else all
-        who = [course.who.today] if notice.code in (IDLE_FABRIC, TAIL_IS_TIMEOUT) else labels
-        return all(enough(notice.about in runs[label] for label in who if label in runs) for runs in met.values())
+        runs = [[notice.about in mine[label] for label in who if label in mine] for mine in met.values()]
+        return any(runs) and all(enough(one) for one in runs)
 
-    return [notice for notice in found.values() if everywhere(notice)]
+    def about(notice: Notice) -> str | None:
+        if everywhere(notice, [course.who.today] if notice.code in (IDLE_FABRIC, TAIL_IS_TIMEOUT) else labels):
+            return ""
+        if notice.code in (*NO_CHOICE, IDLE_FABRIC, TAIL_IS_TIMEOUT):
+            return None
+        return next((kind for kind, who in over.items() if everywhere(notice, who)), None)
+
+    return [(notice, kind) for notice in found.values() if (kind := about(notice)) is not None]
 
 
-def told(course: Course, notice: Notice) -> str:
+def told(course: Course, notice: Notice, transport: str) -> str:
     """A warning, with whose it is if it need not be everybody's."""
-    if notice.code != TAIL_IS_TIMEOUT:
-        return notice.line()
-    return f"{notice.line().removesuffix('.')} (under {course.who.today}, which runs today)."
+    line = notice.line().removesuffix(".")
+    if notice.code == TAIL_IS_TIMEOUT:
+        return f"{line} (under {course.who.today}, which runs today)."
+    return f"{line} (over {transport})." if transport else notice.line()
 
 
 def interruption(course: Course) -> list[str]:
@@ -336,7 +353,7 @@ def notes(course: Course) -> list[str]:
     seeds = course.race.seeds([course.who.today])[:WHY_SEEDS]
     offered = overload(course.resolved, course.trials.cells(PLAIN, course.who.today, seeds))
     raced = [one.variant for one in course.candidates.values()]
-    without = [line.removesuffix(".") for line in left_out(raced, course.spec)]
+    without = [line.removesuffix(".") for line in differing(raced, course.spec)]
     made = [*interruption(course), *deadlocks(course), *offered, *without]
     for aim, place in zip(course.aims, range(len(course.aims)), strict=True):
         behind = min((one.behind[place][0] for one in course.trials.found.values()), default=0)

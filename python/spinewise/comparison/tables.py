@@ -16,7 +16,7 @@ from spinewise.measures.stats import Interval
 from spinewise.measures.summary import ALL
 from spinewise.show.offered import of_what
 from spinewise.show.terminal import Grid, new_table
-from spinewise.specs.variants import left_out
+from spinewise.specs.variants import differing
 
 SHOWN = {"fct_s.mean": "mean FCT", "fct_s.p99": "99th percentile of FCT"}
 """The metrics of the tables, and how their titles call them."""
@@ -192,7 +192,7 @@ def notes(comparison: Comparison, by: By = "auto") -> list[str]:
     lost = sum(comparison.unfinished(s, x) for s in comparison.labels for x in comparison.loads)
     if lost:
         lines.append(f"{lost} flows did not finish; they are in no mean or percentile above.")
-    return [*lines, *left_out(comparison.variants, comparison.given or {}), *warnings(comparison)]
+    return [*lines, *differing(comparison.variants, comparison.given or {}), *warnings(comparison)]
 
 
 def warnings(comparison: Comparison) -> list[str]:

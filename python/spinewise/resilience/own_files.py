@@ -23,7 +23,7 @@ from spinewise.runs.result import write_json
 from spinewise.show import terminal
 from spinewise.show.terminal import Grid, new_table
 from spinewise.specs.spec import spec_hash
-from spinewise.specs.variants import left_out
+from spinewise.specs.variants import differing
 
 NO_TRAFFIC = "no traffic"
 UNSEEN = "not seen"
@@ -179,7 +179,7 @@ def notes(study: Study) -> list[str]:
             " must come while there is traffic: see at_us of [[fault]] and duration_us of [[traffic]]."
         )
     lines += [f"SKIPPED {one.label}, which cannot serve this fabric: {one.reason}." for one in plan.skipped]
-    lines += left_out(plan.variants, plan.spec)
+    lines += differing(plan.variants, plan.spec)
     return lines + [one.line() for one in study.warnings]
 
 

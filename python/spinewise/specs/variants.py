@@ -22,7 +22,7 @@ from spinewise.plain import shown, unlike
 from spinewise.shapes import Scheme as SchemeTable
 from spinewise.shapes import Spec
 from spinewise.specs.kinds import strangers
-from spinewise.specs.spec import parse_value, set_path
+from spinewise.specs.spec import parse_value, resolve, set_path
 
 SCHEME_KEYS = ("path_tag", "fabric", "header_bytes", "source")
 LABEL_CHARS = 60
@@ -106,6 +106,40 @@ def left_out(variants: Iterable[Variant], spec: Spec) -> list[str]:
         for keys, labels in shared.items()
         if keys
     ]
+
+
+def payloads(variants: Iterable[Variant], spec: Spec) -> list[str]:
+    """That full packets of variants with transports of their own carry unlike payloads: a sentence, if they do."""
+    listed = list(variants)
+    if not transports_of(listed):
+        return []
+    found: dict[int, list[str]] = {}
+    for variant in listed:
+        changed = variant.apply(spec)
+        # Nothing else decides it, and large specs take long to resolve.
+        small: Spec = {"topology": {"kind": "leaf_spine"}, "traffic": [{"kind": "permutation", "size_bytes": 1}]}
+        for table in ("preset", "transport"):
+            if table in changed:
+                small[table] = changed[table]
+        try:
+            found.setdefault(resolve(small)["transport"]["mss_bytes"], []).append(variant.label)
+        except SpecError:
+            continue
+    if len(found) < 2:
+        return []
+    told = ", ".join(f"{size:,} bytes under {', '.join(labels)}" for size, labels in sorted(found.items()))
+    return [f"Full packets carry {told}: headers, and losses per packet, differ by that (transport.mss_bytes)."]
+
+
+def transports_of(variants: Iterable[Variant]) -> list[str]:
+    """The key paths of [transport] that variants set."""
+    return [path for one in variants for key, _ in one.settings if (path := path_of(key)).startswith("transport.")]
+
+
+def differing(variants: Iterable[Variant], spec: Spec) -> list[str]:
+    """In what variants differ besides what they set: see `left_out` and `payloads`."""
+    listed = list(variants)
+    return [*left_out(listed, spec), *payloads(listed, spec)]
 
 
 def path_of(key: str) -> str:
