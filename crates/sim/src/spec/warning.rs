@@ -51,6 +51,7 @@ pub(crate) fn warnings(spec: &Spec) -> Vec<Warning> {
     for (n, fault) in spec.faults.iter().flat_map(|faults| &faults.faults).enumerate() {
         about_fault(n, fault, spec, &mut found);
     }
+    about_transit(spec, &mut found);
     about_rates(spec, &mut found);
     about_series(spec, &mut found);
     about_marks(spec, &mut found);
@@ -199,6 +200,23 @@ fn rates(spec: &Spec) -> Vec<(String, u64)> {
     });
     given.extend(changed.into_iter().chain(broken));
     given
+}
+
+/// Racks that only other racks join.
+fn about_transit(spec: &Spec, found: &mut Vec<Warning>) {
+    let Wiring::Links(graph) = &spec.topology.wiring else { return };
+    let Some(transit) = graph.transit() else { return };
+    let (a, b) = transit.first;
+    let more = match transit.pairs - 1 {
+        0 => String::new(),
+        1 => " and one more pair of leaves".to_owned(),
+        others => format!(" and {others} more pairs of leaves"),
+    };
+    let text = format!(
+        "Packets between switch{a} and switch{b}{more} have to pass through another leaf: no switch without hosts \
+         joins them. Where leaves do not forward for each other, as in most leaf-spine designs, they are cut off."
+    );
+    found.push(Warning::of("leaves_forward", "topology.links", text));
 }
 
 fn about_series(spec: &Spec, found: &mut Vec<Warning>) {

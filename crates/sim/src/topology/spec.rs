@@ -4,6 +4,7 @@ mod fat_tree;
 mod leaf_spine;
 mod links;
 mod overrides;
+mod transit;
 
 use serde_json::{Map, Value};
 use spinewise_policy::Span;

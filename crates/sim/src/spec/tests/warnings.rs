@@ -53,6 +53,30 @@ fn a_priority_without_queues_is_told() {
     assert_eq!(warned(several), []);
 }
 
+/// Three leaves (4, 5, 6) under two spines (7, 8); what each leaf is linked to.
+fn racks(up: [&[u32]; 3]) -> Value {
+    let hosts = [[0, 4], [1, 5], [2, 6], [3, 4]].map(|[host, leaf]| json!([host, leaf, 10, 100]));
+    let ups = up.iter().zip(4..).flat_map(|(ends, leaf)| ends.iter().map(move |&end| json!([leaf, end, 10, 100])));
+    let links: Vec<Value> = hosts.into_iter().chain(ups).collect();
+    json!({
+        "topology": {"kind": "links", "hosts": 4, "switches": 5, "links": links},
+        "traffic": [{"kind": "flows", "list": [{"src": 0, "dst": 1, "size_bytes": 9}]}]
+    })
+}
+
+#[test]
+fn leaves_that_only_leaves_join_are_told() {
+    let said = vec![("leaves_forward", "topology.links".to_owned())];
+    assert_eq!(warned(racks([&[7, 8], &[7], &[8]])), said, "5 and 6 share no spine");
+    assert_eq!(warned(racks([&[7, 8], &[7, 8], &[8]])), []);
+    assert_eq!(warned(racks([&[7, 8], &[7, 6], &[8]])), [], "5 and 6 are next to each other");
+    let mut joined = racks([&[7, 8], &[7], &[8]]);
+    joined["topology"]["links"].as_array_mut().unwrap().push(json!([7, 8, 10, 100]));
+    assert_eq!(warned(joined), [], "the spines are");
+    let text = |spec: &Value| resolve(spec).unwrap().warnings[0].text.clone();
+    assert!(text(&racks([&[7, 8], &[7], &[8]])).starts_with("Packets between switch5 and switch6 have to"));
+}
+
 #[test]
 fn rates_that_rise_as_on_a_slower_link_are_told() {
     let of = |gbps: u32, transport: Value| {
