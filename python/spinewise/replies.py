@@ -99,15 +99,24 @@ class Measured(TypedDict):
     ended: bool
 
 
+class Worst(TypedDict):
+    """Whose links to other switches are asked for most, and in which direction."""
+
+    at: str
+    direction: Literal["up", "down"]
+
+
 class Loads(TypedDict):
     """Offered load by definition, as fractions of capacity, when most is offered.
 
-    `without` are the traffic entries that have no rate: much comes at once, or when the network lets it.
+    `worst` is the leaf or pod of `wire_of_available`; reports of older engines have none. `without` are the traffic
+    entries that have no rate: much comes at once, or when the network lets it.
     """
 
     payload_of_nominal: float
     wire_of_nominal: float
     wire_of_available: float | None
+    worst: NotRequired[Worst | None]
     overloaded: bool
     without: list[int]
 

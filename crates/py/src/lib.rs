@@ -24,7 +24,6 @@ use spinewise_sim::setup::{Failure, Setup, Tuning, simulate};
 use spinewise_sim::spec::{self, EngineKind, Spec, Warning};
 use spinewise_sim::trace::{self, CHOICE_COLUMNS, HOP_COLUMNS, LOSS_COLUMNS, Trace};
 use spinewise_sim::warden::Warden;
-use spinewise_sim::workload::load::Loads;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
@@ -224,7 +223,7 @@ fn first_moments(spec: &Spec, tuning: Tuning, long: Duration, looks: &mut Looks)
         "spec": spec.resolved,
         "warnings": warnings,
         "estimate": estimate.json(),
-        "loads": loads.as_ref().map(Loads::json),
+        "loads": loads.as_ref().map(|loads| loads.json(|leaf| net.topology.leaf_name(leaf))),
         "measured": {
             "setup_s": set_up.as_secs_f64(),
             "run_s": began.elapsed().as_secs_f64(),

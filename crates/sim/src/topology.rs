@@ -432,6 +432,11 @@ impl Topology {
         }
     }
 
+    /// A leaf's name in reports, by its number among the leaves.
+    pub fn leaf_name(&self, leaf: u32) -> String {
+        self.node_name(self.leaf_node(SwitchId::new(leaf)))
+    }
+
     /// Bits per second between each leaf and other switches: `(nominal, available up, available down)`. Nominal is
     /// before overrides. In a graph, transit traffic of leaves uses the same links.
     pub fn leaf_rates(&self) -> (Vec<u64>, Vec<u64>, Vec<u64>) {

@@ -14,7 +14,7 @@ from spinewise.shapes import Spec, Traffic
 READINGS = {
     "payload_of_nominal": "payload over the nominal rate of uplinks",
     "wire_of_nominal": "with headers and ACKs",
-    "wire_of_available": "at the busiest leaf, over what failed and slow links leave",
+    "wire_of_available": "at the busiest {}, over what failed and slow links leave",
 }
 
 
@@ -22,9 +22,18 @@ def lines(spec: Spec, loads: Loads | None) -> list[str]:
     """Offered load, and whether it is more than the fabric can carry; nothing of traffic that has no load."""
     if not loads:
         return []
-    words = [f"{READINGS[name]} {units.digits(load, 3)}" for name, load in known_loads(loads).items()]
+    where = worst(loads)
+    words = [f"{READINGS[name].format(where)} {units.digits(load, 3)}" for name, load in known_loads(loads).items()]
     found = ["offered load: " + " · ".join([*asked(spec), *words, *left_out(spec, loads)])]
     return [*found, *(["OVERLOADED: the results depend on how long the run lasts"] if loads["overloaded"] else [])]
+
+
+def worst(loads: Loads) -> str:
+    """The leaf or pod that is the busiest, and its direction; a leaf where it is not known."""
+    found = loads.get("worst")
+    if not found:
+        return "leaf"
+    return f"{'pod' if found['at'].startswith('pod') else 'leaf'} ({found['at']} {found['direction']})"
 
 
 def asked(spec: Spec) -> list[str]:

@@ -54,7 +54,7 @@ pub(super) fn report(sim: &Sim<'_>, links: &[LinkAccount], stop: Time, loads: Op
             "scheme_header_bytes": log.header_bytes,
             "unroutable": log.unroutable,
         },
-        "loads": loads.as_ref().map(Loads::json),
+        "loads": loads.as_ref().map(|loads| loads.json(|leaf| topology.leaf_name(leaf))),
         "deadlock": deadlock.map(|links| links.into_iter().map(|link| topology.link_name(link)).collect::<Vec<_>>()),
         "series_names": series::names(sim),
         "entity_names": if log.points.is_empty() { Vec::new() } else { entities },

@@ -26,10 +26,49 @@ pub struct Loads {
     /// With headers and acknowledgements, over what is available to the worst-off leaf or pod and direction (up or
     /// down); infinite if nothing is.
     pub wire_of_available: f64,
+    /// Where that is; nowhere if nothing leaves a rack.
+    pub worst: Option<Cut>,
     /// Whether `wire_of_available` exceeds 0.95.
     pub overloaded: bool,
     /// Entries excluded from all of these because they have no rate: much comes at once, or when the network allows it.
     pub without: Vec<u8>,
+}
+
+/// The links of a leaf, or of a pod, in one direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// Whose links they are.
+    pub of: Of,
+    /// Towards its spines or cores, or from them.
+    pub side: Side,
+}
+
+/// A leaf or a pod, by number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Of {
+    /// A leaf.
+    Leaf(u32),
+    /// A pod.
+    Pod(u32),
+}
+
+/// A direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Towards the spines or cores.
+    Up,
+    /// From them.
+    Down,
+}
+
+impl Side {
+    /// In reports.
+    const fn word(self) -> &'static str {
+        match self {
+            Side::Up => "up",
+            Side::Down => "down",
+        }
+    }
 }
 
 impl Loads {
@@ -40,13 +79,21 @@ impl Loads {
         self
     }
 
-    /// In the form of reports.
-    pub fn json(&self) -> Value {
+    /// In the form of reports; `leaf` names a leaf by number.
+    pub fn json(&self, leaf: impl Fn(u32) -> String) -> Value {
         let available = self.wire_of_available;
+        let worst = self.worst.map(|cut| {
+            let at = match cut.of {
+                Of::Leaf(number) => leaf(number),
+                Of::Pod(number) => format!("pod{number}"),
+            };
+            json!({"at": at, "direction": cut.side.word()})
+        });
         json!({
             "payload_of_nominal": self.payload_of_nominal,
             "wire_of_nominal": self.wire_of_nominal,
             "wire_of_available": if available.is_finite() { json!(available) } else { Value::Null },
+            "worst": worst,
             "overloaded": self.overloaded,
             "without": self.without,
         })
@@ -155,11 +202,23 @@ impl Crossed {
         own.zip(other.up.iter().chain(&other.down)).for_each(|(own, other)| *own += other * times);
     }
 
-    /// The largest share of what each can send up and be sent down.
-    fn worst(&self, up: &[u64], down: &[u64]) -> f64 {
-        let cuts = self.up.iter().zip(up).chain(self.down.iter().zip(down));
-        cuts.map(|(&rate, &most)| share(rate, most as f64)).fold(0.0, f64::max)
+    /// The largest share of what each can send up and be sent down, and where; the first of several.
+    fn worst(&self, up: &[u64], down: &[u64], of: impl Fn(u32) -> Of) -> Option<(f64, Cut)> {
+        let cut = |side| {
+            let of = &of;
+            move |((number, &rate), &most): ((u32, &f64), &u64)| {
+                (share(rate, most as f64), Cut { of: of(number), side })
+            }
+        };
+        let ups = (0..).zip(&self.up).zip(up).map(cut(Side::Up));
+        let downs = (0..).zip(&self.down).zip(down).map(cut(Side::Down));
+        ups.chain(downs).filter(|(share, _)| *share > 0.0).reduce(greater)
     }
+}
+
+/// The greater share; the first if they are equal.
+fn greater(one: (f64, Cut), other: (f64, Cut)) -> (f64, Cut) {
+    if other.0 > one.0 { other } else { one }
 }
 
 fn share(rate: f64, of: f64) -> f64 {
@@ -214,11 +273,15 @@ impl Capacity<'_> {
                 rates.add(&entry.bytes, BITS_PER_BYTE * PS_PER_SECOND / length_of(during));
             }
             let nominal = self.nominal.iter().map(|&rate| rate as f64).sum();
-            let of_pods = rates.pods.as_ref().zip(self.pods).map_or(0.0, |(pods, (_, up, down))| pods.worst(up, down));
-            let worst = rates.leaves.worst(self.up, self.down).max(of_pods);
+            let of_pods =
+                rates.pods.as_ref().zip(self.pods).and_then(|(pods, (_, up, down))| pods.worst(up, down, Of::Pod));
+            let of_leaves = rates.leaves.worst(self.up, self.down, Of::Leaf);
             most.payload_of_nominal = most.payload_of_nominal.max(share(rates.payload, nominal));
             most.wire_of_nominal = most.wire_of_nominal.max(share(rates.wire, nominal));
-            most.wire_of_available = most.wire_of_available.max(worst);
+            let before = most.worst.map(|cut| (most.wire_of_available, cut));
+            if let Some((share, cut)) = before.into_iter().chain(of_leaves).chain(of_pods).reduce(greater) {
+                (most.wire_of_available, most.worst) = (share, Some(cut));
+            }
         }
         most.overloaded = most.wire_of_available > OVERLOAD;
         Some(most)
@@ -262,14 +325,18 @@ mod tests {
         assert!(near(loads.wire_of_nominal, 1801.0 / 5000.0), "{loads:?}");
         assert!(near(loads.wire_of_available, 1621.0 / 1250.0), "{loads:?}");
         assert!(loads.overloaded);
+        assert_eq!(loads.worst, Some(Cut { of: Of::Leaf(1), side: Side::Down }));
+        assert_eq!(loads.json(|leaf| format!("leaf{leaf}"))["worst"], json!({"at": "leaf1", "direction": "down"}));
         let whole = loads_of(healthy);
         assert!(near(whole.wire_of_available, 1621.0 / 2500.0) && !whole.overloaded);
         // Each leaf a pod: slow cores are a cut of their own.
         let (core, full) = ([5_000_000_000, 20_000_000_000], [20_000_000_000; 2]);
         let pods = loads_of(Capacity { pods: Some((1, &core, &full)), ..healthy });
         assert!(near(pods.wire_of_available, 1621.0 / 625.0) && pods.overloaded, "{pods:?}");
+        assert_eq!(pods.worst, Some(Cut { of: Of::Pod(0), side: Side::Up }));
         let within = loads_of(Capacity { pods: Some((2, &core[..1], &full[..1])), ..healthy });
         assert_eq!(within, whole, "all of it stays in a pod");
+        assert_eq!(whole.worst, Some(Cut { of: Of::Leaf(0), side: Side::Up }), "the first of equals");
         let cut_off = loads_of(Capacity { up: &[20_000_000_000, 0], ..healthy });
         assert!(cut_off.wire_of_available.is_infinite() && cut_off.overloaded);
     }
