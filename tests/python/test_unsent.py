@@ -61,6 +61,7 @@ def test_a_load_far_from_the_one_asked_for_is_told(duration_us: float, told: boo
     if told:
         assert found["other_load"].key == "traffic[0].load"
         assert found["other_load"].text.startswith("asked for load 0.4, and 0.025 was drawn: 2 flows are too few")
+        assert found["other_load"] in sw.validate(drawn(duration_us)).warnings, "it is known before the run"
 
 
 @pytest.mark.parametrize("entry", [{"load_of": "host_links"}, {"pairs": "any"}, {"max_flows": 9}])

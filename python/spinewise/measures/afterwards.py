@@ -12,6 +12,7 @@ from spinewise.measures.facts import Facts
 from spinewise.measures.notices import Notice
 from spinewise.measures.report import Report
 from spinewise.measures.units import counted, digits, duration, percent, size
+from spinewise.replies import Loads
 from spinewise.shapes import Spec, Switch, Traffic, Transport
 
 US = 1e-6
@@ -70,7 +71,7 @@ def after_run(
     sent = sum(entry.packets.sent for entry in entries)
     if sent >= MANY:
         found.extend(never_used(facts, report, spec))
-    found.extend(other_load(report, spec))
+    found.extend(other_load(report["flows"], report.get("loads"), spec))
     fabric = [link for link in report["links"] if link.get("fabric")]
     stayed = sent and fabric and "linux" not in report
     stayed = stayed and not any(link.get("packets", 1) or link.get("drops") for link in fabric)
@@ -207,19 +208,19 @@ def hit(entry: EntrySummary, size_class: ClassSummary) -> int:
     return entry.packets.timeouts if size_class.timed_out is None else size_class.timed_out
 
 
-def other_load(report: Report, spec: Spec) -> Iterator[Notice]:
+def other_load(flows: int, loads: Loads | None, spec: Spec) -> Iterator[Notice]:
     """A load that is far from the one asked for, where all traffic is drawn for a load between racks."""
-    traffic, loads = spec.get("traffic") or [], report.get("loads")
+    traffic = spec.get("traffic") or []
     spans = {(entry.get("start_us"), entry.get("duration_us")) for entry in traffic}
-    if loads is None or not report["flows"] or len(spans) != 1 or not all(fills_uplinks(entry) for entry in traffic):
+    if loads is None or not flows or len(spans) != 1 or not all(fills_uplinks(entry) for entry in traffic):
         return
     asked, drawn = sum(float(entry["load"]) for entry in traffic), float(loads["payload_of_nominal"])
     if not asked / FAR <= drawn <= asked * FAR:
         yield Notice(
             "other_load",
             "traffic[0].load" if len(traffic) == 1 else "traffic",
-            f"asked for load {asked:g}, and {digits(drawn, 2)} was drawn: {counted(report['flows'], 'flow')}"
-            f" {'is' if report['flows'] == 1 else 'are'} too few for the mean of sizes; a longer duration_us helps.",
+            f"asked for load {asked:g}, and {digits(drawn, 2)} was drawn: {counted(flows, 'flow')}"
+            f" {'is' if flows == 1 else 'are'} too few for the mean of sizes; a longer duration_us helps.",
         )
 
 

@@ -170,7 +170,8 @@ def notes(study: Study) -> list[str]:
         "vs none: paired difference to the runs without faults"
         + (", in (brackets) when its 95 % interval includes zero." if seeds > 1 else "; one seed: no interval."),
         *waiting(study),
-        f"{seeds} seed{'s' * (seeds != 1)}, the same traffic with and without the faults.",
+        f"{seeds} seed{'s' * (seeds != 1)}, the same traffic with and without the faults."
+        + (" Where a ± exceeds its mean, seeds differ by factors: no time is below zero." if is_wide(study) else ""),
     ]
     if any(study.idle(label) for label in study.labels):
         last = "the end (no repair)" if math.isinf(plan.last_us) else instant(plan.last_us)
@@ -181,6 +182,13 @@ def notes(study: Study) -> list[str]:
     lines += [f"SKIPPED {one.label}, which cannot serve this fabric: {one.reason}." for one in plan.skipped]
     lines += differing(plan.variants, plan.spec)
     return lines + [one.line() for one in study.warnings]
+
+
+def is_wide(study: Study) -> bool:
+    """Whether some time has an interval that reaches below zero."""
+    tails = [study.tail(label, entry) for label in study.labels for entry in study.entries]
+    times = [*tails, *(study.interval(label, "recovery_ms") for label in study.labels)]
+    return any(one.n > 1 and one.half > one.mean for one in times)
 
 
 def waiting(study: Study) -> list[str]:

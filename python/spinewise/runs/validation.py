@@ -13,6 +13,7 @@ from spinewise.core import ProgressHook
 from spinewise.errors import SpecError
 from spinewise.machine import resident_memory
 from spinewise.magnitudes import PS_PER_SECOND, PS_PER_US
+from spinewise.measures.afterwards import other_load
 from spinewise.measures.fabric import FabricSize, size_of
 from spinewise.measures.notices import Notice, notices
 from spinewise.measures.units import digits
@@ -129,7 +130,7 @@ def validate(
             flow_rows=counted["flow_rows"],
         ),
         loads=told["loads"],
-        warnings=[*notices(told["warnings"]), *late],
+        warnings=[*notices(told["warnings"]), *late, *other_load(counted["flows"], told["loads"], told["spec"])],
     )
 
 

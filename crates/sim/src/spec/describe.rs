@@ -77,7 +77,7 @@ fn of_this_preset(key: &str, mut table: Map<String, Value>, mut said: Map<String
 }
 
 fn tables() -> Vec<Table> {
-    let root = table("top level", "The run as a whole.", RootKeys::KEYS);
+    let root = table(TOP, "The run as a whole.", RootKeys::KEYS);
     [vec![root], fabric_tables(), transport_tables(), traffic_tables(), run_tables()].into_iter().flatten().collect()
 }
 
@@ -207,10 +207,14 @@ fn transport_tables() -> Vec<Table> {
     tables
 }
 
-/// The headers of the tables that have a key of this name.
+/// The header of what is in no table.
+const TOP: &str = "top level";
+
+/// The tables that have a key of this name, by their headers.
 pub(super) fn tables_with(name: &str) -> Vec<String> {
     let has = |table: &Table| table.keys.iter().any(|key| key.name == name);
-    tables().into_iter().filter(has).map(|table| table.header).collect()
+    let said = |table: Table| if table.header == TOP { "the whole spec".to_owned() } else { table.header };
+    tables().into_iter().filter(has).map(said).collect()
 }
 
 /// Everything a spec can say, for the command line and the reference.

@@ -133,10 +133,12 @@ impl Topology {
 }
 
 fn selects_nothing(change: &FatTreeOverride) -> SpecError {
-    let allowed = match (change.leaf, change.core) {
-        (Some(_), Some(_)) => "leaf or core, not both: no link leads from a leaf to a core".into(),
-        (Some(leaf), _) => format!("an aggregation switch in the pod of leaf {leaf}"),
-        _ => "a core, and an aggregation switch that is linked to it".into(),
+    let linked = "switches that are linked, each of a list with each of the other";
+    let allowed = match (change.leaf, change.aggregation, change.core) {
+        (Some(_), _, Some(_)) => "leaf or core, not both: no link leads from a leaf to a core".into(),
+        (Some(leaf), Some(switch), None) => format!("{linked}: leaf {leaf} and aggregation switch {switch} are not"),
+        (None, Some(switch), Some(core)) => format!("{linked}: aggregation switch {switch} and core {core} are not"),
+        _ => "a leaf, aggregation switch, core or host of this fabric".into(),
     };
     SpecError::said(format!("topology.override[{}]", change.change.entry), "selects no link", allowed)
 }

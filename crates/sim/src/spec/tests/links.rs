@@ -48,7 +48,7 @@ fn links() {
         (json!([[0, 3, 10, 1000]]), "topology.links[6].b = 3: expected a switch, 4 to 6: hosts are linked to switches"),
         (
             json!([[6, 2, 10, 1000]]),
-            "topology.links[6] = [6,2,10,1000]: expected one link for each host; host 2 already has links[2]",
+            "topology.links[6] = [6,2,10,1000]: expected one link for each host; host 2 already has links[2]; a server with several NICs is as many hosts",
         ),
         (
             json!([[6, 4, 10]]),

@@ -180,7 +180,7 @@ fn read_links(list: &[Value], graph: &mut Graph) -> Result<Value, SpecError> {
         }
         if let Some(other) = link_of.get_mut(a.min(b) as usize).and_then(|link| link.replace(index)) {
             let allowed = format!("one link for each host; host {} already has links[{other}]", a.min(b));
-            return Err(SpecError::new(path, value, allowed));
+            return Err(SpecError::new(path, value, allowed).hint("a server with several NICs is as many hosts"));
         }
         graph.links.push(Cable { a, b, rate: keys.rate_gbps, delay: keys.delay_ns });
         resolved.push(json!([a, b, tidy(keys.rate_gbps as f64 / 1e9), tidy(keys.delay_ns.0 as f64 / 1e3)]));

@@ -24,6 +24,11 @@ fn an_override_is_named_as_it_was_given() {
              core",
         ),
         (
+            tree(json!({"aggregation": [2, 3], "core": [0, 2], "rate_gbps": 5})),
+            "topology.override[1] = selects no link: expected switches that are linked, each of a list with each of the \
+             other: aggregation switch 2 and core 2 are not",
+        ),
+        (
             tree(json!({"host": 3, "up": false})),
             "topology.override[1].up = false: expected every host and leaf to remain reachable; the overrides cut off \
              host 3",
