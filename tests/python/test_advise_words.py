@@ -11,7 +11,7 @@ import pytest
 import spinewise as sw
 from spinewise.advice import files, show, trades
 from spinewise.advice.aims import Aim
-from spinewise.advice.answer import Advice, CaseAnswer, Entrant, LevelAnswer, Sample, Share, Status
+from spinewise.advice.answer import Advice, CaseAnswer, Entrant, LevelAnswer, Sample, Share, Status, Untried
 from spinewise.advice.conduct import STRESS_SEEDS
 from spinewise.advice.effects import Effect
 from spinewise.advice.forecast import PILOT, Forecast
@@ -369,3 +369,9 @@ def test_every_band_is_told_and_the_first_aim_named(advice: Advice) -> None:
         "by mean round time of swap, the first aim: all others are surely worse, or cost more without being better"
     )
     assert f"bands: {bands}" in show.surely(replace(found, ended="budget spent"))
+
+
+def test_schemes_left_out_for_one_reason_share_a_line(advice: Advice) -> None:
+    """Ten schemes that need whole paths took 25 lines, for each reason began with its scheme."""
+    left = tuple(Untried(name, f"{name} tags packets at the hosts") for name in ("presto", "drb"))
+    assert show.untried(replace(advice, not_tried=left)) == ["presto, drb: tags packets at the hosts"]

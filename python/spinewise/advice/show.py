@@ -385,10 +385,10 @@ def kin(step: Step) -> str:
 
 
 def untried(advice: Advice) -> list[str]:
-    """Schemes that took no part, those of one reason together."""
+    """Schemes that took no part, those of one reason together; most reasons begin with the scheme."""
     reasons: dict[str, list[str]] = {}
     for one in advice.not_tried:
-        reasons.setdefault(one.because, []).append(one.scheme)
+        reasons.setdefault(one.because.removeprefix(f"{one.scheme} "), []).append(one.scheme)
     return [f"{few(names, 9)}: {because}" for because, names in reasons.items()]
 
 
