@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import spinewise as sw
-from spinewise import cli
+from spinewise import cli, core
 from spinewise.advice import candidates, files, show, stress, why
 from spinewise.advice.aims import Aim
 from spinewise.advice.answer import Advice
@@ -340,6 +340,34 @@ def test_the_command_takes_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert cli.main([*words, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert {one["scheme"] for one in found["entrants"]} == {"ecmp", "Mine"}
+
+
+def test_a_file_that_stands_for_several_entries_is_no_other_entry(tmp_path: Path) -> None:
+    """Loads were looked up by the places of the entries that are run: an IndexError, after the pilot."""
+    file = tmp_path / "flow.txt"
+    file.write_text("2\n0 2 2 100 1000 0.000001\n1 3 3 100 1000 0.000002\n")
+    listed = {"kind": "flows", "file": str(file), "format": "hpcc"}
+    spec = small(traffic=[listed, {"kind": "poisson", "cdf": "web_search", "load": 0.4, "max_flows": 9}])
+    resolved = sw.resolve(spec)
+    assert len(resolved["traffic"]) == 3
+    found = {case.name: case for case in stress.cases(spec, resolved)}
+    more = found["load +25%"].spec
+    assert more is not None, found["load +25%"].because
+    assert more["traffic"][0] == listed
+    assert more["traffic"][1]["load"] == pytest.approx(0.5)
+
+
+def test_one_of_parallel_links_of_a_graph_breaks() -> None:
+    """Both did, where one was said."""
+    twins = [[leaf, spine, 10, 1000] for leaf in (4, 5) for spine in (6, 7)] * 2
+    links = [[0, 4, 10, 1000], [1, 4, 10, 1000], [2, 5, 10, 1000], [3, 5, 10, 1000], *twins]
+    spec = small(topology={"kind": "links", "hosts": 4, "switches": 4, "links": links})
+    found = {case.name: case.spec for case in stress.cases(spec, sw.resolve(spec))}
+    for name in ("link down", "slow link"):
+        made = found[name]
+        assert made is not None
+        assert made["fault"][0]["link"] in (0, 1)
+        assert len(core.topology(sw.resolve(made))["faults"][0]["links"]) == 2, "both directions of one cable"
 
 
 def test_gear_has_its_sources() -> None:

@@ -129,3 +129,15 @@ def test_unlike_payloads_of_packets_are_told() -> None:
     assert payloads(parse_list("ecmp,letflow,ecmp:transport.recovery=irn@IRN"), spec) == []
     alike: Spec = {"transport": {"kind": "rdma", "mss_bytes": 4086}}
     assert payloads(parse_list("ecmp,reps:transport.kind=uet@UET"), alike) == []
+
+
+def test_brackets_and_quotes_keep_commas_colons_and_at_signs() -> None:
+    """A list within a table was cut at its comma."""
+    plain, broken, quoted = parse_list(
+        'ecmp@it\'s,letflow:fault=[{kind="down",ends=["leaf0","spine0"],at_us=3}]@x:y,own:text="a:b,c@d"@z'
+    )
+    assert plain.label == "it's"
+    assert broken.label == "x:y"
+    ((_, faults),) = broken.settings
+    assert faults == [{"kind": "down", "ends": ["leaf0", "spine0"], "at_us": 3}]
+    assert quoted.settings == (("text", "a:b,c@d"),)

@@ -114,7 +114,8 @@ def case(name: str, words: str, change: Change | Own, spec: Spec, resolved: Spec
                 set_path(changed, path, value)
         else:
             changed = change(changed, resolved)
-        core.topology(core.resolve({key: value for key, value in changed.items() if key in KEYS} | {"scheme": {}}))
+        said = {key: value for key, value in changed.items() if key in KEYS}
+        core.topology(resolve(said | {"scheme": {}}))
         return Case(name, words, deepcopy(spec), change) if isinstance(change, Own) else Case(name, words, changed)
     except Inapplicable as reason:
         return Case(name, words, None, because=str(reason))
@@ -126,13 +127,14 @@ KEYS = ("name", "seed", "preset", "topology", "switch", "transport", "traffic", 
 """Tables of a spec that say what is run."""
 
 
-def loaded(spec: Spec, resolved: Spec, factor: float) -> Spec:
+def loaded(spec: Spec, _resolved: Spec, factor: float) -> Spec:
     """The load of every traffic entry that has one, times a factor."""
-    entries = [place for place, one in enumerate(resolved["traffic"]) if isinstance(one.get("load"), int | float)]
+    # The entries as they were given: a file of flows may stand for several of those that are run.
+    entries = [one for one in spec["traffic"] if isinstance(one.get("load"), int | float)]
     if not entries:
         raise Inapplicable("no traffic entry has a load")
-    for place in entries:
-        spec["traffic"][place]["load"] = resolved["traffic"][place]["load"] * factor
+    for entry in entries:
+        entry["load"] = entry["load"] * factor
     return spec
 
 
@@ -150,16 +152,17 @@ def link_slow(spec: Spec, resolved: Spec) -> Spec:
 def with_link(spec: Spec, resolved: Spec, override: Override, fault: Fault) -> Spec:
     """One link changed for the whole run: by an override where the fabric has tiers, else by a fault at its start."""
     link = whole_link(resolved)
+    # Of parallel links it is one.
+    twin = link["name"].partition("#")[2]
+    one = {"link": int(twin)} if twin else {}
     tiers = {node["name"]: (node["tier"], node["position"]) for node in core.topology(resolved)["nodes"]}
     if resolved["topology"]["kind"] in WITH_OVERRIDES:
         ends = dict(tiers[name] for name in (link["from"], link["to"]))
-        # Of parallel links it is one.
-        if twin := link["name"].partition("#")[2]:
-            ends["link"] = int(twin)
         topology = spec.setdefault("topology", {})
-        topology["override"] = [*topology.get("override", []), cast(Override, ends | override)]
+        topology["override"] = [*topology.get("override", []), cast(Override, ends | one | override)]
     else:
-        spec["fault"] = [*spec.get("fault", []), {**fault, "ends": [link["from"], link["to"]], "at_us": 0}]
+        place = {"ends": [link["from"], link["to"]], **one, "at_us": 0}
+        spec["fault"] = [*spec.get("fault", []), cast(Fault, {**fault, **place})]
     return spec
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -14,7 +13,8 @@ from spinewise.page import html
 from spinewise.page.model import Page
 from spinewise.page.packed import Block
 from spinewise.reading import printable
-from spinewise.runs.folder import as_spec_error, check_writable, sync
+from spinewise.runs.file import write_file
+from spinewise.runs.folder import as_spec_error, check_writable
 
 SCRIPTS = ("base", "tables", "charts", "fabric", "cells", "links", "replay", "flows", "steps", "main")
 """The scripts of the page, in order; each adds to the one object `page`."""
@@ -72,15 +72,9 @@ def write(text: str, place: str, *, force: bool) -> int:
     target = Path(place)
     check(target, force=force)
     content = text.encode("utf-8")
-    hidden = target.with_name(f".{target.name}.{os.getpid()}")
     with as_spec_error(target):
         target.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            hidden.write_bytes(content)
-            sync(hidden)
-            os.replace(hidden, target)
-        finally:
-            hidden.unlink(missing_ok=True)
+    write_file(target, content, force=force)
     return len(content)
 
 

@@ -8,7 +8,6 @@ spec (``rps:transport.dupack_threshold=0``), so that a scheme can be compared un
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -28,8 +27,8 @@ SCHEME_KEYS = ("path_tag", "fabric", "header_bytes", "source")
 LABEL_CHARS = 60
 FORM = 'NAME, NAME:key=value or NAME:key=value@label, such as "letflow:flowlet_gap_us=100@LetFlow 100"'
 
-# Commas inside brackets belong to a value: rps:metrics.size_classes=[...].
-_COMMA = re.compile(r",(?![^\[\]]*\])")
+# What stands in brackets or quotes belongs to a value: rps:fault=[{kind="down", ends=["leaf0", "spine0"]}].
+_OPENING, _CLOSING, _QUOTES = "[{", "]}", "\"'"
 
 
 @dataclass(frozen=True)
@@ -159,10 +158,30 @@ def own_sources(classes: Iterable[type[Scheme]]) -> dict[str, dict[str, str]]:
     return {name: source_of(scheme) for name, scheme in found.items()}
 
 
+def split(text: str, at: str) -> list[str]:
+    """A text parted at each `at` that is in no brackets and no quotes."""
+    parts, depth, quote = [""], 0, ""
+    for char in text:
+        if quote:
+            quote = "" if char == quote else quote
+        elif char in _QUOTES and (depth or parts[-1].endswith("=")):
+            quote = char
+        elif char in _OPENING:
+            depth += 1
+        elif char in _CLOSING:
+            depth = max(depth - 1, 0)
+        elif char == at and not depth:
+            parts.append("")
+            continue
+        parts[-1] += char
+    return parts
+
+
 def parse(text: str) -> Variant:
     """One variant from its text."""
-    body, at, label = text.partition("@")
-    name, *pairs = (part.strip() for part in body.split(":"))
+    body, *rest = split(text, "@")
+    at, label = bool(rest), "@".join(rest)
+    name, *pairs = (part.strip() for part in split(body, ":"))
     if not name or ";" in name:
         raise SpecError("--schemes", text, FORM, "schemes are separated by commas" if name else None)
     label = label.strip()
@@ -176,7 +195,7 @@ def parse(text: str) -> Variant:
         try:
             settings.append((key.strip(), parse_value(key.strip(), value.strip())))
         except SpecError as error:
-            raise SpecError("--schemes", text, f"for {key.strip()} {error.allowed}", error.hint) from None
+            raise SpecError("--schemes", text, f"{error.allowed} for {key.strip()}", error.hint) from None
     return Variant(label or " ".join([name, *pairs]), name, tuple(settings))
 
 
@@ -188,7 +207,7 @@ def parse_list(schemes: str | Iterable[str | type[Scheme]], own: Iterable[type[S
     """
     if not isinstance(schemes, Iterable):
         raise unlike("schemes", "a text or a list of texts and classes", schemes)
-    items: Sequence[str | type[Scheme]] = _COMMA.split(schemes) if isinstance(schemes, str) else list(schemes)
+    items: Sequence[str | type[Scheme]] = split(schemes, ",") if isinstance(schemes, str) else list(schemes)
     for item in items:
         if not isinstance(item, str | type):
             raise SpecError("--schemes", shown(item), FORM)

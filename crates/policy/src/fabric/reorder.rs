@@ -117,6 +117,8 @@ pub struct Row {
     epoch: u8,
     known: bool,
     sampled: bool,
+    /// The TAIL has come, and what is held goes a little later ([`Release::Late`]).
+    tailed: bool,
 }
 
 const _: () = assert!(size_of::<Row>() <= 56, "with a tag it must fit 64 bytes");
@@ -230,13 +232,15 @@ impl Rules {
         joins.map_or(Verdict::Forward, Verdict::Hold)
     }
 
-    /// The flow's timer is due: the TAIL should have come.
+    /// The flow's timer is due: the TAIL should have come, or it has and what it held back goes now.
     pub fn expires(&self, at: &mut Place<'_, '_, '_>, row: &mut Row) {
         if let Order::Holding(port, queue) = row.order {
-            at.out.record(Points::Timeouts, microseconds(row.since, at.now));
+            if !row.tailed {
+                at.out.record(Points::Timeouts, microseconds(row.since, at.now));
+            }
             record_held(at, row);
             at.out.release(port, queue);
-            row.order = Order::Passing;
+            row.order = if row.tailed { Order::Cleared } else { Order::Passing };
         }
     }
 
@@ -279,7 +283,7 @@ impl Rules {
                     return Verdict::Forward;
                 };
                 row.order = Order::Holding(packet.out_port, queue);
-                (row.since, row.later, row.held) = (at.now, Span::ZERO, 1);
+                (row.since, row.later, row.held, row.tailed) = (at.now, Span::ZERO, 1, false);
                 in_use.0 += 1;
                 at.out.record(Points::ReorderQueues, f64::from(in_use.0));
                 at.out.arm(Key::Flow(packet.flow, TIMER), self.due(row, at.now));
@@ -296,7 +300,10 @@ impl Rules {
             at.out.record(Points::EarlyMeanUs, microseconds(row.since + mean, at.now));
             match self.release {
                 Release::AtTail => self.release(at, row, packet),
-                Release::Late => at.out.arm(Key::Flow(packet.flow, TIMER), at.now + Span::from_ns(1)),
+                Release::Late => {
+                    row.tailed = true;
+                    at.out.arm(Key::Flow(packet.flow, TIMER), at.now + Span::from_ns(1));
+                }
             }
         }
         if !(self.release == Release::Late && matches!(row.order, Order::Holding(..))) {

@@ -119,6 +119,12 @@ impl Bend {
         Some(counts)
     }
 
+    /// A message begins, of a connection that may have carried others: bytes count from 0 again.
+    fn begin(&mut self) {
+        (self.sent, self.acked, self.ends_at) = (0, 0, 0);
+        (self.marked, self.total) = (0, 0);
+    }
+
     /// A round trip ended, congested or not: should V change?
     // F > T in N round trips in a row.
     #[inline]
@@ -235,6 +241,10 @@ impl Policy for FlowBender {
     fn feedback(&self, cx: &mut Cx<'_, Self>, flow: Option<&mut Bend>, feedback: &Feedback) {
         let Some(flow) = flow else { return };
         let bends = match feedback.event {
+            Event::FlowStart { .. } => {
+                flow.begin();
+                Bent::Not
+            }
             Event::Ack { bytes, marked, .. } => match flow.acknowledged(bytes, marked) {
                 Some((marked, total)) if flow.judge(self.is_congested(marked, total)) => Bent::Marks,
                 _ => Bent::Not,

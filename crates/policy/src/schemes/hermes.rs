@@ -352,6 +352,7 @@ impl Policy for Hermes {
             }
             Event::Retransmit if known => cx.peers.current().1[way.index()].retransmitted(),
             Event::Timeout => self.timed_out(cx, flow, way, known),
+            Event::FlowStart { .. } => self.started(cx, flow),
             Event::FlowEnd => self.ended(cx, flow),
             Event::ProbeReply { rtt, one_way, marked, .. } if known => {
                 let delay = self.delay().of(one_way, rtt);

@@ -213,7 +213,12 @@ impl Policy for Mrc {
         match (feedback.event, profile, feedback.flow) {
             (Event::ProbeReply { marked, .. }, _, _) => cx.peers.current().0.answered(way, Some(marked)),
             (Event::ProbeLost, _, _) => cx.peers.current().0.answered(way, None),
-            (Event::FlowEnd, Some(profile), Some(key)) if profile.asks > 0 => cx.peers.current().0.forget(key),
+            (Event::FlowEnd, Some(profile), Some(key)) if profile.asks > 0 => {
+                cx.peers.current().0.forget(key);
+                profile.asks = 0;
+            }
+            // What the message before on this connection asks is answered to that one.
+            (Event::FlowStart { .. }, Some(profile), _) => profile.asks = 0,
             (event @ (Event::Ack { .. } | Event::Trimmed { .. } | Event::Timeout), Some(profile), Some(key)) => {
                 let number = way.wrapping_sub(profile.above);
                 if profile.begun && number < self.all() {

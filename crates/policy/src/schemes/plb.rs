@@ -277,8 +277,9 @@ impl Policy for Plb {
                     cx.out.record(Points::Timeout, f64::from(end.label.number()));
                 }
             }
-            Event::FlowStart { .. }
-            | Event::FlowEnd
+            // Of a connection that has carried other messages: bytes count from 0 again.
+            Event::FlowStart { .. } => end.round = Round::default(),
+            Event::FlowEnd
             | Event::Trimmed { .. }
             | Event::Timeout
             | Event::Retransmit

@@ -13,9 +13,11 @@ use crate::topology::Fabric;
 use crate::topology::spec::Wiring;
 use crate::transport::TransportSpec;
 use crate::transport::congestion::dcqcn::DcqcnConfig;
+use crate::transport::congestion::delivery::Kind as Control;
 use crate::transport::congestion::rate;
 use crate::transport::congestion::window::Kind;
 use crate::transport::rdma::Recovery;
+use crate::trimming::Cut;
 use crate::workload::{FlowList, Workload};
 
 /// A warning.
@@ -58,6 +60,7 @@ pub(crate) fn warnings(spec: &Spec) -> Vec<Warning> {
     about_drops(spec, &mut found);
     about_values(spec, &mut found);
     about_target(spec, &mut found);
+    about_delay(spec, &mut found);
     about_timeout(spec, &mut found);
     about_increases(spec, &mut found);
     found
@@ -303,6 +306,20 @@ fn about_target(spec: &Spec, found: &mut Vec<Warning>) {
             said(rtt)
         );
         found.push(Warning::of("target_below_round_trip", "transport.swift_base_target_us", text));
+    }
+}
+
+/// The target of NSCC is for queues that trim unless it is said otherwise.
+fn about_delay(spec: &Spec, found: &mut Vec<Warning>) {
+    let TransportSpec::Uet(uet) = &spec.transport else { return };
+    let trims = matches!(&spec.switch, SwitchSpec::Trimming(trimming) if trimming.cut != Cut::Off);
+    let target = uet.control.nscc.target;
+    if uet.kind == Control::Nscc && !trims && target < 1.0 {
+        let text = format!(
+            "These switches do not trim, and NSCC aims at {target} round trips of queueing delay, as where they do. \
+             uet-htsim aims at 1 there."
+        );
+        found.push(Warning::of("target_of_trimming_switches", "transport.nscc_target_rtts", text));
     }
 }
 

@@ -1,6 +1,6 @@
 //! Connections of Ultra Ethernet that messages share: one path under ECMP, and what the previous message has learnt.
 
-use crate::common::{all_finished, flow, merged, of_link, run, run_both};
+use crate::common::{all_finished, flow, merged, of_link, run, run_both, series};
 use serde_json::{Value, json};
 use spinewise_sim::outcome::Outcome;
 use spinewise_sim::spec::resolve;
@@ -105,4 +105,46 @@ fn what_makes_no_sense_is_refused() {
     assert_eq!(said, "transport.connections = 0: expected a whole number from 1 to 64");
     let tcp = json!({"preset": "linux", "transport": {"connections": 2}, "traffic": [messages(1, 0)]});
     assert!(refused(tcp).ends_with("connections is a key of kind = \"uet\""));
+}
+
+/// What a scheme counts in bytes begins afresh with each message: from the second one on, every acknowledgement ended a
+/// round, as the bytes of the one before were taken for acknowledged.
+#[test]
+fn bytes_of_a_message_are_not_those_of_the_one_before() {
+    let pairs = |start_ns: u64| (0..4).map(move |n| flow(n, 4 + n, 4_000_000, start_ns));
+    let list: Vec<Value> = pairs(0).chain(pairs(3_000_000)).collect();
+    for (scheme, name) in [("plb", "plb.plb_rehash"), ("flowbender", "flowbender.bent")] {
+        let moved = |connections: Value| {
+            let outcome = run_both(&json!({
+                "preset": "uet", "scheme": {"name": scheme}, "traffic": [{"kind": "flows", "list": list.clone()}],
+                "topology": {"leaves": 2, "spines": 2, "hosts_per_leaf": 4, "host_rate_gbps": 100,
+                             "fabric_rate_gbps": 100},
+                "transport": {"connections": connections},
+            }));
+            all_finished(&outcome);
+            series(&outcome, name).len()
+        };
+        let (own, kept) = (moved(Value::Null), moved(json!(1)));
+        assert!(own > 0 && kept < 2 * own, "{scheme}: {kept} changes of path on kept connections, {own} on new ones");
+    }
+}
+
+/// MRC goes on probing values that failed a message before: what that one had asked was waited for in vain.
+#[test]
+fn values_that_failed_a_message_before_are_probed() {
+    let list = [flow(0, 2, 2_000_000, 0), flow(0, 2, 40_000_000, 1_000_000)];
+    let back = |connections: Value| {
+        let outcome = run_both(&json!({
+            "preset": "uet", "scheme": {"name": "mrc"}, "traffic": [{"kind": "flows", "list": list.clone()}],
+            "topology": {"leaves": 2, "spines": 4, "hosts_per_leaf": 2, "host_rate_gbps": 100,
+                         "fabric_rate_gbps": 100},
+            "transport": {"connections": connections},
+            "detection": {"mode": "never"},
+            "fault": [{"kind": "down", "ends": ["leaf0", "spine1"], "at_us": 30, "until_us": 1500}],
+        }));
+        all_finished(&outcome);
+        series(&outcome, "mrc.back").len()
+    };
+    assert!(back(Value::Null) > 0);
+    assert!(back(json!(1)) > 0);
 }

@@ -54,6 +54,19 @@ fn flows_leave_slow_paths_and_stay_in_order() {
     assert!(with < 0.9 * without, "rerouting changes the mean completion time by {}", with / without);
 }
 
+/// Queues that a TAIL ends a little later are not those of a TAIL that never came: each was told as a timeout.
+#[test]
+fn a_late_release_is_no_timeout() {
+    let params = |release: &str| json!({"reorder_queues": 0, "extra_flush_us": 2000, "default_wait_us": 2000, "release": release});
+    let told = |release: &str| {
+        let outcome = run(&spec(params(release)));
+        ["timeouts", "out_of_order", "held_us"].map(|name| points(&outcome, name).len())
+    };
+    let (late, at_tail) = (told("late"), told("at_tail"));
+    assert!(late[2] > 0 && at_tail[2] > 0);
+    assert_eq!((&late[..2], &at_tail[..2]), (&[0, 0][..], &[0, 0][..]));
+}
+
 #[test]
 fn one_queue_is_not_enough_and_says_so() {
     let (mut without, mut kept, mut inverted) = (0, 0, 0);

@@ -187,6 +187,14 @@ impl Hermes {
         }
     }
 
+    /// A flow has a path already as it starts if it is a message on a connection that has carried others.
+    pub(super) fn started(&self, cx: &mut Cx<'_, Self>, flow: Option<&mut Flow>) {
+        let Some(flow) = flow.filter(|flow| flow.placed) else { return };
+        if let Some(route) = cx.peers.current().1.get_mut(flow.way.index()) {
+            route.flows = route.flows.saturating_add(1);
+        }
+    }
+
     pub(super) fn ended(&self, cx: &mut Cx<'_, Self>, flow: Option<&mut Flow>) {
         let Some(flow) = flow.filter(|flow| flow.placed) else { return };
         if let Some(route) = cx.peers.current().1.get_mut(flow.way.index()) {

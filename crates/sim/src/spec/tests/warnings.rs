@@ -53,6 +53,19 @@ fn a_priority_without_queues_is_told() {
     assert_eq!(warned(several), []);
 }
 
+#[test]
+fn a_target_of_switches_that_trim_is_told_where_they_do_not() {
+    let of = |transport: Value, switch: Value| {
+        let traffic = json!([{"kind": "permutation", "size_bytes": 1_000}]);
+        warned(json!({"preset": "uet", "transport": transport, "switch": switch, "traffic": traffic}))
+    };
+    let said = vec![("target_of_trimming_switches", "transport.nscc_target_rtts".to_owned())];
+    assert_eq!(of(json!({}), json!({"trim": false})), said);
+    assert_eq!(of(json!({"nscc_target_rtts": 1}), json!({"trim": false})), []);
+    assert_eq!(of(json!({"congestion_control": "constant"}), json!({"trim": false})), []);
+    assert_eq!(of(json!({}), json!({})), []);
+}
+
 /// Three leaves (4, 5, 6) under two spines (7, 8); what each leaf is linked to.
 fn racks(up: [&[u32]; 3]) -> Value {
     let hosts = [[0, 4], [1, 5], [2, 6], [3, 4]].map(|[host, leaf]| json!([host, leaf, 10, 100]));
