@@ -432,9 +432,9 @@ impl Topology {
         }
     }
 
-    /// A leaf's name in reports, by its number among the leaves.
-    pub fn leaf_name(&self, leaf: u32) -> String {
-        self.node_name(self.leaf_node(SwitchId::new(leaf)))
+    /// A leaf's name in reports.
+    pub fn leaf_name(&self, leaf: SwitchId) -> String {
+        self.node_name(self.leaf_node(leaf))
     }
 
     /// Bits per second between each leaf and other switches: `(nominal, available up, available down)`. Nominal is

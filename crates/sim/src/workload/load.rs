@@ -5,6 +5,7 @@
 //! its label does not say so: its completion times then depend on how long the run lasts.
 
 use super::{FlowSpec, Places};
+use crate::ids::SwitchId;
 use serde_json::{Value, json};
 use spinewise_policy::time::{Span, Time};
 use std::ops::Range;
@@ -47,7 +48,7 @@ pub struct Cut {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
     /// A leaf.
-    Leaf(u32),
+    Leaf(SwitchId),
     /// A pod.
     Pod(u32),
 }
@@ -80,7 +81,7 @@ impl Loads {
     }
 
     /// In the form of reports; `leaf` names a leaf by number.
-    pub fn json(&self, leaf: impl Fn(u32) -> String) -> Value {
+    pub fn json(&self, leaf: impl Fn(SwitchId) -> String) -> Value {
         let available = self.wire_of_available;
         let worst = self.worst.map(|cut| {
             let at = match cut.of {
@@ -275,7 +276,7 @@ impl Capacity<'_> {
             let nominal = self.nominal.iter().map(|&rate| rate as f64).sum();
             let of_pods =
                 rates.pods.as_ref().zip(self.pods).and_then(|(pods, (_, up, down))| pods.worst(up, down, Of::Pod));
-            let of_leaves = rates.leaves.worst(self.up, self.down, Of::Leaf);
+            let of_leaves = rates.leaves.worst(self.up, self.down, |leaf| Of::Leaf(SwitchId::new(leaf)));
             most.payload_of_nominal = most.payload_of_nominal.max(share(rates.payload, nominal));
             most.wire_of_nominal = most.wire_of_nominal.max(share(rates.wire, nominal));
             let before = most.worst.map(|cut| (most.wire_of_available, cut));
@@ -325,8 +326,11 @@ mod tests {
         assert!(near(loads.wire_of_nominal, 1801.0 / 5000.0), "{loads:?}");
         assert!(near(loads.wire_of_available, 1621.0 / 1250.0), "{loads:?}");
         assert!(loads.overloaded);
-        assert_eq!(loads.worst, Some(Cut { of: Of::Leaf(1), side: Side::Down }));
-        assert_eq!(loads.json(|leaf| format!("leaf{leaf}"))["worst"], json!({"at": "leaf1", "direction": "down"}));
+        assert_eq!(loads.worst, Some(Cut { of: Of::Leaf(SwitchId::new(1)), side: Side::Down }));
+        assert_eq!(
+            loads.json(|leaf| format!("leaf{}", leaf.number()))["worst"],
+            json!({"at": "leaf1", "direction": "down"})
+        );
         let whole = loads_of(healthy);
         assert!(near(whole.wire_of_available, 1621.0 / 2500.0) && !whole.overloaded);
         // Each leaf a pod: slow cores are a cut of their own.
@@ -336,7 +340,7 @@ mod tests {
         assert_eq!(pods.worst, Some(Cut { of: Of::Pod(0), side: Side::Up }));
         let within = loads_of(Capacity { pods: Some((2, &core[..1], &full[..1])), ..healthy });
         assert_eq!(within, whole, "all of it stays in a pod");
-        assert_eq!(whole.worst, Some(Cut { of: Of::Leaf(0), side: Side::Up }), "the first of equals");
+        assert_eq!(whole.worst, Some(Cut { of: Of::Leaf(SwitchId::new(0)), side: Side::Up }), "the first of equals");
         let cut_off = loads_of(Capacity { up: &[20_000_000_000, 0], ..healthy });
         assert!(cut_off.wire_of_available.is_infinite() && cut_off.overloaded);
     }
