@@ -377,7 +377,7 @@ class Course:
         return all(found[mine].outcome == found[parent].outcome for mine, parent in pairs if mine in found)
 
     def interrupt(self) -> None:
-        """Make the best of the runs that there are: schemes that were to join and have not are as never tried."""
+        """Make the best of the runs that there are: schemes that were about to join count as never tried."""
         self.interrupted = True
         self.enter([])
         self.tell()

@@ -49,7 +49,7 @@ def new_results(destination: str | Path, *, force: bool = False) -> Iterator[Pat
         SpecError: the destination exists, or cannot be written, or the disk is full.
     """
     with as_spec_error(destination):
-        place = located(destination)
+        place = real_place(destination)
         check(place, force=force)
         place.parent.mkdir(parents=True, exist_ok=True)
         hidden.remove_abandoned(place.parent)
@@ -58,7 +58,7 @@ def new_results(destination: str | Path, *, force: bool = False) -> Iterator[Pat
         publish(target, place, force=force)
 
 
-def located(destination: str | Path) -> Path:
+def real_place(destination: str | Path) -> Path:
     """The absolute place of a destination: links on the way are followed, one at its end is not."""
     path = Path(destination)
     if not str(destination) or "\0" in str(destination):

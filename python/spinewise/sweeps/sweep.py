@@ -83,9 +83,9 @@ class Swept:
     Attributes:
         ledger: where it is stored; readable as long as the ledger is open.
         made: keys of the runs that were made by this sweep and ended well.
-        failed: why runs failed, by key; such as failed before and were not tried again included.
-        unmeasured: why runs that ended well lack measurements, by key and measure; those of before included.
-        left: keys of the runs that were not made, for there was no time.
+        failed: why runs failed, by key; including those that failed earlier and were not retried.
+        unmeasured: why runs that ended well lack measurements, by key and measure; including runs of earlier sweeps.
+        left: keys of the runs that were not made because time ran out.
     """
 
     ledger: Ledger
