@@ -173,11 +173,11 @@ fn bad_fat_trees_are_refused() {
         ),
         (
             json!({"override": [{"leaf": 0, "aggregation": 2, "up": false}]}),
-            "topology.override[0] = selects no link: expected an aggregation switch in the pod of leaf 0",
+            "each of a list with each of the other: leaf 0 and aggregation switch 2 are not",
         ),
         (
             json!({"override": [{"aggregation": 0, "core": 3, "up": false}]}),
-            "topology.override[0] = selects no link: expected a core, and an aggregation switch that is linked to it",
+            "each of a list with each of the other: aggregation switch 0 and core 3 are not",
         ),
         (
             json!({"override": [{"leaf": 0, "core": 0, "up": false}]}),
