@@ -10,14 +10,17 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+import samples
 import spinewise as sw
 from spinewise.advice.aims import Aim, default, parse
+from spinewise.advice.api import prepared
 from spinewise.advice.observed import OBSERVED, Observed, Spread, observe
 from spinewise.comparison import report
 from spinewise.comparison.kept import read_comparison
 from spinewise.comparison.verdict import verdicts
 from spinewise.errors import SpecError
 from spinewise.shapes import Spec, Topology
+from spinewise.specs.spec import as_spec
 from spinewise.sweeps.packed import pack
 
 TOPOLOGY: Topology = {"leaves": 2, "spines": 2, "hosts_per_leaf": 3}
@@ -211,3 +214,11 @@ def test_nothing_has_no_spread() -> None:
     import numpy as np
 
     assert all(math.isnan(value) for value in vars(Spread.of(np.array([]))).values())
+
+
+def test_flows_over_unlike_packets_count_by_their_times() -> None:
+    """Each flow took longer over Ultra Ethernet, and its p99 slowdown was less: its ideal is that of larger packets."""
+    spec = as_spec({**samples.TINY_SPEC, "transport": {"kind": "rdma"}, "preset": "linux"})
+    alike = prepared(spec, (), None, "ecmp,rps", None)[2]
+    unlike = prepared(spec, (), None, "ecmp,ecmp:transport.kind=uet@UET", None)[2]
+    assert [(aim.statistic, aim.quantity) for aim in (*alike, *unlike)] == [("p99", "slowdown"), ("p99", "FCT")]

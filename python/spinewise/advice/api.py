@@ -27,6 +27,7 @@ from spinewise.runs.validation import validate
 from spinewise.shapes import Spec
 from spinewise.specs.lines import located
 from spinewise.specs.spec import as_spec, file_of, resolve
+from spinewise.specs.variants import payloads
 from spinewise.sweeps.engine import Engine
 from spinewise.sweeps.local import Local
 from spinewise.sweeps.store import opened
@@ -159,7 +160,8 @@ def prepared(
     today = next(one.variant for one in who.candidates if one.label == who.today)
     resolved = resolve(today.apply(given))
     texts = [aims] if isinstance(aims, str) else listed("aims", aims)
-    wanted = [aims_.parse(text, resolved) for text in texts] or [aims_.default(resolved)]
+    alike = not payloads([one.variant for one in who.candidates], given)
+    wanted = [aims_.parse(text, resolved) for text in texts] or [aims_.default(resolved, one_ideal=alike)]
     for aim in wanted:
         if wanted.count(aim) > 1:
             raise SpecError("--aim", aim.text, "aims that differ")

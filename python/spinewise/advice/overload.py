@@ -25,7 +25,8 @@ def overload(spec: Spec, cells: Sequence[Cell]) -> list[str]:
         return rounds
     worst = max(over, key=offered)
     much = f"up to {units.digits(offered(worst), 3)} of what links can carry is offered"
-    told = f"OVERLOADED: on {len(over)} of {len(cells)} seeds {much}, and the results depend on how long the run lasts"
+    on = f"on {len(over)} of {len(cells)} seeds looked at"
+    told = f"OVERLOADED: {on} {much}, and the results depend on how long the run lasts"
     return [told + busiest(worst), *rounds]
 
 

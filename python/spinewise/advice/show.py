@@ -303,7 +303,7 @@ def seeds(advice: Advice) -> list[str]:
     found = advice.outlier
     if found is None:
         return []
-    side = f"{units.percent(abs(found.share))} {'above' if found.share > 0.0 else 'below'} usual"
+    side = f"{units.percent(abs(found.share))} {'above' if found.share > 0.0 else 'below'} usual against the others"
     bad = f"; worst seed {found.seed}: {side}" if found.good < found.seeds else ""
     cause = f" ({found.cause})" if found.cause else ""
     return [f"as good as usual on {found.good} of {found.seeds} seeds{bad}{cause}"]

@@ -127,7 +127,10 @@ def payloads(variants: Iterable[Variant], spec: Spec) -> list[str]:
     if len(found) < 2:
         return []
     told = ", ".join(f"{size:,} bytes under {', '.join(labels)}" for size, labels in sorted(found.items()))
-    return [f"Full packets carry {told}: headers, and losses per packet, differ by that (transport.mss_bytes)."]
+    return [
+        f"Full packets carry {told}: headers, and losses per packet, differ by that (transport.mss_bytes), and so do"
+        " the ideals that slowdowns are relative to. Completion times compare."
+    ]
 
 
 def transports_of(variants: Iterable[Variant]) -> list[str]:
