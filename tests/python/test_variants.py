@@ -7,7 +7,7 @@ import pytest
 from spinewise.errors import SpecError
 from spinewise.shapes import Spec
 from spinewise.specs.spec import resolve
-from spinewise.specs.variants import parse, parse_list, payloads
+from spinewise.specs.variants import parse, parse_list, unlike_payloads
 
 
 def test_parameters_scheme_keys_and_spec_paths() -> None:
@@ -124,11 +124,11 @@ def test_a_kind_that_there_is_not_is_refused_itself() -> None:
 def test_unlike_payloads_of_packets_are_told() -> None:
     """RoCE and Ultra Ethernet were compared with packets of 1,000 and 4,086 bytes, without a word."""
     spec: Spec = {"transport": {"kind": "rdma"}}
-    (told,) = payloads(parse_list("ecmp,letflow,reps:transport.kind=uet@UET"), spec)
+    (told,) = unlike_payloads(parse_list("ecmp,letflow,reps:transport.kind=uet@UET"), spec)
     assert told.startswith("Full packets carry 1,000 bytes under ecmp, letflow, 4,086 bytes under UET: ")
-    assert payloads(parse_list("ecmp,letflow,ecmp:transport.recovery=irn@IRN"), spec) == []
+    assert unlike_payloads(parse_list("ecmp,letflow,ecmp:transport.recovery=irn@IRN"), spec) == []
     alike: Spec = {"transport": {"kind": "rdma", "mss_bytes": 4086}}
-    assert payloads(parse_list("ecmp,reps:transport.kind=uet@UET"), alike) == []
+    assert unlike_payloads(parse_list("ecmp,reps:transport.kind=uet@UET"), alike) == []
 
 
 def test_brackets_and_quotes_keep_commas_colons_and_at_signs() -> None:

@@ -160,8 +160,10 @@ def prepared(
     today = next(one.variant for one in who.candidates if one.label == who.today)
     resolved = resolve(today.apply(given))
     texts = [aims] if isinstance(aims, str) else listed("aims", aims)
-    alike = not payloads([one.variant for one in who.candidates], given)
-    wanted = [aims_.parse(text, resolved) for text in texts] or [aims_.default(resolved, one_ideal=alike)]
+    wanted = [aims_.parse(text, resolved) for text in texts]
+    if not wanted:
+        sizes = payloads([one.variant for one in who.candidates], given)
+        wanted = [aims_.default(resolved, one_ideal=len(sizes) < 2)]
     for aim in wanted:
         if wanted.count(aim) > 1:
             raise SpecError("--aim", aim.text, "aims that differ")

@@ -81,7 +81,7 @@ class Victims:
     Attributes:
         flows: flows between racks that had arrived without the faults.
         later: so many took more than a tenth longer with the faults.
-        sooner: and so many took more than a tenth less.
+        sooner: how many took less time, by more than a tenth.
         worst: those that lost packets to the faults and took the most longer, against their ideals.
         others: those that lost none to them, and took the most longer.
     """

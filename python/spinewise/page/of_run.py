@@ -64,12 +64,11 @@ def answers(result: Result, summary: Summary) -> list[Answer]:
         )
         for job in result.rounds.jobs
     ]
-    hot = hottest(result.report["links"], 1)
+    hot = hottest(result.report["links"], len(result.report["links"]))
     if hot.links:
         link = hot.links[0]
         # The table of queues has those first whose 99th percentile is the highest.
-        queues = hottest(result.report["links"], len(result.report["links"])).queues
-        queue = max(queues, key=lambda one: one.longest_queue_bytes, default=None)
+        queue = max(hot.queues, key=lambda one: one.longest_queue_bytes, default=None)
         more = [f"in use for {units.percent(link.mean_use)} of the run"]
         if queue:
             more.append(f"longest queue: {units.size(queue.longest_queue_bytes)} at {queue.name}")

@@ -107,11 +107,11 @@ def left_out(variants: Iterable[Variant], spec: Spec) -> list[str]:
     ]
 
 
-def payloads(variants: Iterable[Variant], spec: Spec) -> list[str]:
-    """That full packets of variants with transports of their own carry unlike payloads: a sentence, if they do."""
+def payloads(variants: Iterable[Variant], spec: Spec) -> dict[int, list[str]]:
+    """Labels of variants by the payload of a full packet, in bytes; nothing where none has a transport of its own."""
     listed = list(variants)
-    if not transports_of(listed):
-        return []
+    if not any(path_of(key).startswith("transport.") for one in listed for key, _ in one.settings):
+        return {}
     found: dict[int, list[str]] = {}
     for variant in listed:
         changed = variant.apply(spec)
@@ -124,6 +124,12 @@ def payloads(variants: Iterable[Variant], spec: Spec) -> list[str]:
             found.setdefault(resolve(small)["transport"]["mss_bytes"], []).append(variant.label)
         except SpecError:
             continue
+    return found
+
+
+def unlike_payloads(variants: Iterable[Variant], spec: Spec) -> list[str]:
+    """That full packets of variants carry unlike payloads: a sentence, if they do."""
+    found = payloads(variants, spec)
     if len(found) < 2:
         return []
     told = ", ".join(f"{size:,} bytes under {', '.join(labels)}" for size, labels in sorted(found.items()))
@@ -133,15 +139,10 @@ def payloads(variants: Iterable[Variant], spec: Spec) -> list[str]:
     ]
 
 
-def transports_of(variants: Iterable[Variant]) -> list[str]:
-    """The key paths of [transport] that variants set."""
-    return [path for one in variants for key, _ in one.settings if (path := path_of(key)).startswith("transport.")]
-
-
 def differing(variants: Iterable[Variant], spec: Spec) -> list[str]:
-    """In what variants differ besides what they set: see `left_out` and `payloads`."""
+    """In what variants differ besides what they set: see `left_out` and `unlike_payloads`."""
     listed = list(variants)
-    return [*left_out(listed, spec), *payloads(listed, spec)]
+    return [*left_out(listed, spec), *unlike_payloads(listed, spec)]
 
 
 def path_of(key: str) -> str:
