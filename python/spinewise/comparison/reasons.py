@@ -66,7 +66,7 @@ def reasons(
     comparison: Comparison, entry: str | None, load: float | None, best: str, other: str
 ) -> tuple[list[Reason], list[Reason]]:
     """Facts by which `best` does better than `other`, and facts by which it does worse."""
-    pointless = set_aside(comparison, load, best, other)
+    pointless = incomparable(comparison, load, best, other)
     asked = [fact for fact in facts(entry) if fact.name not in pointless]
     found = [one for fact in asked if (one := differing(comparison, fact, load, best, other))]
     better = [one for one in found if one.mine < one.other]
@@ -74,7 +74,7 @@ def reasons(
     return better[:MOST], worse[:MOST]
 
 
-def set_aside(comparison: Comparison, load: float | None, best: str, other: str) -> set[str]:
+def incomparable(comparison: Comparison, load: float | None, best: str, other: str) -> set[str]:
     """Facts that two variants cannot be compared by, or that another one says better."""
     cells = [cell for label in (best, other) for cell in comparison.at(label, load)]
     found = {"given_up" if not any(has_trims(cell) for cell in cells) else "drops"}
