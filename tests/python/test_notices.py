@@ -44,7 +44,7 @@ def test_runs_are_counted_by_the_flows_that_a_warning_is_of() -> None:
     first, second = f"{said} p99 of web. (1 of 2 runs: a)", f"{said} p99 of burst. (1 of 2 runs: a)"
     assert tables.warned([("a", [web, burst]), ("b", [])]) == [first, second]
     again = tail("short", "web", "p95 and p99 of web.")
-    assert tables.warned([("a", [web]), ("b", [again])]) == [f"{said} p99 of web."], "its numbers are its own"
+    assert tables.warned([("a", [web]), ("b", [again])]) == [f"{said} p99 of web. (numbers of the first run)"]
     other = tail("long", "web", "p99 of long.")
     assert tables.warned([("a", [web, other])]) == [f"{said} p99 of web.", f"{said} p99 of long."]
     assert tables.warned([("a", [Notice("x", None, "One."), Notice("x", None, "Two.")]), ("a", [])]) == [

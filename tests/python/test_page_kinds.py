@@ -294,6 +294,29 @@ def test_a_scheme_without_a_value_on_a_seed_is_not_the_least(study: Path) -> Non
     assert ranking.note.endswith("A scheme without a value on a seed where another has one is not judged there.")
 
 
+def test_a_scheme_that_left_many_more_flows_is_not_the_least(study: Path) -> None:
+    """The mean of those that ended is one of lucky flows; `compare` judged none such, and a page of a study did."""
+    done = sw.sweep(study, jobs=1)
+
+    def left(one: Repeat, number: int) -> Repeat:
+        assert one.beside is not None
+        behind = (Flows(1000, number), *one.beside.behind[1:])
+        return replace(one, values=(1e-9, *(one.values or ())[1:]), beside=replace(one.beside, behind=behind))
+
+    def with_left(number: int) -> Table:
+        repeats = [[left(one, number) for one in ones] if cell.label == {"scheme": "rps", "load": 0.4} else ones
+                   for cell, ones in zip(done.study.cells, done.repeats, strict=True)]  # fmt: skip
+        (ranking,) = best(replace(done, repeats=repeats))
+        assert isinstance(ranking, Table)
+        return ranking
+
+    assert with_left(10).rows[1][1].text == "rps"
+    ranking = with_left(11)
+    assert ranking.rows[1][1].text == "ecmp"
+    assert ranking.rows[1][-1].text == "ecmp none, rps 22"
+    assert "A scheme that left 1 % more of its flows unfinished than another is not judged there." in ranking.note
+
+
 def test_a_study_whose_flows_all_finish_says_nothing_of_it(study: Path, tmp_path: Path) -> None:
     sw.sweep(study, store=tmp_path / "store", jobs=1)
     found = page(str(study), "--store", str(tmp_path / "store"), out=tmp_path / "page.html")

@@ -277,6 +277,17 @@ def test_a_tail_that_is_a_timeout_under_every_scheme_is_called_so() -> None:
     assert "under every scheme" not in words(answers.answers(comparison(late)))
 
 
+def test_timeouts_of_other_flows_do_not_make_a_tail_one() -> None:
+    """A hundred timeouts of long flows were the reason of a tail of short ones, none of which had met any."""
+    late = {name: [cell(name, s, 11_000 + s, 0.5, timeouts=7) for s in SEEDS] for name in ("a", "b")}
+    assert [one.fact for one in verdicts(comparison(late))[0].why] == ["timeouts"]
+    for cells in late.values():
+        for place, one in enumerate(cells):
+            classes = [replace(each, slowest_timed_out={"p99": 0.0}) for each in one.summary.classes]
+            cells[place] = replace(one, summary=replace(one.summary, classes=classes))
+    assert verdicts(comparison(late))[0].why == []
+
+
 def test_traffic_that_is_the_same_on_every_seed_is_said() -> None:
     """Of a list of flows `±` is over hashes alone, and looked like that of drawn traffic."""
     told = "4 seeds, the same traffic for every scheme and on every seed, so that only hashes and chance differ; ± is"

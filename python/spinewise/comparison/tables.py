@@ -10,7 +10,7 @@ from functools import partial
 
 from spinewise.comparison.cells import Comparison
 from spinewise.measures import units
-from spinewise.measures.entries import By
+from spinewise.measures.entries import By, names
 from spinewise.measures.notices import Notice
 from spinewise.measures.stats import Interval
 from spinewise.measures.summary import ALL
@@ -165,9 +165,15 @@ def drawn_loads(comparison: Comparison) -> list[str]:
         if "payload_of_nominal" in cell.summary.loads:
             drawn.setdefault(cell.load, []).append(cell.summary.loads["payload_of_nominal"])
     found = [f"{load_name(comparison, load)} → {sum(some) / len(some):.3g}" for load, some in drawn.items()]
-    of = of_what(comparison.spec.get("traffic", []))
-    said = f"load requested{of}, and drawn as payload over the nominal rate of uplinks: {', '.join(found)}."
-    return [said] if found else []
+    traffic = comparison.spec.get("traffic", [])
+    asked = [name for name, one in zip(names(traffic), traffic, strict=True) if one.get("load")]
+    if not found or not asked:
+        return []
+    who, all_of = ("", "") if len(traffic) == 1 else (f" for {' and '.join(asked)}", " of all traffic with a rate")
+    return [
+        f"load requested{of_what(traffic)}{who}, and drawn{all_of} as payload over the nominal rate of uplinks:"
+        f" {', '.join(found)}."
+    ]
 
 
 def notes(comparison: Comparison, by: By = "auto") -> list[str]:
@@ -213,11 +219,13 @@ def warned(runs: Sequence[tuple[str, Sequence[Notice]]]) -> list[str]:
             met.setdefault((notice.about, said[notice.about]), []).append((label, notice))
     lines = []
     for found in met.values():
-        line = found[0][1].line()
+        said = []
         if len(found) < len(runs):
             who = ", ".join(dict.fromkeys(label for label, _ in found if label))
-            line += f" ({len(found)} of {len(runs)} runs{f': {who}' if who else ''})"
-        lines.append(line)
+            said.append(f"{len(found)} of {len(runs)} runs{f': {who}' if who else ''}")
+        if len({notice.text for _, notice in found}) > 1:
+            said.append("numbers of the first of them" if said else "numbers of the first run")
+        lines.append(found[0][1].line() + (f" ({'; '.join(said)})" if said else ""))
     return lines
 
 

@@ -12,7 +12,7 @@ cause is not tested.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -51,7 +51,7 @@ class Question:
         words: what it is called: "p99 FCT of short flows".
         value: finds it in a run.
         size_class: of which flows.
-        waits: whether in a run so many flows timed out that it may be the time of one that did; None: never asked.
+        waits: whether in a run it is the time of flows that met a timeout; None: never asked.
         rounds: the traffic entry of whose rounds it is; None: it is of flows, or of a whole trace.
         of_trace: whether it is of all operations of a trace, which a run ends or does not.
     """
@@ -164,8 +164,8 @@ def of_entry(comparison: Comparison, entry: str | None) -> list[Question]:
 
 
 def flows_question(entry: str | None, size_class: str, metric: str, words: str) -> Question:
-    """A question about the flows of a size class; one flow in a hundred that timed out makes the 99th percentile."""
-    value, waits = partial(value_of, size_class, metric, entry), partial(tail_waits, entry)
+    """A question about the flows of a size class."""
+    value, waits = partial(value_of, size_class, metric, entry), partial(tail_waits, size_class, entry)
     return Question(entry, words, value, size_class, waits if metric.endswith("p99") else None)
 
 
@@ -174,10 +174,9 @@ def value_of(size_class: str, metric: str, entry: str | None, cell: Cell) -> flo
     return cell.value(size_class, metric, entry)
 
 
-def tail_waits(entry: str | None, cell: Cell) -> bool:
-    """Whether one flow in a hundred may have timed out in a run."""
-    timeouts, flows = timed_out(cell, entry)
-    return 100 * timeouts >= flows > 0
+def tail_waits(size_class: str, entry: str | None, cell: Cell) -> bool:
+    """Whether most flows at the 99th percentile of a size class or beyond met a timeout in a run."""
+    return cell.summary.of(size_class, entry).tail_waited("p99", timeouts(cell, entry))
 
 
 def job_questions(comparison: Comparison, name: str, entry: str | None) -> list[Question]:
@@ -188,7 +187,7 @@ def job_questions(comparison: Comparison, name: str, entry: str | None) -> list[
 
 def rounds_wait(name: str, cell: Cell) -> bool:
     """Whether each round of a traffic entry may have met a timeout in a run."""
-    return timed_out(cell, name)[0] >= cell.jobs[name].rounds
+    return timeouts(cell, name) >= cell.jobs[name].rounds
 
 
 def verdicts(comparison: Comparison) -> list[Verdict]:
@@ -263,14 +262,24 @@ def set_aside(comparison: Comparison, asked: Question, load: float | None) -> di
             found[label] = f"DEADLOCK on {locked} of {units.counted(len(cells), 'seed')}"
             continue
         left[label] = asked.left(cells)
-    fewest = min((unfinished / whole for unfinished, whole in left.values() if whole), default=0.0)
-    for label, (unfinished, whole) in left.items():
-        if whole and unfinished / whole - fewest > SURVIVORS:
-            found[label] = f"{unfinished:,} of {units.counted(whole, asked.unit)} left unfinished"
+    for label in survivors(left):
+        unfinished, whole = left[label]
+        found[label] = f"{unfinished:,} of {units.counted(whole, asked.unit)} left unfinished"
     seeds = units.counted(len(comparison.seeds), "seed")
     lacking = {label: f"no value on {n} of {seeds}" for label, n in without_value(comparison, asked, load).items() if n}
     why = lacking | found
     return {label: why[label] for label in comparison.labels if label in why}
+
+
+def survivors(left: Mapping[str, tuple[int, int]]) -> list[str]:
+    """The schemes whose runs left so many more of their flows or rounds unfinished that the others are lucky ones.
+
+    Args:
+        left: by scheme, how many are unfinished, and how many there were.
+    """
+    shares = {label: unfinished / whole for label, (unfinished, whole) in left.items() if whole}
+    fewest = min(shares.values(), default=0.0)
+    return [label for label, share in shares.items() if share - fewest > SURVIVORS]
 
 
 def without_value(comparison: Comparison, asked: Question, load: float | None) -> dict[str, int]:
@@ -293,15 +302,14 @@ def timeouts_everywhere(comparison: Comparison, asked: Question, load: float | N
         for cell in comparison.at(label, load):
             if cell.min_rto_s is None or not asked.waits(cell) or not asked.value(cell) >= cell.min_rto_s:
                 return None
-            counts.append(float(timed_out(cell, asked.entry)[0]))
+            counts.append(float(timeouts(cell, asked.entry)))
             waits.add(cell.min_rto_s)
     return shared_timeouts(comparison, load, counts, waits)
 
 
-def timed_out(cell: Cell, entry: str | None) -> tuple[int, int]:
-    """Timeouts and flows of one traffic entry, or of all traffic."""
-    packets = cell.summary.packets if entry is None else cell.summary.entry(entry).packets
-    return packets.timeouts, cell.summary.of(ALL, entry).flows
+def timeouts(cell: Cell, entry: str | None) -> int:
+    """Timeouts of one traffic entry, or of all traffic."""
+    return (cell.summary.packets if entry is None else cell.summary.entry(entry).packets).timeouts
 
 
 def first_of(comparison: Comparison, asked: Question, load: float | None, order: list[str]) -> tuple[int, int]:

@@ -328,18 +328,19 @@ def closing(story: Story) -> str:
     where = "a hash decides where they go" if story.hashed else f"a decision was made at {decisions:,} of them"
     by_routes = f", and {sums['moves_by_routes']:,} more by switches" if sums["moves_by_routes"] else ""
     lines.append(f"  {packets(sums['packets'] or 0)}; {where}; {moved:,} move{'s' * (moved != 1)}{by_routes}")
-    if decisions:
+    # Where nothing got through on any path that was taken, there is none to compare.
+    if (behind := sums["mean_regret_us"]) is not None:
         lines.append(
             f"  {units.percent(sums['decisions_that_were_best'] or 0.0)} of the decisions chose a best path;"
-            f" on average the chosen path was {us(sums['mean_regret_us'] or 0.0)} behind the best"
+            f" on average the chosen path was {us(behind)} behind the best"
         )
     if sums["packets_on_dead_paths"]:
         lines.append(f"  {packets(sums['packets_on_dead_paths'])} left on a path on which nothing got through")
-    lines.append(
-        f"  {units.percent(sums['packets_on_the_best'] or 0.0)} of the packets left on a path that was best at that"
-        f" moment;"
-        f" on average {us(sums['mean_regret_of_packets_us'] or 0.0)} behind it"
-    )
+    if (behind := sums["mean_regret_of_packets_us"]) is not None:
+        lines.append(
+            f"  {units.percent(sums['packets_on_the_best'] or 0.0)} of the packets left on a path that was best at that"
+            f" moment; on average {us(behind)} behind it"
+        )
     if moved:
         gain = sums["mean_gain_us"]
         off = f", {sums['moves_off_dead_paths']:,} off a dead path" if sums["moves_off_dead_paths"] else ""

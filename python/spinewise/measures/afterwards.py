@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from spinewise.magnitudes import PS_PER_US
-from spinewise.measures.classes import ALL, ClassSummary
+from spinewise.measures.classes import ALL, TAILS, ClassSummary
 from spinewise.measures.entries import EntrySummary
 from spinewise.measures.facts import Facts
 from spinewise.measures.notices import Notice
@@ -24,8 +24,6 @@ MANY = 10_000
 """Data packets below which nobody wonders that something never happened."""
 SOME = 100
 """Data packets below which a run is a try of something, and nobody wonders that links were hardly used."""
-PERCENTILES = {"p95": 20, "p99": 100}
-"""Percentiles that a timeout may be, and one in how many flows must have met one for that."""
 WITHIN_RACKS = (
     "No packet crossed a link between switches: no flow leaves its rack, or no link there was up, and no scheme had a"
     " choice. Hosts are numbered rack by rack."
@@ -185,27 +183,22 @@ def timer_tails(entry: EntrySummary, transport: Transport) -> Iterator[Notice]:
             most = timeout * (1 + NEAR) + late + fct.p50
             at = [
                 name
-                for name, flows in PERCENTILES.items()
-                if timeout * (1 - NEAR) <= getattr(fct, name) <= most
-                and hit(entry, size_class) * flows >= size_class.flows - size_class.unfinished
+                for name in TAILS
+                if timeout * (1 - NEAR) <= fct.get(name) <= most
+                and size_class.tail_waited(name, entry.packets.timeouts)
             ]
             if at:
                 yield Notice(
                     TAIL_IS_TIMEOUT,
                     f"transport.{key}",
                     f"{' and '.join(at)} of {size_class.name} flows of {entry.name}"
-                    f" ({', '.join(duration(getattr(fct, name)) for name in at)})"
+                    f" ({', '.join(duration(fct.get(name)) for name in at)})"
                     f" {'is' if len(at) == 1 else 'are'} this timeout of {duration(timeout)} and little"
                     f" else ({counted(entry.packets.timeouts, 'timeout')}):"
                     f" a scheme that does not prevent losses cannot change {'it' if len(at) == 1 else 'them'}.",
                     entry.name,
                     size_class.name,
                 )
-
-
-def hit(entry: EntrySummary, size_class: ClassSummary) -> int:
-    """Flows of a class that met a timeout: no more than the timeouts there were, where flows were not kept."""
-    return entry.packets.timeouts if size_class.timed_out is None else size_class.timed_out
 
 
 def other_load(flows: int, loads: Loads | None, spec: Spec) -> Iterator[Notice]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 ALL = "all"
 WHOLE: SizeClass = {"name": ALL}
 """The class of every flow."""
+TAILS = {"p95": 0.05, "p99": 0.01}
+"""Percentiles that may be a timeout, and the share of flows beyond each."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,8 @@ class ClassSummary:
         fct_s: flow completion time in seconds, of finished flows.
         slowdown: completion time over that of the same flow alone, of finished flows.
         timed_out: finished flows that met a retransmission timeout; None where flows were not kept.
+        slowest_timed_out: of the finished flows that took as long as a percentile (`TAILS`) or longer, the share that
+            met a retransmission timeout; empty where flows were not kept, or none finished.
     """
 
     name: str
@@ -44,6 +48,19 @@ class ClassSummary:
     fct_s: Distribution
     slowdown: Distribution
     timed_out: int | None = None
+    slowest_timed_out: dict[str, float] = field(default_factory=dict)
+
+    def tail_waited(self, percentile: str, timeouts: int) -> bool:
+        """Whether most of the flows that took as long as a percentile (``"p99"``) or longer met a timeout.
+
+        Args:
+            percentile: one of `TAILS`.
+            timeouts: how many there were in all, which is what is known where flows were not kept: then whether there
+                were enough.
+        """
+        if self.timed_out is None:
+            return timeouts >= TAILS[percentile] * (self.flows - self.unfinished) > 0
+        return self.slowest_timed_out.get(percentile, 0.0) > 0.5
 
 
 def named(classes: Sequence[ClassSummary], name: str, what: str = "size class") -> ClassSummary:
@@ -70,17 +87,26 @@ def summarise_rows(flows: pa.Table, size_classes: Sequence[SizeClass], method: s
     for entry in [*size_classes, WHOLE]:
         inside = tcp & members(size, entry)
         done = inside & finished
+        fct = Distribution.of(fct_s[done], method)
         result.append(
             ClassSummary(
                 name=str(entry["name"]),
                 flows=int(inside.sum()),
                 unfinished=int((inside & ~finished).sum()),
-                fct_s=Distribution.of(fct_s[done], method),
+                fct_s=fct,
                 slowdown=Distribution.of(slowdown[done], method),
                 timed_out=None if timed_out is None else int((done & timed_out).sum()),
+                slowest_timed_out={} if timed_out is None else timed_out_from(fct, fct_s[done], timed_out[done]),
             )
         )
     return result
+
+
+def timed_out_from(
+    fct: Distribution, fct_s: npt.NDArray[np.float64], timed_out: npt.NDArray[np.bool_]
+) -> dict[str, float]:
+    """The share of flows at each of `TAILS` and beyond that met a timeout; nothing where there are no flows."""
+    return {name: float(timed_out[fct_s >= fct.get(name)].mean()) for name in TAILS} if fct_s.size else {}
 
 
 def members(size_bytes: tables.Values, entry: SizeClass) -> npt.NDArray[np.bool_]:

@@ -20,7 +20,7 @@ class HotLink:
         rate_bps: its rate, bits per second; 0 where a report of an older version does not tell it.
         mean_use: share of the run for which it was sending.
         max_use: the greatest share of one sample interval; None without `metrics.facts`.
-        longest_queue_bytes: the longest queue that a packet found at its port.
+        longest_queue_bytes: the longest queue known, see `longest_queue_bytes`.
         queue_p50_bytes: half of the samples of the queue are no longer; None without `metrics.facts`, and at NICs that
             have no queue.
         queue_p99_bytes: likewise 99 in 100.
@@ -75,9 +75,18 @@ def hot_link(link: Link) -> HotLink:
         rate_bps=int(link.get("rate_bps", 0)),
         mean_use=float(link["utilisation"]),
         max_use=link.get("use_max"),
-        longest_queue_bytes=int(queue["max"] if queue else link["longest_queue_bytes"]),
+        longest_queue_bytes=longest_queue_bytes(link),
         queue_p50_bytes=int(queue["p50"]) if queue else None,
         queue_p99_bytes=int(queue["p99"]) if queue else None,
         marks=int(link["marks"]),
         drops=int(link["drops"]),
     )
+
+
+def longest_queue_bytes(link: Link) -> int:
+    """The longest queue that a packet found at its port, or, with `metrics.facts`, that a sample met if longer.
+
+    A sample counts the packet that came last, too.
+    """
+    queue = link.get("queue_bytes")
+    return max(int(link["longest_queue_bytes"]), int(queue["max"]) if queue else 0)

@@ -9,6 +9,7 @@ from itertools import product
 
 from spinewise.comparison.measured import MEASURE
 from spinewise.comparison.tables import OVERLOADED, overload
+from spinewise.comparison.verdict import SURVIVORS, survivors
 from spinewise.measures import stats, units
 from spinewise.own.scheme import Scheme
 from spinewise.page import charts
@@ -144,12 +145,13 @@ def best(done: Conducted) -> list[Item]:
     if SCHEME not in study.axes or len(along(study, SCHEME)) < 2:
         return []
     others = [one for one in study.axes if one != SCHEME]
-    rows, lacking = [], set[int]()
+    rows, lacking, left_more = [], set[int](), set[str]()
     for place in product(*(along(study, one) for one in others)):
         here = dict(zip(others, place, strict=True))
         cells = [n for n, cell in enumerate(study.cells) if here.items() <= cell.label.items()]
         row = best_at(done, cells)
         lacking |= valueless(done, cells)
+        left_more |= lucky(done, cells)
         if row:
             over = any(map(done.overloaded, cells))
             if over and not here:
@@ -163,6 +165,10 @@ def best(done: Conducted) -> list[Item]:
     ]
     if deadlocked(done, range(len(study.cells))):
         notes.append("A scheme that deadlocked at a place is not judged there.")
+    if left_more:
+        notes.append(
+            f"A scheme that left {units.percent(SURVIVORS, 1)} more of its flows unfinished than another is not judged there."
+        )
     if lacking:
         notes.append("A scheme without a value on a seed where another has one is not judged there.")
     if any(row[-1].text for row in rows):
@@ -186,10 +192,11 @@ def overloads(done: Conducted) -> list[str]:
 def best_at(done: Conducted, cells: Sequence[int]) -> tuple[Cell, ...]:
     """The best scheme at one place, the points of which are given; nothing where no scheme has a value."""
     metric = done.study.metrics[0]
-    names = {shown(done.study.cells[number].label[SCHEME]): number for number in cells}
+    names = names_at(done, cells)
     found = {label: values(done.repeats[number], 0) for label, number in names.items()}
     lacking = valueless(done, cells)
     aside = {label for label, cell in names.items() if cell in lacking or deadlocked(done, [cell])}
+    aside |= lucky(done, cells)
     known = {
         label: own for label, own in found.items() if any(math.isfinite(one) for one in own) and label not in aside
     }
@@ -216,6 +223,20 @@ def best_at(done: Conducted, cells: Sequence[int]) -> tuple[Cell, ...]:
         number(behind.mean, f"+{units.percent(behind.mean)}" if behind.mean >= 0 else units.percent(behind.mean)),
         left,
     )
+
+
+def names_at(done: Conducted, cells: Iterable[int]) -> dict[str, int]:
+    """The schemes of some points, and the point of each."""
+    return {shown(done.study.cells[number].label[SCHEME]): number for number in cells}
+
+
+def lucky(done: Conducted, cells: Sequence[int]) -> set[str]:
+    """The schemes of a place of which `compare` would judge none: the first metric is of those flows that ended."""
+    if not done.study.metrics[0].of_finished:
+        return set()
+    behind = {label: done.behind(cell, 0) for label, cell in names_at(done, cells).items()}
+    ended = {label for label, cell in names_at(done, cells).items() if not deadlocked(done, [cell])}
+    return set(survivors({label: (one.unfinished, one.flows) for label, one in behind.items() if label in ended}))
 
 
 def valueless(done: Conducted, cells: Sequence[int]) -> set[int]:

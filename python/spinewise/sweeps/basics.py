@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from spinewise.measures.links import longest_queue_bytes
 from spinewise.measures.report import Link
 from spinewise.measures.summary import ALL, ClassSummary, Summary
 from spinewise.runs.result import Result
@@ -119,7 +120,7 @@ def use_of(link: Link) -> LinkUse:
         drops=link["drops"],
         marks=link["marks"],
         lost=link["lost"],
-        longest_queue_bytes=link["longest_queue_bytes"],
+        longest_queue_bytes=longest_queue_bytes(link),
         queue_p99_bytes=queue["p99"] if queue else None,
         paused_s=link["paused_ps"] / 1e12,
     )

@@ -203,7 +203,7 @@ LINKS = (
     whole("drops", "packets dropped at its port"),
     whole("marks", "packets marked CE at its port"),
     whole("lost", "packets lost on it: down, by chance, or in a black hole"),
-    whole("longest_queue_bytes", "the longest queue that a packet found at its port"),
+    whole("longest_queue_bytes", "the longest queue that a packet found at its port, or that a sample met if longer"),
     whole("queue_p99_bytes", "99th percentile over the samples of the bytes that waited; null without `metrics.facts`"),
     real("paused_s", "total time for which flow control paused its data queues"),
 )
