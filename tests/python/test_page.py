@@ -320,6 +320,25 @@ def test_paths_of_picked_flows_are_those_of_explain(ran: Path, tmp_path: Path) -
     assert ways == [f"{choices.device[at]}: {choices.names[int(row)]}" for at, row in enumerate(choices.chosen)]
 
 
+@pytest.mark.parametrize("seed", [1, 2])
+def test_flows_are_set_beside_each_other_where_runs_carry_the_same(ran: Path, tmp_path: Path, seed: int) -> None:
+    """"Flow 208" of another seed is another flow, and stood beside it as the same one."""
+    result = sw.read(ran)
+    assert isinstance(result, sw.Result)
+    other = sw.run(result.spec, scheme="ecmp", seed=result.spec["seed"] + seed - 1).write(tmp_path / "other")
+    found = page(ran, other, out=tmp_path / "page.html")
+    replays = [one for one in found.models() if one["kind"] == "replay"]
+    (both,) = [one for one in replays if len(one["tracks"]) == 2]
+    of_flow: dict[tuple[int, str], list[int]] = {}
+    for one in both["paths"]:
+        of_flow.setdefault((one["flow"], one.get("run") or ""), []).append(one["track"])
+    if seed == 1:
+        assert all(tracks == [0, 1] for tracks in of_flow.values())
+    else:
+        assert {run for _, run in of_flow} == {track["label"] for track in both["tracks"]}
+        assert all(len(tracks) == 1 for tracks in of_flow.values())
+
+
 def test_the_slowest_flows_are_traced(ran: Path) -> None:
     result = sw.read(ran)
     assert isinstance(result, sw.Result)

@@ -28,15 +28,15 @@ NOTABLE = 0.02
 """A share of packets that is worth a word."""
 
 
-def path(result: Result, flow: int, track: int, places: dict[str, int], block: Block) -> Path:
-    """A flow of a run: its facts and reasons, and, if it was traced, its packets."""
+def path(result: Result, flow: int, track: int, places: dict[str, int], block: Block, run: str = "") -> Path:
+    """A flow of a run: its facts and reasons, and, if it was traced, its packets; `run` where no other has it."""
     facts = flow_facts(result, flow)
     title = titled(flow, facts)
     if flow not in result.report.get("traced_flows", ()) or result.trace is None:
-        return Path(flow, track, title, told(facts), tuple(reasons(facts)))
+        return Path(flow, track, title, told(facts), tuple(reasons(facts)), run)
     choices = Choices(result.trace, flow)
     if not len(choices):
-        return Path(flow, track, title, told(facts), tuple(reasons(facts)))
+        return Path(flow, track, title, told(facts), tuple(reasons(facts)), run)
     said = explain.story(result, flow)
     shown = thinned(choices)
     ways = list(dict.fromkeys(way(choices, at) for at in range(len(choices))))
@@ -48,6 +48,7 @@ def path(result: Result, flow: int, track: int, places: dict[str, int], block: B
         title=title,
         facts=told(facts),
         why=(*reasons(facts), *seen(said, choices)),
+        run=run,
         story=story.tell(said),
         ways=tuple(ways),
         times_us=block.add(choices.time[shown], "f32"),

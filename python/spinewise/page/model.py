@@ -253,6 +253,7 @@ class Path:
         flow: its number.
         track: number of the run in the replay.
         title: in a line.
+        run: label of the only run that has this flow; "" where all have, and it is picked in all of them at once.
         facts: name and value.
         why: why it took so long, a sentence each.
         story: as `spinewise explain` tells it; "" where nothing was traced.
@@ -269,6 +270,7 @@ class Path:
     title: str
     facts: tuple[tuple[str, str], ...]
     why: tuple[str, ...]
+    run: str = ""
     story: str = ""
     ways: tuple[str, ...] = ()
     times_us: Ref | None = None

@@ -117,7 +117,13 @@ def how_drawn(fabric: Fabric) -> Drawn:
 
 
 def picked(runs: Sequence[Sampled], places: dict[str, int], block: Block) -> tuple[Path, ...]:
-    """The slowest flows of every run, each in all of them."""
+    """The slowest flows of every run, each in all of them; where these carry unlike traffic, in its own run alone."""
+    if len({run.result.report["traffic_hash"] for run in runs}) > 1:
+        return tuple(
+            flows.path(run.result, flow, track, places, block, run.label)
+            for track, run in enumerate(runs)
+            for flow in slowest(run.result)
+        )
     wanted = list(dict.fromkeys(flow for run in runs for flow in slowest(run.result)))
     return tuple(
         flows.path(run.result, flow, track, places, block) for flow in wanted for track, run in enumerate(runs)

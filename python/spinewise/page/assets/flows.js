@@ -6,15 +6,16 @@ page.flowPicker = function (player) {
   const paths = player.model.paths;
   if (!paths.length) return;
   const box = page.element('div', { class: 'flows' });
-  const flows = [...new Set(paths.map((one) => one.flow))];
-  const title = (flow) => paths.find((one) => one.flow === flow).title;
-  const options = flows.map((flow) => page.element('option', { value: flow }, title(flow)));
+  // Runs of unlike traffic have no flow in common, whatever its number.
+  const key = (one) => (one.run ? `${one.run} ${one.flow}` : `${one.flow}`);
+  const title = (name) => paths.filter((one) => key(one) === name).map((one) => (one.run ? `${one.run}: ${one.title}` : one.title))[0];
+  const options = [...new Set(paths.map(key))].map((name) => page.element('option', { value: name }, title(name)));
   const choice = page.element('select', { class: 'pick' }, page.element('option', { value: '' }, 'none'), ...options);
   const label = page.element('label', {}, page.element('b', {}, 'Pick a flow '), choice);
   const shown = page.element('div', { class: 'picked' });
   box.append(page.element('div', { class: 'controls' }, label), shown);
   player.element.append(box);
-  choice.addEventListener('change', () => page.pickFlow(player, paths.filter((one) => String(one.flow) === choice.value), shown));
+  choice.addEventListener('change', () => page.pickFlow(player, paths.filter((one) => key(one) === choice.value), shown));
 };
 
 page.pickFlow = function (player, paths, shown) {
