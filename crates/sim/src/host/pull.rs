@@ -1,6 +1,7 @@
 //! A NIC that pulls: when its line is free for data it asks for one packet, so nothing queues in the host.
 
 use super::turns::Turns;
+use super::{Host, Nic};
 use crate::ids::FlowId;
 use crate::line::Line;
 use crate::packet::{InHand, Packet};
@@ -10,6 +11,134 @@ use crate::world::World;
 use spinewise_policy::Time;
 use std::collections::VecDeque;
 use std::ops::Range;
+
+impl Host {
+    /// On a NIC that queues, takes everything that the transport gives now.
+    #[cold]
+    fn push(&mut self, w: &mut World<'_>, flow: FlowId) {
+        while w.flows.stays(flow) {
+            self.send_data(w, flow);
+        }
+    }
+
+    /// A flow may send: it joins those that wait, and the NIC pulls if it is free.
+    pub(super) fn ready(&mut self, w: &mut World<'_>, flow: FlowId) {
+        match &mut self.nic {
+            Nic::Queues(_) => self.push(w, flow),
+            Nic::Pulls(pull) => {
+                if pull.join(w, flow) {
+                    self.set_going(w);
+                }
+            }
+        }
+    }
+
+    /// Lets the NIC pull, now or as soon as it is free.
+    pub(super) fn set_going(&mut self, w: &mut World<'_>) {
+        let Nic::Pulls(pull) = &self.nic else { return };
+        let until = pull.pulled_until;
+        if w.now > until || (w.now == until && (self.is_freed || !w.net.habits.nic_ties_wait)) {
+            self.pull(w);
+        } else {
+            self.wake = until;
+        }
+    }
+
+    /// The NIC is free for data: builds and sends one packet. A waiting probe goes first; if the probe's priority is
+    /// paused, data of others goes.
+    pub(crate) fn pull(&mut self, w: &mut World<'_>) {
+        self.wake = Time::NEVER;
+        let Nic::Pulls(pull) = &self.nic else { return };
+        let mut probes_from = Time::NEVER;
+        if pull.has_others() {
+            match self.pull_before_data(w) {
+                Some(from) => probes_from = from,
+                None => return,
+            }
+        }
+        self.pull_data(w);
+        if let Nic::Pulls(pull) = &self.nic
+            && pull.has_others()
+        {
+            self.plan_others(w, probes_from);
+        }
+    }
+
+    /// Sends the probe or the control packet whose turn it is. None if there was one, else when a waiting probe may be
+    /// sent.
+    fn pull_before_data(&mut self, w: &mut World<'_>) -> Option<Time> {
+        let Nic::Pulls(pull) = &mut self.nic else { return None };
+        let mut probes_from = Time::NEVER;
+        match pull.next_probe(w.now) {
+            Ok(Some(probe)) => {
+                self.send_probe(w, probe);
+                return None;
+            }
+            Ok(None) => {}
+            Err(until) => probes_from = until,
+        }
+        if pull.control_goes() {
+            self.send_control(w);
+            return None;
+        }
+        Some(probes_from)
+    }
+
+    /// Data has had its turn: control goes now if there was no data, or next otherwise, and probes from when they may.
+    fn plan_others(&mut self, w: &mut World<'_>, probes_from: Time) {
+        let Nic::Pulls(pull) = &self.nic else { return };
+        if pull.control.as_ref().is_some_and(|control| control.waits()) {
+            match pull.line.free_at() {
+                sending if sending > w.now => self.wake = sending,
+                _ => self.send_control(w),
+            }
+        } else if !pull.parked.is_empty() {
+            let sending = pull.pulled_until;
+            self.wake = if sending > w.now { sending } else { self.wake.min(probes_from) };
+        }
+    }
+
+    /// Sends a packet of the flow that is next.
+    #[inline]
+    fn pull_data(&mut self, w: &mut World<'_>) {
+        let started = w.flows.facts.looks_change.then(|| self.places(&w.flows));
+        let Nic::Pulls(pull) = &mut self.nic else { return };
+        let next = if let Some(started) = started { pull.look(w, started) } else { pull.next(w) };
+        match next {
+            Err(wake) => self.wake = wake,
+            Ok(flow) => {
+                if self.pacer.is_some() {
+                    w.flows.ends.share(flow, pull.waiting() + 1);
+                }
+                self.send_data(w, flow);
+                if let Nic::Pulls(pull) = &mut self.nic
+                    && let Some(wake) = pull.sent(w, flow)
+                {
+                    self.wake = wake;
+                }
+            }
+        }
+    }
+
+    /// Sends the first waiting control packet.
+    fn send_control(&mut self, w: &mut World<'_>) {
+        let Nic::Pulls(pull) = &mut self.nic else { return };
+        if let Some(mut hand) = pull.control.as_mut().and_then(|control| control.next()) {
+            pull.put_whole(w, &mut hand);
+        }
+        pull.pulled_until = pull.line.free_at();
+        self.wake = pull.pulled_until;
+    }
+
+    #[cold]
+    fn send_probe(&mut self, w: &mut World<'_>, probe: Packet) {
+        self.commit(w, &mut probe.into());
+        if let Nic::Pulls(pull) = &mut self.nic {
+            pull.pulled_until = pull.line.free_at();
+            self.wake = pull.pulled_until;
+        }
+    }
+}
 
 /// Data priorities.
 const PRIORITIES: usize = 7;
