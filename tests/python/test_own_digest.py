@@ -15,6 +15,7 @@ from types import ModuleType
 import pytest
 
 import spinewise as sw
+from spinewise.measures.report import Report
 from spinewise.own.digest import digest
 from spinewise.own.load import load_scheme
 
@@ -204,6 +205,45 @@ def test_a_class_that_keeps_notes_runs_again() -> None:
     first = sw.run(SMALL, scheme=Noting)
     sw.run(SMALL, scheme=Noting)
     assert sw.run(first.spec).report["outcome_hash"] == first.report["outcome_hash"]
+
+
+SCORES: dict[int, int] = {}
+
+
+class Scoring(sw.SwitchScheme):
+    """Keeps its state in a global value."""
+
+    def pick(self, cx: object, flow: object, packet: object, header: object) -> int:
+        SCORES[0] = SCORES.get(0, 0) + 1
+        return SCORES[0] % 2
+
+
+class Tidy(sw.SwitchScheme):
+    """Names values that can be filled, and leaves them as they are."""
+
+    ways: list[int] = [0, 1]  # noqa: RUF012
+
+    def pick(self, cx: object, flow: object, packet: object, header: object) -> int:
+        return self.ways[len(BEFORE) % 2]
+
+
+BEFORE: dict[str, int] = {}
+
+
+def state_kept(report: Report) -> list[str]:
+    return [one["text"] for one in report["warnings"] if one["code"] == "scheme_keeps_state"]
+
+
+@pytest.mark.parametrize(
+    ("scheme", "name"), [(Noting, "Noting.notes differs"), (Scoring, "SCORES differs"), (Tidy, None)]
+)
+def test_what_a_run_leaves_changed_is_told(scheme: type[sw.SwitchScheme], name: str | None) -> None:
+    """Runs of a comparison met the state of those before them, and their numbers depended on the order."""
+    for _ in range(2):
+        said = state_kept(sw.run(SMALL, scheme=scheme).report)
+        assert [text[: len(name or "")] for text in said] == ([name] if name else [])
+    told = [one for cell in sw.compare(SMALL, ["ecmp", scheme], seeds=2, jobs=1).cells for one in cell.summary.warnings]
+    assert len([one for one in told if one.code == "scheme_keeps_state"]) == (2 if name else 0)
 
 
 def test_a_file_that_was_changed_after_its_import_is_told_by_its_code(

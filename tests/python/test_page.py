@@ -322,7 +322,7 @@ def test_paths_of_picked_flows_are_those_of_explain(ran: Path, tmp_path: Path) -
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_flows_are_set_beside_each_other_where_runs_carry_the_same(ran: Path, tmp_path: Path, seed: int) -> None:
-    """"Flow 208" of another seed is another flow, and stood beside it as the same one."""
+    """ "Flow 208" of another seed is another flow, and stood beside it as the same one."""
     result = sw.read(ran)
     assert isinstance(result, sw.Result)
     other = sw.run(result.spec, scheme="ecmp", seed=result.spec["seed"] + seed - 1).write(tmp_path / "other")

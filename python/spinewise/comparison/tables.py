@@ -219,13 +219,13 @@ def warned(runs: Sequence[tuple[str, Sequence[Notice]]]) -> list[str]:
             met.setdefault((notice.about, said[notice.about]), []).append((label, notice))
     lines = []
     for found in met.values():
-        said = []
+        beside = []
         if len(found) < len(runs):
             who = ", ".join(dict.fromkeys(label for label, _ in found if label))
-            said.append(f"{len(found)} of {len(runs)} runs{f': {who}' if who else ''}")
+            beside.append(f"{len(found)} of {len(runs)} runs{f': {who}' if who else ''}")
         if len({notice.text for _, notice in found}) > 1:
-            said.append("numbers of the first of them" if said else "numbers of the first run")
-        lines.append(found[0][1].line() + (f" ({'; '.join(said)})" if said else ""))
+            beside.append("numbers of the first of them" if beside else "numbers of the first run")
+        lines.append(found[0][1].line() + (f" ({'; '.join(beside)})" if beside else ""))
     return lines
 
 

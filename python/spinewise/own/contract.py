@@ -97,6 +97,14 @@ def remember(scheme: OwnClass, made: OwnScheme, wanted: tuple[str, str]) -> None
     core.OWN_SCHEMES[wanted] = made
 
 
+def class_of(resolved: Spec) -> OwnClass | None:
+    """The class that a spec names by its code, as far as this process was given it."""
+    table = resolved.get("scheme", {})
+    source = table.get("source") or {}
+    wanted = (str(table.get("name")), str(source.get("sha256")))
+    return next((scheme for scheme, given in _GIVEN.items() if wanted in given), None) if source else None
+
+
 def name_of(scheme: OwnClass) -> str:
     """As specs name it."""
     return scheme.name or scheme.__name__

@@ -28,7 +28,7 @@ NOTABLE = 0.02
 """A share of packets that is worth a word."""
 
 
-def path(result: Result, flow: int, track: int, places: dict[str, int], block: Block, run: str = "") -> Path:
+def path(result: Result, flow: int, track: int, places: dict[str, int], block: Block, *, run: str = "") -> Path:
     """A flow of a run: its facts and reasons, and, if it was traced, its packets; `run` where no other has it."""
     facts = flow_facts(result, flow)
     title = titled(flow, facts)

@@ -166,9 +166,8 @@ def best(done: Conducted) -> list[Item]:
     if deadlocked(done, range(len(study.cells))):
         notes.append("A scheme that deadlocked at a place is not judged there.")
     if left_more:
-        notes.append(
-            f"A scheme that left {units.percent(SURVIVORS, 1)} more of its flows unfinished than another is not judged there."
-        )
+        share = units.percent(SURVIVORS, 1)
+        notes.append(f"A scheme that left {share} more of its flows unfinished than another is not judged there.")
     if lacking:
         notes.append("A scheme without a value on a seed where another has one is not judged there.")
     if any(row[-1].text for row in rows):

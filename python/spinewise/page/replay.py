@@ -120,7 +120,7 @@ def picked(runs: Sequence[Sampled], places: dict[str, int], block: Block) -> tup
     """The slowest flows of every run, each in all of them; where these carry unlike traffic, in its own run alone."""
     if len({run.result.report["traffic_hash"] for run in runs}) > 1:
         return tuple(
-            flows.path(run.result, flow, track, places, block, run.label)
+            flows.path(run.result, flow, track, places, block, run=run.label)
             for track, run in enumerate(runs)
             for flow in slowest(run.result)
         )

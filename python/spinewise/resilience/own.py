@@ -8,7 +8,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
+
+import numpy as np
 
 from spinewise.comparison.cells import Skipped
 from spinewise.comparison.plan import Plan as ComparisonPlan
@@ -49,6 +52,8 @@ class Outcome:
         p99_ms: 99th percentile of completion times, by entry; see `spinewise.resilience.own_recorded.Recording`.
         p99_whole_ms: the same without the faults.
         p99_at_least, p99_whole_at_least: of which entries these are lower bounds.
+        doubled, halved: share of the flows of each entry that took more than twice as long with the faults as without,
+            and that took less than half as long; NaN where rows of flows were not kept.
         unfinished, unfinished_whole: flows of each entry that did not finish, with the faults and without.
         round_ms, round_max_ms: mean and longest time of the rounds of each entry that has some, of those that finished.
         round_whole_ms: the mean without the faults.
@@ -63,6 +68,8 @@ class Outcome:
     p99_whole_ms: dict[str, float]
     p99_at_least: dict[str, bool]
     p99_whole_at_least: dict[str, bool]
+    doubled: dict[str, float]
+    halved: dict[str, float]
     unfinished: dict[str, int]
     unfinished_whole: dict[str, int]
     round_ms: dict[str, float]
@@ -232,10 +239,17 @@ class Study:
 
     def outcomes(self, label: str) -> list[Outcome]:
         """What the faults cost a scheme, in order of seeds."""
-        return [
-            outcome(self.recordings[label, seed, True], self.recordings[label, seed, False], self.plan)
-            for seed in self.plan.seeds
-        ]
+        return self._outcomes[label]
+
+    @cached_property
+    def _outcomes(self) -> dict[str, list[Outcome]]:
+        return {
+            label: [
+                outcome(self.recordings[label, seed, True], self.recordings[label, seed, False], self.plan)
+                for seed in self.plan.seeds
+            ]
+            for label in self.labels
+        }
 
     def interval(self, label: str, metric: str) -> stats.Interval:
         """Mean over seeds of `goodput_lost` or `recovery_ms` with its 95 % interval."""
@@ -270,6 +284,14 @@ class Study:
         return stats.relative_difference(
             [one.p99_ms[entry] for one in found], [one.p99_whole_ms[entry] for one in found]
         )
+
+    def doubled(self, label: str, entry: str) -> stats.Interval:
+        """Share of the flows of an entry that took more than twice as long with the faults as without."""
+        return stats.t_interval([one.doubled[entry] for one in self.outcomes(label)])
+
+    def halved(self, label: str, entry: str) -> stats.Interval:
+        """Share of the flows of an entry that took less than half as long with the faults as without."""
+        return stats.t_interval([one.halved[entry] for one in self.outcomes(label)])
 
     def unfinished(self, label: str, entry: str) -> tuple[int, int]:
         """Flows of an entry that did not finish on all seeds together: with the faults, and without."""
@@ -316,6 +338,8 @@ def outcome(broken: Recording, whole: Recording, plan: Plan) -> Outcome:
         p99_whole_ms={name: 1e3 * value for name, value in whole.p99_s.items()},
         p99_at_least=broken.at_least,
         p99_whole_at_least=whole.at_least,
+        doubled=shares_beyond(2.0, broken, whole),
+        halved=shares_beyond(2.0, whole, broken),
         unfinished=broken.unfinished,
         unfinished_whole=whole.unfinished,
         round_ms={name: 1e3 * value for name, value in broken.round_mean_s.items()},
@@ -324,3 +348,13 @@ def outcome(broken: Recording, whole: Recording, plan: Plan) -> Outcome:
         rounds_unfinished=broken.rounds_unfinished,
         rounds_unfinished_whole=whole.rounds_unfinished,
     )
+
+
+def shares_beyond(times: float, one: Recording, other: Recording) -> dict[str, float]:
+    """Share of the flows of each entry that took more than `times` times as long in one run as in another."""
+    pairs = [(name, one.fct_s[name], other.fct_s[name]) for name in one.fct_s]
+    beyond = {name: mine > times * its for name, mine, its in pairs}
+    if beyond:
+        beyond[ALL] = np.concatenate(list(beyond.values()))
+    known = {name: float(which.mean()) for name, which in beyond.items() if which.size}
+    return {name: known.get(name, math.nan) for name in one.p99_s}

@@ -119,7 +119,9 @@ def tail_table(study: Study) -> Grid:
     means = [study.tail(label, entry).mean for label in study.labels for entry in study.entries]
     unit, size = unit_of(means)
     made = new_table(
-        "99th percentile of FCT, by traffic entry", ["traffic", "scheme"], [f"[{unit}]", "vs none", "unfinished"]
+        "Completion times, by traffic entry",
+        ["traffic", "scheme"],
+        [f"p99 FCT [{unit}]", "vs none", "twice as long [%]", "half [%]", "unfinished"],
     )
     for entry in study.entries:
         for label in study.labels:
@@ -127,6 +129,7 @@ def tail_table(study: Study) -> Grid:
             made.line(
                 entry if label == study.labels[0] else "", label,
                 tail(plus_minus(study.tail(label, entry), size)), tail(slower(study.slower(label, entry))),
+                plus_minus(study.doubled(label, entry), 0.01), plus_minus(study.halved(label, entry), 0.01),
                 f"{study.unfinished(label, entry)[0]:,}",
                 end_section=label == study.labels[-1],
             )  # fmt: skip
@@ -169,6 +172,8 @@ def notes(study: Study) -> list[str]:
         " means over seeds.",
         "vs none: paired difference to the runs without faults"
         + (", in (brackets) when its 95 % interval includes zero." if seeds > 1 else "; one seed: no interval."),
+        "twice as long, half: share of flows that took more than twice as long with the faults as without, and less"
+        " than half as long. Both are above zero where a fault only shuffles who waits for whom.",
         *waiting(study),
         f"{seeds} seed{'s' * (seeds != 1)}, the same traffic with and without the faults."
         + (" Where a ± exceeds its mean, seeds differ by factors: no time is below zero." if is_wide(study) else ""),

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
+
+import numpy as np
+import numpy.typing as npt
 
 from spinewise.magnitudes import PS_PER_US
 from spinewise.measures.classes import ClassSummary
 from spinewise.measures.entries import entries_of
 from spinewise.measures.summary import ALL
 from spinewise.measures.tables import numbers
-from spinewise.measures.waits import Tail, Waits, waited_until
+from spinewise.measures.waits import Mask, Tail, Waits, waited_until
 from spinewise.resilience.compared import received
 from spinewise.resilience.measures import Floats
 from spinewise.runs.result import Result
 from spinewise.shapes import Spec
 from spinewise.sweeps.measures import Measure
+
+Singles = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -27,7 +33,9 @@ class Recording:
         goodput: bytes that hosts received in each interval until the run's end.
         p99_s: 99th percentile of the completion times of each traffic entry, in seconds; "all" is all traffic. Flows
             that did not finish count with the time that they had waited; NaN where nobody knows how long that was.
-        at_least: of which entries that is a lower bound; see `spinewise.measures.waits`.
+        fct_s: completion times of the flows of each entry in seconds, in their order, likewise; "all" has none of its
+            own. Empty where rows of flows were not kept.
+        at_least: of which entries `p99_s` is a lower bound; see `spinewise.measures.waits`.
         unfinished: flows of each entry that did not finish.
         lost: packets lost on links, and in switches that died.
         dropped: packets dropped at full queues and where no way was left.
@@ -44,6 +52,7 @@ class Recording:
 
     goodput: Floats
     p99_s: dict[str, float]
+    fct_s: dict[str, Singles]
     at_least: dict[str, bool]
     unfinished: dict[str, int]
     lost: int
@@ -62,11 +71,14 @@ def record(interval_us: float, spec: Spec, result: Result) -> Recording:
     """What the study keeps of a run."""
     summary, report = result.summary(), result.report
     of_entry = {entry.name: entry.of(ALL) for entry in summary.asked} | {ALL: summary.of(ALL)}
-    found = tails(spec, result, of_entry)
+    waits = Waits.of(result.flows, waited_until(spec, report)) if result.flows.num_rows else None
+    masks = members(spec, result, of_entry)
+    found = {name: tail(of_entry[name], waits, mask) for name, mask in masks.items()}
     jobs = result.rounds.jobs
     return Recording(
         goodput=received(result, interval_us),
         p99_s={name: one.fct_s for name, one in found.items()},
+        fct_s={name: waits.fct_s[mask].astype(np.float32) for name, mask in masks.items() if waits and name != ALL},
         at_least={name: one.at_least for name, one in found.items()},
         unfinished={name: one.unfinished for name, one in of_entry.items()},
         lost=summary.faults.get("lost", 0),
@@ -82,19 +94,18 @@ def record(interval_us: float, spec: Spec, result: Result) -> Recording:
     )
 
 
-def tails(spec: Spec, result: Result, of_entry: dict[str, ClassSummary]) -> dict[str, Tail]:
-    """The 99th percentile of the completion times of each traffic entry."""
-    flows = result.flows
-    if not flows.num_rows:
-        # No row per flow (`metrics.keep_flows_up_to`): how long each had waited is not known.
-        return {name: Tail(math.nan if one.unfinished else one.fct_s.p99, False) for name, one in of_entry.items()}
-    waits, entry = Waits.of(flows, waited_until(spec, result.report)), numbers(flows, "entry")
-    asked = numbers(flows, "tcp").astype(bool)
+def members(spec: Spec, result: Result, names: Iterable[str]) -> dict[str, Mask]:
+    """Which rows are flows of each traffic entry; "all" are those of every entry but UDP's."""
+    entry, asked = numbers(result.flows, "entry"), numbers(result.flows, "tcp").astype(bool)
     place = {one.name: place for place, one in enumerate(entries_of(spec))}
-    return {
-        name: waits.tail(asked if name == ALL else asked & (entry == place[name]), 0.99)
-        for name in of_entry
-    }  # fmt: skip
+    return {name: asked if name == ALL else asked & (entry == place[name]) for name in names}
+
+
+def tail(of_entry: ClassSummary, waits: Waits | None, mask: Mask) -> Tail:
+    """The 99th percentile of completion times; without rows it is not known how long unfinished flows had waited."""
+    if waits is None:
+        return Tail(math.nan if of_entry.unfinished else of_entry.fct_s.p99, False)
+    return waits.tail(mask, 0.99)
 
 
 def recorded(interval_us: float) -> Measure[Recording]:

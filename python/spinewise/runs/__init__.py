@@ -3,6 +3,7 @@
 | module | what it does |
 |---|---|
 | `api` | `spinewise.run` |
+| `simulated` | one run and its result |
 | `result` | what a run gave; its folder is written and read here |
 | `kept` | reading that folder, and refusing what is none |
 | `otherwise` | why a run made once more is another one |

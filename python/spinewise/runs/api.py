@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from spinewise import core
 from spinewise.core import ProgressHook
 from spinewise.errors import SpecError
 from spinewise.own.contract import with_scheme
 from spinewise.own.scheme import Scheme
 from spinewise.plain import as_whole, shown
 from spinewise.runs.result import Result
+from spinewise.runs.simulated import simulated
 from spinewise.specs.lines import located
 from spinewise.specs.spec import as_spec, file_of, resolve
 
@@ -51,7 +51,7 @@ def run(
         raise TypeError(f"progress: a function of a Progress is needed, not {type(progress).__name__}")
     resolved = resolve(spec if scheme is None else with_scheme(as_spec(spec), scheme), seed=seed)
     try:
-        return Result.from_outcome(resolved, core.run(resolved, progress, traced(trace), threads))
+        return simulated(resolved, progress, traced(trace), threads)
     except SpecError as error:
         raise located(error, file_of(spec)) from None
 
