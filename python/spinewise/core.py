@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import time
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -180,8 +182,8 @@ def run(
         raise failed(error) from error.__cause__
 
 
-def validate(resolved: Spec, progress: ProgressHook | None = None) -> Checked:
-    """Set a resolved spec up, and run its first moments: `spec`, `warnings`, `estimate` and `measured`.
+def validate(resolved: Spec, progress: ProgressHook | None = None, seconds: float = MEASURED_SECONDS) -> Checked:
+    """Set a resolved spec up, and run it for some seconds: `spec`, `warnings`, `estimate` and `measured`.
 
     What was measured is in seconds of this thread's processor, which do not depend on what else the machine does.
     """
@@ -190,7 +192,7 @@ def validate(resolved: Spec, progress: ProgressHook | None = None) -> Checked:
         watch = watcher(resolved, progress)
         given = encode(resolved)
         wall, processor = time.perf_counter(), time.thread_time()
-        told = core.validate(given, watch, means(), MEASURED_SECONDS, own_schemes(resolved))
+        told = core.validate(given, watch, means(), seconds, own_schemes(resolved))
         wall, processor = time.perf_counter() - wall, time.thread_time() - processor
     except core.SpecError as error:
         raise translated(error) from None
@@ -270,5 +272,7 @@ def translated(error: CoreSpecError) -> SpecError:
 
 
 def failed(error: CoreSchemeError) -> SchemeError:
-    """The engine's report of an exception in a scheme as the package's own class."""
-    return SchemeError(str(error), error.hook, error.now_ps, error.flow)
+    """The engine's report of an exception in a scheme as the package's own class, with the line that raised it."""
+    frames = traceback.extract_tb(error.__cause__.__traceback__) if error.__cause__ is not None else []
+    at = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
+    return SchemeError(f"{error}{at}", error.hook, error.now_ps, error.flow)

@@ -7,12 +7,14 @@ import os
 import stat
 import sys
 from pathlib import Path
+from typing import BinaryIO
 
 from spinewise.errors import SpecError
 
 MB = 1_000_000
 SPEC_BYTES = 64 * MB
 TABLE_BYTES = 1_000 * MB
+CHUNK = 16 * MB
 MAY_READ = "a file that you may read"
 STANDARD_INPUT = "-"
 """What standard input is called where a file is named."""
@@ -48,13 +50,21 @@ def read_bytes(path: str | Path, key: str, *, most: int, allowed: str = "a file 
         if found.st_size > most:
             raise refused(path, key, limit, f"it has {found.st_size:,}")
         try:
-            content = stream.read(most + 1)
+            content = up_to(stream, most + 1)
         except OSError as error:
             raise refused(path, key, allowed, reason(error)) from None
     if len(content) > most:
         # Files of /proc tell no size.
         raise refused(path, key, limit, "it is longer")
     return content
+
+
+def up_to(stream: BinaryIO, most: int) -> bytes:
+    """What a stream has, at most so many bytes; memory is taken as they come."""
+    found = bytearray()
+    while len(found) < most and (more := stream.read(min(CHUNK, most - len(found)))):
+        found += more
+    return bytes(found)
 
 
 def is_ordinary(path: str | Path) -> bool:

@@ -200,3 +200,12 @@ def test_a_file_of_something_else(text: str, key: str, tmp_path: Path, capsys: p
     assert found["key"] == key
     assert str(found["file"]).endswith("fabric.toml")
     assert key != "(whole file)" or "`spinewise import`" in str(found["hint"])
+
+
+def test_nothing_is_advised_where_nothing_finishes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every flow counted with the time it had waited, the same under all schemes: that was called settled."""
+    fabric = FABRIC.partition("[[traffic]]")[0]
+    text = fabric + '[[traffic]]\nkind = "permutation"\nsize_bytes = 100000\n[run]\nuntil_us = 1\n'
+    told = refused(spec_file(tmp_path, text), "--schemes", "ecmp,rps", "--budget", "5s", capsys=capsys)
+    assert (told["key"], told["value"]) == ("run.until_us", "1")
+    assert "any of them had finished" in told["hint"]

@@ -9,10 +9,12 @@ from pyarrow import parquet
 
 import spinewise as sw
 from samples import TINY_SPEC
-from spinewise.comparison import kept
+from spinewise.comparison import files, kept
 from spinewise.comparison.cells import Comparison
 from spinewise.comparison.columns import CELLS, CURVES
+from spinewise.shapes import Spec
 from spinewise.sweeps.columns import Column, schema
+from spinewise.sweeps.tables import signed, unsigned
 
 
 @pytest.fixture(scope="module")
@@ -66,3 +68,32 @@ def test_curves_of_before_are_read_without_their_levels(out: Path, tmp_path: Pat
     parquet.write_table(parquet.read_table(out / "curves.parquet").drop_columns(["level"]), tmp_path / "curves.parquet")
     assert whole
     assert repr(kept.read_curves(tmp_path / "curves.parquet")) == repr(whole)
+
+
+def test_what_never_finished_leaves_figures_out(tmp_path: Path) -> None:
+    """A comparison of runs without a finished round drew a figure without a panel, and wrote nothing."""
+    spec: Spec = {
+        "topology": {"leaves": 2, "spines": 2, "hosts_per_leaf": 2},
+        "traffic": [{"kind": "permutation", "size_bytes": 10**6}],
+        "run": {"until_us": 20},
+    }
+    files.write(sw.compare(spec, "ecmp,rps", seeds=2), tmp_path / "out")
+    assert (tmp_path / "out" / "compare.json").exists()
+    assert not list((tmp_path / "out").glob("jobs*"))
+
+
+def test_a_greatest_seed_is_kept_as_it_is(tmp_path: Path) -> None:
+    """SQLite has whole numbers of 63 bits and a sign."""
+    seed = 2**64 - 1
+    spec: Spec = {
+        "seed": seed,
+        "topology": {"leaves": 2, "spines": 2, "hosts_per_leaf": 2},
+        "traffic": [{"kind": "permutation", "size_bytes": 1000}],
+    }
+    sw.compare(spec, "ecmp,rps", seeds=1, store=tmp_path / "store")
+    found = sw.query(tmp_path / "store", "select distinct seed from runs")
+    assert found.to_pylist() == [{"seed": seed}]
+    assert [unsigned(signed(one)) for one in (0, 1, 2**63 - 1, 2**63, seed)] == [0, 1, 2**63 - 1, 2**63, seed]
+    with pytest.raises(sw.SpecError) as refused:
+        sw.compare(spec, "ecmp,rps", seeds=2)
+    assert (refused.value.key, refused.value.allowed) == ("--seeds", f"at most 1 from seed {seed} on")

@@ -477,6 +477,8 @@ def test_labels_of_many_rounds_cover_nothing_and_the_caption_promises_no_more() 
     assert "with the flow that arrived last where there is room for its number." in " ".join(
         made.get_supxlabel().split()
     )
+    unended = {**FAULTY, "run": {"until_us": 1}}
+    of_run.KINDS["steps"].draw(spinewise.run(unended))
     few = of_run.KINDS["steps"].draw(spinewise.run(FAULTY))
     assert "orange: the longest of the rounds of one step, with the flow that arrived last." in " ".join(
         few.get_supxlabel().split()

@@ -80,6 +80,7 @@ BAD_TOPOLOGIES = {
     "host to host": (("2 0 10000Mbps", "2 1 10000Mbps"), "line 5, all", "a switch"),
     "host without link": (("6 2 5", "7 2 5"), "line 1, links", "one link of every host"),
     "more switches than nodes": (("6 2 5", "6 7 5"), "line 1, number of switches", "6"),
+    "more nodes than links": (("6 2 5", "1000000000 2 5"), "line 1, number of nodes", "at most 7"),
     "not a number": (("6 2 5", "6 two 5"), "line 1, number of switches", "whole number"),
 }
 

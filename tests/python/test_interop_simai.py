@@ -199,6 +199,7 @@ def test_micro_all_reduce_of_simai(tmp_path: Path, capsys: pytest.CaptureFixture
         (workload("a -1 1 NONE 0 1 NONE 0 1 NONE 0 1"), "allowed is a file in which some rank sends to another"),
         (workload("a -1 1 NONE 0 1 NONE 0 1 NONE 0 1").replace("\n1\n", "\n3\n"), "number of layers = 3: allowed is 1"),
         (workload("a -1 1 NONE 0 1 NONE 0 1 NONE 0 1", gpus=6), "line 1, all_gpus = 6: allowed is a multiple of"),
+        (workload("a -1 1 NONE 0 1 NONE 0 1 NONE 0 1", gpus=2**64), "allowed is at most 1,048,576"),
         (workload("a -1 1 NONE 0 1 NONE 0 1 NONE 0 1", ep=3), "line 1, ep = 3: allowed is a divisor of"),
         (workload("a -1 1 NONE 0 1 NONE 0 1 NONE 0 1", initiates="1 0"), "a layer with a checkpoint at or before it"),
         ("MICRO\n1\n", "line 1, all = MICRO: allowed is a first line that begins with"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -251,6 +252,17 @@ def test_ctrl_c_in_a_hook_is_ctrl_c() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         sw.run(SMALL, scheme=Stopped)
+
+
+def test_a_hook_that_ends_the_program_is_told() -> None:
+    """`sys.exit` in a hook ended a comparison without a word."""
+
+    class Ends(sw.SwitchScheme):
+        def pick(self, cx: Any, flow: Any, packet: Any, header: Any) -> int:
+            sys.exit(3)
+
+    with pytest.raises(sw.SchemeError, match=r"Ends\.pick failed .*SystemExit: 3 \(test_own_mistakes\.py:\d+\)"):
+        sw.run(SMALL, scheme=Ends)
 
 
 def picker(**attributes: Any) -> Any:

@@ -415,6 +415,11 @@ def test_results_are_looked_at_with_the_code_that_made_them(
         (tmp_path / "x.html").unlink(missing_ok=True)
         assert main([*look, *code]) == 0, capsys.readouterr().err
         assert "--scheme-file" not in "".join(capsys.readouterr())
+    # The same code in a file of another name is the same code.
+    other = tmp_path / "other.py"
+    other.write_text(mine.read_text())
+    core.OWN_SCHEMES.clear()
+    assert main([*looks[0], "--scheme-file", f"{other}:Looked"]) == 0, capsys.readouterr().err
     mine.write_text(text.replace("return 0", "return 1"))
     core.OWN_SCHEMES.clear()
     assert main([*looks[0], *code]) == 2

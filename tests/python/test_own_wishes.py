@@ -73,7 +73,11 @@ def test_a_timer_is_armed_for_an_instant_to_come(scheme: Any, late: int) -> None
     """At `cx.now` it went off and armed itself again and again, and no time passed."""
     said = refused(scheme, lambda cx: cx.out.arm(sw.Key.node(7), cx.now - late))
     assert said.startswith("arm(('node', 7), ")
-    assert "an instant in picoseconds after cx.now, which is " in said
+    assert "allowed is an instant after cx.now, which is " in said
+    for wrong in (10**30, 1.5e12, "soon"):
+        said = refused(scheme, lambda cx: cx.out.arm(sw.Key.node(7), wrong))  # noqa: B023
+        assert f"arm(('node', 7), {wrong}): allowed is" in said
+        assert said.endswith("a whole number of picoseconds below 2^64")
     _, [(at, key)] = asked(scheme, lambda cx: cx.out.arm(sw.Key.node(7), cx.now + 1))
     assert key == sw.Key.node(7)
     assert at > 0

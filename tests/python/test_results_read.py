@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+import spinewise as sw
 from samples import TINY_SPEC
 from spinewise import Result, SpecError, compare, read, run, write
 from spinewise.cli import main
@@ -198,3 +199,17 @@ def test_comparisons_changed_anywhere_are_read_or_refused(tmp_path: Path) -> Non
         file.write_text(json.dumps(record))
         with suppress(SpecError):
             read(tmp_path / "out")
+
+
+def test_a_flow_that_takes_no_time_has_finished() -> None:
+    """A transmission time rounded down to 0 ns over links without delay: 0 stands for flows that never ended."""
+    spec = {
+        "topology": {
+            "leaves": 2, "spines": 1, "hosts_per_leaf": 1, "host_rate_gbps": 400, "fabric_rate_gbps": 400,
+            "host_delay_ns": 0, "fabric_delay_ns": 0, "tx_time_rounding": "floor_1ns",
+        },
+        "traffic": [{"kind": "flows", "list": [{"src": 0, "dst": 1, "size_bytes": 3}]}],
+    }  # fmt: skip
+    result = sw.run(spec)
+    assert result.report["finished"] == 1
+    assert result.flows["fct_ps"].to_pylist() == [1]

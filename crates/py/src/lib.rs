@@ -11,7 +11,7 @@ use looks::{Looks, now};
 use own::OwnScheme;
 use own::failure::{self, Failure as InScheme};
 use pyo3::create_exception;
-use pyo3::exceptions::{PyException, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use serde_json::{Value, json};
@@ -94,9 +94,9 @@ fn read_by<T>(
     }
 }
 
-/// An exception in a scheme of Python, with where and when; one that ends programs is itself.
+/// An exception in a scheme of Python, with where and when; Ctrl-C is itself.
 fn scheme_error(py: Python<'_>, failure: InScheme) -> PyErr {
-    if !failure.error.is_instance_of::<PyException>(py) {
+    if failure.error.is_instance_of::<PyKeyboardInterrupt>(py) {
         return failure.error;
     }
     let InScheme { error, place, hook, now_ps, flow } = failure;

@@ -112,11 +112,21 @@ def rank(course: Course, label: str, near: Sequence[str], worst: Mapping[str, fl
     return (candidate.tier, float(not bought), breaks, float(candidate.tuned is not None), near.index(label))
 
 
+FEWEST_TO_TEST = 3
+"""Schemes that are tried under other conditions, where there are so many."""
+
+
 def to_test(course: Course, choice: Choice) -> list[str]:
-    """What is tried under other conditions: the answer, what could replace it, the best at each level, and today's."""
+    """What is tried under other conditions: the answer, what could replace it, the best at each level, and today's.
+
+    Where these are few, those that were dropped last come with them, defaults first: another case may favour them.
+    """
     levels = [label for one in reversed(choice.levels) for label in (one.look_at, one.advised)]
     order = [choice.advised, course.who.today, *levels, *choice.near, *choice.tied]
-    return [label for label in dict.fromkeys(order) if label in course.race.tiers][:STRESS_SCHEMES]
+    found = [label for label in dict.fromkeys(order) if label in course.race.tiers][:STRESS_SCHEMES]
+    dropped = [one.arm for one in reversed(course.race.drops) if one.arm in course.race.tiers and one.arm not in found]
+    dropped.sort(key=lambda label: course.candidates[label].tuned is not None)
+    return found + dropped[: max(FEWEST_TO_TEST - len(found), 0)]
 
 
 def share(course: Course, label: str, than: str, aim: int = 0) -> Share:

@@ -212,15 +212,15 @@ class Course:
         )
 
     def enter(self, joining: Sequence[Candidate]) -> None:
-        """Let candidates take part, and take out all whose runs failed or ended in a deadlock.
+        """Let candidates take part, and take out all whose runs of the spec as given failed or ended in a deadlock.
 
         Raises:
             SpecError: nothing is left.
         """
         for one in joining:
             self.race.enter(one.label, one.tier)
-        for (_, label, seed), text in self.trials.failed.items():
-            if not self.is_lost(label):
+        for (case, label, seed), text in self.trials.failed.items():
+            if case == PLAIN and not self.is_lost(label):
                 self.lost.append(NotTried(label, f"its run on seed {seed} failed: {text}"))
                 self.race.take_out(label)
         seeds = self.trials.deadlocks(PLAIN)
@@ -249,6 +249,11 @@ class Course:
                 hint = f"it has none on {PILOT - len(seeds)} of {PILOT} seeds, where no flow or round is of that kind"
                 allowed = "an aim with a value in every run; a longer workload gives more values"
                 raise SpecError("--aim", aim.text, allowed, hint)
+            behind = [one.behind[place] for (case, *_), one in self.trials.found.items() if case == PLAIN]
+            if behind and all(unfinished == whole > 0 for whole, unfinished in behind):
+                until = f"{float(self.resolved['run']['until_us']):g}"
+                hint = f"{aim.text} needs some: in none of {units.counted(len(behind), 'run')} any of them had finished"
+                raise SpecError("run.until_us", until, "a time in which flows or rounds finish", hint)
 
     def check_rows(self) -> None:
         """Refuse a limit above which runs keep no row per flow: aims are read off these rows.

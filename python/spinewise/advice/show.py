@@ -319,11 +319,18 @@ def reasons(advice: Advice) -> list[str]:
 def wrong(advice: Advice) -> list[str]:
     """When another would be better, what was tried and stands, and what was not tried."""
     mine, band = advice.advised, advice.aims[0].band
-    stands = [one.name for one in advice.cases if mine not in one.deadlocks and regret(one, mine) <= band]
+    stands = [one for one in advice.cases if mine not in one.deadlocks and regret(one, mine) <= band]
+    sure = [one.name for one in stands if is_bounded(one, mine, band)]
+    within = f"within {units.percent(band)} of the best"
     lines = list(advice.wrong)
-    if stands:
-        with_, within = f"with {', '.join(stands)}", f"within {units.percent(band)} of the best"
+    if sure:
+        with_ = f"with {', '.join(sure)}"
         lines.append(f"not {with_}: there it is {within}" if lines else f"not so far: {mine} is {within} {with_}")
+    if unsure := [one.name for one in stands if one.name not in sure]:
+        who = "it" if lines else mine
+        lines.append(
+            f"perhaps not with {', '.join(unsure)}: {who} is {within} by its mean, on too few seeds to be sure"
+        )
     if alone(advice):
         return ["packets have more than one path: another fabric, or traffic that crosses it"]
     left: dict[str, list[str]] = {}
@@ -338,6 +345,15 @@ def regret(case: CaseAnswer, label: str) -> float:
     """How much worse than the best a scheme was in a case."""
     found: Regret | None = next((one for one in case.regrets if one.scheme == label), None)
     return math.nan if found is None else found.mean
+
+
+def is_bounded(case: CaseAnswer, label: str, band: float) -> bool:
+    """Whether a scheme is surely within the band of the best of a case: by the far end of each interval."""
+    others = [one for one in case.regrets if one.scheme != label]
+    mine = next(one for one in case.regrets if one.scheme == label)
+    if mine.mean > 0.0:
+        return mine.high <= band
+    return all(one.low >= -band for one in others)
 
 
 def regret_told(case: CaseAnswer, label: str) -> str:

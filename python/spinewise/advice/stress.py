@@ -114,8 +114,7 @@ def case(name: str, words: str, change: Change | Own, spec: Spec, resolved: Spec
                 set_path(changed, path, value)
         else:
             changed = change(changed, resolved)
-        said = {key: value for key, value in changed.items() if key in KEYS}
-        core.topology(resolve(said | {"scheme": {}}))
+        core.topology(resolve(said(changed)))
         return Case(name, words, deepcopy(spec), change) if isinstance(change, Own) else Case(name, words, changed)
     except Inapplicable as reason:
         return Case(name, words, None, because=str(reason))
@@ -125,6 +124,14 @@ def case(name: str, words: str, change: Change | Own, spec: Spec, resolved: Spec
 
 KEYS = ("name", "seed", "preset", "topology", "switch", "transport", "traffic", "fault", "detection", "run", "metrics")
 """Tables of a spec that say what is run."""
+MOST_LINKS = 16
+"""Links that are tried for one whose failure cuts no traffic off."""
+
+
+def said(spec: Spec) -> Spec:
+    """What a spec says of everything but schemes."""
+    kept = {key: value for key, value in spec.items() if key in KEYS}
+    return cast(Spec, kept | {"scheme": {}})
 
 
 def loaded(spec: Spec, _resolved: Spec, factor: float) -> Spec:
@@ -139,19 +146,33 @@ def loaded(spec: Spec, _resolved: Spec, factor: float) -> Spec:
 
 
 def link_down(spec: Spec, resolved: Spec) -> Spec:
-    """Another link between switches down, which all routes know."""
-    return with_link(spec, resolved, {"up": False}, {"kind": "down"})
+    """Another link between switches down, which all routes know and which cuts no traffic off."""
+    for link in whole_links(resolved):
+        changed = with_link(deepcopy(spec), resolved, link, ({"up": False}, {"kind": "down"}))
+        if not is_broken(resolved) or can_run(changed):
+            return changed
+    raise Inapplicable("each further link that goes down would cut hosts off from each other")
+
+
+def can_run(spec: Spec) -> bool:
+    """Whether a spec can be set up, as one cannot whose faults cut off traffic."""
+    try:
+        core.validate(resolve(said(spec)), seconds=0.0)
+    except SpecError:
+        return False
+    return True
 
 
 def link_slow(spec: Spec, resolved: Spec) -> Spec:
     """Another link between switches at a quarter of its rate."""
-    rate = whole_link(resolved)["rate_bps"] * SLOW_SHARE / 1e9
-    return with_link(spec, resolved, {"rate_gbps": rate}, {"kind": "rate", "rate_gbps": rate})
+    link = whole_links(resolved)[0]
+    rate = link["rate_bps"] * SLOW_SHARE / 1e9
+    return with_link(spec, resolved, link, ({"rate_gbps": rate}, {"kind": "rate", "rate_gbps": rate}))
 
 
-def with_link(spec: Spec, resolved: Spec, override: Override, fault: Fault) -> Spec:
+def with_link(spec: Spec, resolved: Spec, link: FabricLink, change: tuple[Override, Fault]) -> Spec:
     """One link changed for the whole run: by an override where the fabric has tiers, else by a fault at its start."""
-    link = whole_link(resolved)
+    override, fault = change
     # Of parallel links it is one.
     twin = link["name"].partition("#")[2]
     one = {"link": int(twin)} if twin else {}
@@ -170,10 +191,10 @@ WITH_OVERRIDES: Final = ("leaf_spine", "fat_tree")
 """Kinds of topology whose links can be changed for a whole run."""
 
 
-def whole_link(resolved: Spec) -> FabricLink:
-    """A link from a leaf to another switch that nothing has befallen, where the leaf has another one.
+def whole_links(resolved: Spec) -> list[FabricLink]:
+    """Links from leaves to other switches that nothing has befallen, where the leaf has another one; some at least.
 
-    That of the last leaf and its last such neighbour: what specs break is mostly at the first.
+    Those of the last leaf and its last such neighbours come first: what specs break is mostly at the first.
 
     Raises:
         Inapplicable: there is none.
@@ -185,11 +206,14 @@ def whole_link(resolved: Spec) -> FabricLink:
     for link in fabric["links"]:
         if tiers[link["from"]] == "leaf" and tiers[link["to"]] != "host":
             ups.setdefault(link["from"], []).append(link)
+    whole: list[FabricLink] = []
     for found in reversed(ups.values()):
         good = [one for one in found if one["up"] and not one["slow"] and one["name"] not in hit]
         if len(good) > 1 and len({one["to"] for one in good}) > 1:
-            return good[-1]
-    raise Inapplicable(f"no leaf has two whole links up{unknown(fabric)}")
+            whole += reversed(good)
+    if not whole:
+        raise Inapplicable(f"no leaf has two whole links up{unknown(fabric)}")
+    return whole[:MOST_LINKS]
 
 
 def unknown(fabric: Fabric) -> str:

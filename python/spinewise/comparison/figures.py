@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -121,8 +120,6 @@ def levels(comparison: Comparison, metrics: Sequence[str], by: By) -> Figure:
     columns = min(max(widest, len(metrics)), MOST_COLUMNS)
     if len(comparison.loads) == 1:
         panels = [bar_panel(comparison, *one) for one in wanted]
-        if not any(math.isfinite(value.mean) for panel in panels for value in panel.values.values()):
-            raise UnfitError("needs flows that finish")
         return bars.bars(panels, columns=columns, caption=caption(comparison, by))
     curves = [load_panel(comparison, *one) for one in wanted]
     return plot.figure(curves, columns=columns, caption=caption(comparison, by))

@@ -236,6 +236,10 @@ def check_load(load: object) -> float:
     return number
 
 
+MOST_SEED = 2**64 - 1
+COUNTED_UP = f"seeds count up from the spec's, and the greatest is {MOST_SEED}"
+
+
 def seed_list(seeds: object, spec: Spec) -> list[int]:
     """Explicit seeds, or a number of them counted up from the spec's seed."""
     allowed = "a number of seeds from 1 to 10000, or a list of different seeds"
@@ -243,8 +247,12 @@ def seed_list(seeds: object, spec: Spec) -> list[int]:
         seeds = DEFAULT_SEEDS
     many = as_whole(seeds)
     if many is not None and 1 <= many <= 10_000:
-        first = spec.get("seed", 1)
-        return [first + i for i in range(many)] if isinstance(first, int) else [first]
+        first: object = spec.get("seed", 1)
+        if not isinstance(first, int):
+            return [first]  # type: ignore[list-item]
+        if first <= MOST_SEED < first + many - 1:
+            raise SpecError("--seeds", many, f"at most {MOST_SEED - first + 1} from seed {first} on", COUNTED_UP)
+        return [first + i for i in range(many)]
     chosen = listed(seeds, "--seeds", allowed) if many is None else []
     found = [number for number in map(as_whole, chosen) if number is not None]
     if found and len(set(found)) == len(chosen):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
+from spinewise.figures.kinds import UnfitError
 from spinewise.measures.stats import Interval
 from spinewise.show.plot import LOG_ABOVE
 from spinewise.show.style import STYLE, Look, look, wrapped
@@ -36,8 +37,14 @@ class Panel:
 
 
 def bars(panels: Sequence[Panel], *, columns: int, caption: str) -> Figure:
-    """Panels in rows of `columns`; the names of the schemes stand at the left of each row."""
+    """Panels in rows of `columns`; the names of the schemes stand at the left of each row.
+
+    Raises:
+        UnfitError: no scheme has any of these values.
+    """
     panels = [panel for panel in panels if any(math.isfinite(value.mean) for value in panel.values.values())]
+    if not panels:
+        raise UnfitError("needs flows or rounds that finish")
     columns = max(1, min(columns, len(panels)))
     rows = math.ceil(len(panels) / columns)
     labels = list(dict.fromkeys(label for panel in panels for label in panel.values))

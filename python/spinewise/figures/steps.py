@@ -38,6 +38,9 @@ EVEN, ODD, LONGEST = COLOURS[0], COLOURS[5], COLOURS[1]
 Bar = tuple[Round, Step]
 Floats = npt.NDArray[np.float64]
 
+SHORTEST = 1e-12
+"""The length of a time axis, in seconds, where nothing has taken any time."""
+
 
 def bars_of(rounds: Sequence[Round]) -> list[Bar]:
     """The steps of all rounds in order; a round that has one step only is that step."""
@@ -96,15 +99,17 @@ def orange(rounds: Sequence[Round]) -> str:
 def draw(axes: Axes, bars: Sequence[Bar], title: str, width: float) -> int:
     """Draw the steps of one group below each other, `width` inches wide; returns how many labels found no room."""
     known = [x for _, step in bars for x in (step.start_s, step.end_s) if math.isfinite(x)]
-    unit, size = units.time_unit([max(known)])
-    stops = np.array([step.end_s if math.isfinite(step.end_s) else max(known) for _, step in bars])
+    # Where all began at once and none ended, any length will do.
+    most = max(known) or SHORTEST
+    unit, size = units.time_unit([most])
+    stops = np.array([step.end_s if math.isfinite(step.end_s) else most for _, step in bars])
     starts = np.array([step.start_s for _, step in bars])
     marked = longest(bars)
     colours = [LONGEST if place in marked else (ODD if one.round % 2 else EVEN) for place, (one, _) in enumerate(bars)]
     height = 0.85 if len(bars) <= MOST_BARS else 1.0
     axes.barh(np.arange(len(bars)) + 1, (stops - starts) / size, left=starts / size, height=height, color=colours)
     texts = {place: f"flow {bars[place][1].last_flow} last" for place in marked}
-    long = 72.0 * width / (BEYOND * max(known))
+    long = 72.0 * width / (BEYOND * most)
     named = with_room(texts, long * starts, long * stops)
     for place in named:
         axes.annotate(
@@ -112,7 +117,7 @@ def draw(axes: Axes, bars: Sequence[Bar], title: str, width: float) -> int:
             textcoords="offset points", fontsize=LABEL_POINTS, va="center",
         )  # fmt: skip
     axes.set_ylim(len(bars) + 0.7, 0.3)
-    axes.set_xlim(0.0, BEYOND * max(known) / size)
+    axes.set_xlim(0.0, BEYOND * most / size)
     axes.set_title(title, loc="left")
     axes.set_xlabel(f"time [{unit}]")
     axes.set_ylabel("step, over all rounds" if any(one.steps for one, _ in bars) else "round")

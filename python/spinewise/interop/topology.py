@@ -122,9 +122,11 @@ def read(path: str | Path) -> Topology:
     if switches > nodes:
         raise header.error("number of switches", switches, f"at most the number of nodes, {nodes}")
     ids, body = read_switches(lines, switches, nodes)
+    check_count(header, body, links)
+    if nodes > switches + links:
+        raise header.error("number of nodes", nodes, f"at most {switches + links}: each host has a link of its own")
     order = [id_ for id_ in range(nodes) if id_ not in ids] + sorted(ids)
     ours = {id_: node for node, id_ in enumerate(order)}
-    check_count(header, body, links)
     found = [read_link(line, ours, nodes) for line in body[:links]]
     topology = Topology(str(path), nodes - switches, switches, found, order)
     check_links(topology, header, body)

@@ -37,7 +37,7 @@ from spinewise.sweeps import unmeasured
 from spinewise.sweeps.engine import Done, Failure, Headline
 from spinewise.sweeps.flow_tables import has_flows, is_whole
 from spinewise.sweeps.measures import Measure
-from spinewise.sweeps.tables import Row, connect, in_words
+from spinewise.sweeps.tables import Row, connect, in_words, signed
 from spinewise.sweeps.task import Plain, cell_hash
 
 LEDGER = "ledger.sqlite"
@@ -259,7 +259,7 @@ def run_row(key: str, spec: Spec, done: Done, flows: bool) -> tuple[Plain | byte
         headline.version if headline else core.version(),
         str(spec.get("name", "")),
         str(spec.get("scheme", {}).get("name", "")),
-        int(spec.get("seed", 0)),
+        signed(int(spec.get("seed", 0))),
         headline.outcome_hash if headline else None,
         headline.traffic_hash if headline else None,
         headline.wall_seconds if headline else None,

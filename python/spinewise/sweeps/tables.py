@@ -189,3 +189,13 @@ def meaning(error: sqlite3.Error) -> str:
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return f"another program keeps its ledger locked ({error})"
     return f"{error} ({name or type(error).__name__}); {kept}"
+
+
+def signed(seed: int) -> int:
+    """A seed of 64 bits as the whole numbers of SQLite can have it."""
+    return seed - (seed >> 63 << 64)
+
+
+def unsigned(kept: int) -> int:
+    """The reverse of `signed`."""
+    return kept % (1 << 64)

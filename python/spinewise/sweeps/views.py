@@ -16,7 +16,7 @@ from spinewise.sweeps.basics import LINKS, NUMBERS, Numbers
 from spinewise.sweeps.columns import Column
 from spinewise.sweeps.measures import Measure
 from spinewise.sweeps.store import Ledger, unzipped
-from spinewise.sweeps.tables import Row, in_words
+from spinewise.sweeps.tables import Row, in_words, unsigned
 from spinewise.sweeps.variant import transport_of, variant_of
 from spinewise.sweeps.verdicts import rows_of
 
@@ -96,7 +96,7 @@ class Views:
         return made(
             columns.OF_RUN,
             (
-                (key, name, scheme, *told.get(cell, (None, None)), load, seed, cell, engine)
+                (key, name, scheme, *told.get(cell, (None, None)), load, unsigned(seed), cell, engine)
                 for (key, name, scheme, seed, cell, engine, _), load in zip(rows, loads, strict=True)
             ),
         )

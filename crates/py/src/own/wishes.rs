@@ -2,7 +2,7 @@
 
 use super::extent::{Extent, perhaps, whole, within};
 use super::lent::{Lease, lent};
-use pyo3::exceptions::{PyAttributeError, PyOverflowError, PyValueError};
+use pyo3::exceptions::{PyAttributeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use spinewise_policy::{FlowKey, Hooks, Key, Out, Port, Queue, Span, Time, To, Way};
@@ -258,15 +258,11 @@ impl Wishes {
         let now = lent(&self.lease, |place| Ok(place.now()))?;
         let refused = || {
             PyValueError::new_err(format!(
-                "arm({key}, {at}): allowed is an instant in picoseconds after cx.now, which is {}",
+                "arm({key}, {at}): allowed is an instant after cx.now, which is {}: a whole number of picoseconds below 2^64",
                 now.0
             ))
         };
-        match at.extract() {
-            Ok(at) if Time(at) > now => Ok(Time(at)),
-            Err(error) if !error.is_instance_of::<PyOverflowError>(at.py()) => Err(error),
-            _ => Err(refused()),
-        }
+        at.extract().ok().map(Time).filter(|at| *at > now).ok_or_else(refused)
     }
 
     /// `To` of Python: a tuple whose first item says what the others are.

@@ -101,7 +101,7 @@ columns! {
              never did, the start of its entry"
             => row.spec.start.0;
         finished: bool, "", "the last missing byte arrived before the run ended" => row.record.fct != 0;
-        fct_ps: u64, "ps", "flow completion time: from start to the arrival of the last missing byte; 0 if unfinished"
+        fct_ps: u64, "ps", "flow completion time: from start to the arrival of the last missing byte, 1 at least; 0 if unfinished"
             => row.record.fct;
         sender_fct_ps: u64, "ps",
             "from start to the acknowledgement of the last byte at the sender; 0 if unfinished or UDP"

@@ -71,7 +71,7 @@ impl Host {
         record.received += got.new_bytes;
         self.tally.received += got.new_bytes;
         if got.completed {
-            record.fct = w.now.since(spec.start).0;
+            record.fct = w.now.since(spec.start).0.max(1);
         }
         self.answer_all(w, subflow, (spec.sender(), &got.answers), got.told);
         if got.asks {
@@ -94,7 +94,7 @@ impl Host {
         record.received += u64::from(packet.payload);
         self.tally.received += u64::from(packet.payload);
         if record.received == spec.size {
-            record.fct = w.now.since(spec.start).0;
+            record.fct = w.now.since(spec.start).0.max(1);
             if let Some(edge) = w.edge.as_mut() {
                 edge.forget(self.id.number(), FlowKey::data(flow.number()));
             }
@@ -223,7 +223,7 @@ impl Host {
         }
         self.tell_all(w, flow, Event::FlowEnd);
         let start = w.flows.specs[flow].start;
-        w.flows.records[flow].sender_fct = w.now.since(start).0;
+        w.flows.records[flow].sender_fct = w.now.since(start).0.max(1);
         w.flows.keep_account(flow);
         if w.flows.has_heir(flow) {
             w.flows.ends.rest(flow);

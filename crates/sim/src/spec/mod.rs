@@ -240,10 +240,17 @@ fn read_faults(
     Ok((!faults.is_empty()).then_some(FaultSpec { faults, detection }))
 }
 
+/// Is it seen where it is printed? Marks that turn the direction of a text, break lines or have no width are not.
+pub(crate) fn is_printable(c: char) -> bool {
+    let hidden = matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
+    !c.is_control() && !hidden
+}
+
 /// A name becomes a folder.
 fn check_name(reader: &Reader<'_>, name: &str) -> Result<(), SpecError> {
-    let fine = |c: char| !c.is_control() && c != '/' && c != '\\';
-    if name.chars().count() <= LONGEST_NAME && name.chars().all(fine) && !name.starts_with(['.', ' ']) {
+    let fine = |c: char| is_printable(c) && c != '/' && c != '\\';
+    let begins_well = !name.starts_with('.') && !name.starts_with(char::is_whitespace);
+    if name.chars().count() <= LONGEST_NAME && name.chars().all(fine) && begins_well {
         return Ok(());
     }
     Err(reader.refuse("name", NAME))

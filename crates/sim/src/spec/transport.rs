@@ -264,8 +264,12 @@ fn check_swift(reader: &Reader<'_>, config: &TcpConfig) -> Result<(), SpecError>
 /// Pairs of keys of which one bounds the other.
 fn check_bounds(reader: &Reader<'_>, config: &TcpConfig) -> Result<(), SpecError> {
     let bounded = config.max_window != 0 && config.max_window < config.initial_window;
+    if config.max_rto < config.min_rto {
+        let least = config.min_rto.0 as f64 / 1e6;
+        let hint = "unless it is given, min_rto_us follows from the rates and delays of the fabric";
+        return Err(reader.refuse("max_rto_us", format!("min_rto_us, {least}, or more")).hint(hint));
+    }
     let refused = [
-        (config.max_rto < config.min_rto, "max_rto_us", "min_rto_us or more"),
         (config.max_rto < config.initial_rto, "initial_rto_us", "max_rto_us or less"),
         (bounded, "max_window_segments", "initial_window_segments or more, or 0 for no bound"),
         (

@@ -68,6 +68,14 @@ fn top_level() {
             "name = \"a/b\": expected a name of 1 to 100 printable characters other than / and \\, not starting with a dot or a blank",
         ),
         (
+            json!({"name": "web\u{202e}txt"}),
+            "name = \"web\u{202e}txt\": expected a name of 1 to 100 printable characters other than / and \\, not starting with a dot or a blank",
+        ),
+        (
+            json!({"name": "\u{a0}"}),
+            "name = \"\u{a0}\": expected a name of 1 to 100 printable characters other than / and \\, not starting with a dot or a blank",
+        ),
+        (
             json!({"preset": "ns2"}),
             "preset = \"ns2\": expected \"linux\", \"datacenter\", \"ns2-pdlb\", \"ns3-hermes\", \"selb\", \"conweave-ns3\", \"dcqcn-paper\", \"uet-htsim\" or \"uet\"; did you mean \"ns2-pdlb\"?",
         ),
@@ -280,7 +288,10 @@ fn switch_and_transport() {
              for ECN echoes that never arrive",
         ),
         (json!({"transport": {"handshake": "yes"}}), "transport.handshake = \"yes\": expected true or false"),
-        (json!({"transport": {"min_rto_us": 1e9}}), "transport.max_rto_us = 60000000: expected min_rto_us or more"),
+        (
+            json!({"transport": {"min_rto_us": 1e9}}),
+            "transport.max_rto_us = 60000000: expected min_rto_us, 1000000000, or more; unless it is given, min_rto_us follows from the rates and delays of the fabric",
+        ),
         (
             json!({"transport": {"max_window_segments": 5}}),
             "transport.max_window_segments = 5: expected initial_window_segments or more, or 0 for no bound",

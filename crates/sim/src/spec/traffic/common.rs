@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::KINDS;
 use crate::keys::{Default, Kind, Reader, SpecError, keys};
+use crate::spec::is_printable;
 use crate::spec::metrics::{SizeClass, read_classes};
 use crate::transport::TransportSpec;
 
@@ -57,7 +58,7 @@ pub(super) fn read(reader: &mut Reader<'_>, names: &[Named], number: usize) -> R
     let keys = EntryKeys::read(reader)?;
     debug_assert_eq!(keys.kind, names[number].kind);
     if let Some(name) = &keys.name {
-        let fine = name.chars().count() <= LONGEST_NAME && !name.chars().any(char::is_control) && name.trim() == name;
+        let fine = name.chars().count() <= LONGEST_NAME && name.chars().all(is_printable) && name.trim() == name;
         if !fine || name == "all" {
             return Err(reader.refuse("name", NAME));
         }
