@@ -71,7 +71,7 @@ def after_run(
         found.extend(never_used(facts, report, spec))
     found.extend(other_load(report["flows"], report.get("loads"), spec))
     fabric = [link for link in report["links"] if link.get("fabric")]
-    stayed = sent and fabric and "linux" not in report
+    stayed = sent and report["links"] and "linux" not in report
     stayed = stayed and not any(link.get("packets", 1) or link.get("drops") for link in fabric)
     cut = list(cut_short(entries, report, spec))
     if stayed and not (cut and all_under_way(report)):

@@ -20,6 +20,8 @@ NEEDED = [
 
 # A best path is called slow if it takes this much longer than that of the middle flow of its step.
 SLOW = 1.5
+# A delay of less than a picosecond is none.
+LEAST_S = 1e-12
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,8 @@ class Straggler:
             text += f"; the first of them began {duration(self.chain[0].after_s)} late"
         if cause is not last:
             text += f"; the longest delay was at {cause}"
+        if cause.excess_s < LEAST_S:
+            return f"{text}: nothing delayed it"
         if math.isfinite(cause.excess_s):
             text += f": {duration(cause.excess_s)} over its ideal"
         alone = "queues, without loss or mark" if math.isfinite(cause.excess_s) else "it met no loss and no mark"
