@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 import time
@@ -424,6 +425,32 @@ def test_results_are_looked_at_with_the_code_that_made_them(
     core.OWN_SCHEMES.clear()
     assert main([*looks[0], *code]) == 2
     assert "the code has changed" in capsys.readouterr().err
+
+
+def test_results_keep_the_code_of_a_scheme(tmp_path: Path, tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """They had its digest alone: who had changed the file since could not have the results again."""
+    here = tmp_path / "here"
+    here.mkdir()
+    mine = here / "mine.py"
+    mine.write_text(
+        "import spinewise as sw\nimport mine_helper\n\nclass Mine(sw.SwitchScheme):\n"
+        "    def pick(self, cx, flow, packet, header):\n        return mine_helper.way()\n"
+    )
+    (here / "mine_helper.py").write_text("def way():\n    return 0\n")
+    run, both = tmp_path / "run", tmp_path / "both"
+    code = ["--scheme-file", str(mine)]
+    assert main(["run", str(tiny), *code, "--trace", "0", "--out", str(run)]) == 0, capsys.readouterr().err
+    assert main(["compare", str(tiny), "--schemes", "ecmp,Mine", "--seeds", "1", *code, "--out", str(both)]) == 0
+    for folder in (run, both):
+        assert sorted(one.name for one in (folder / "code").iterdir()) == ["mine.py", "mine_helper.py"]
+        assert (folder / "code" / "mine.py").read_bytes() == mine.read_bytes()
+    assert main(["run", str(tiny), *code, "--trace", "0", "--out", str(run), "--force"]) == 0
+    shutil.rmtree(here)
+    there = [sys.executable, "-m", "spinewise", "explain", str(run), "--flow", "0"]
+    found = subprocess.run(
+        [*there, "--scheme-file", f"{run}/code/mine.py:Mine"], capture_output=True, text=True, check=False
+    )
+    assert found.returncode == 0, found.stderr
 
 
 def test_the_command_line_shows_the_traceback(tmp_path: Path, tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,6 +13,7 @@ from spinewise.measures.distribution import NAMED
 from spinewise.measures.entries import By
 from spinewise.measures.plain import plain, without_nan
 from spinewise.measures.summary import ALL
+from spinewise.own import copies
 from spinewise.runs import formats
 from spinewise.runs.folder import new_results
 from spinewise.runs.result import write_json
@@ -32,6 +33,7 @@ def write(comparison: Comparison, folder: str | Path, *, force: bool = False) ->
 
 def write_files(comparison: Comparison, target: Path, by: By = "auto") -> None:
     """Write the files into an existing folder; the tables tell of the flows of `by`."""
+    copies.write_named({variant.name for variant in comparison.variants}, target)
     write_json(target / "compare.json", record(comparison))
     write_cells(comparison, target / "cells.parquet")
     kept.write_curves(comparison, target / kept.CURVES_FILE)

@@ -105,6 +105,11 @@ def class_of(resolved: Spec) -> OwnClass | None:
     return next((scheme for scheme, given in _GIVEN.items() if wanted in given), None) if source else None
 
 
+def given(name: str) -> list[tuple[OwnClass, str]]:
+    """Classes that specs may ask for by this name, each with its digest at that time."""
+    return [(scheme, wanted[1]) for scheme, ones in _GIVEN.items() for wanted in ones if wanted[0] == name]
+
+
 def name_of(scheme: OwnClass) -> str:
     """As specs name it."""
     return scheme.name or scheme.__name__

@@ -22,6 +22,7 @@ from spinewise.measures.least import Ways
 from spinewise.measures.plain import plain
 from spinewise.measures.report import Report
 from spinewise.measures.summary import Summary, summarise
+from spinewise.own import copies
 from spinewise.runs import formats, kept, packets, trace
 from spinewise.runs.folder import new_results
 from spinewise.shapes import Spec
@@ -180,7 +181,7 @@ class Result:
         return Path(folder)
 
     def write_files(self, target: Path) -> None:
-        """Write run.json and the Parquet files into an existing folder."""
+        """Write run.json, the Parquet files and the code of a scheme written in Python into an existing folder."""
         tables.write(self.flows, target / FLOWS_FILE)
         tables.write(self.series, target / SERIES_FILE)
         if self.collectives is not None:
@@ -191,6 +192,7 @@ class Result:
             tables.write(self.losses, target / LOSSES_FILE)
         if self.packets is not None:
             tables.write(self.packets, target / PACKETS_FILE)
+        copies.write_of(self.spec, target)
         write_json(target / formats.RUN.record, self.run_record())
 
     @classmethod
