@@ -13,6 +13,9 @@ from spinewise.own.digest import PLAIN, Walk, digest
 from spinewise.own.scheme import Scheme
 from spinewise.shapes import Spec
 
+# `values` of each class when it was first run with this digest.
+_FIRST: dict[tuple[OwnClass, str], Mapping[str, bytes]] = {}
+
 
 @dataclass(frozen=True)
 class Held:
@@ -48,8 +51,10 @@ def before(resolved: Spec) -> Held | None:
     scheme = class_of(resolved)
     if scheme is None:
         return None
-    source = resolved.get("scheme", {}).get("source") or {}
-    return Held(scheme, str(source.get("sha256")), values(scheme))
+    whole = str((resolved.get("scheme", {}).get("source") or {}).get("sha256"))
+    if (scheme, whole) not in _FIRST:
+        _FIRST[scheme, whole] = values(scheme)
+    return Held(scheme, whole, _FIRST[scheme, whole])
 
 
 class Value(Walk):
