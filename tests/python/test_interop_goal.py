@@ -116,6 +116,10 @@ def test_messages_without_a_byte_get_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        (
+            "num_ranks 1000000000\n",
+            "number of ranks = 1000000000: allowed is at most 1,048,576, as many hosts as a fabric",
+        ),
         ("rank 0 {\n}\n", 'line 1, all = rank 0 {: allowed is the first line "num_ranks N"'),
         ("num_ranks 2\nsend 5b to 1\n", "since no rank is open"),
         ("num_ranks 2\nrank 2 {\n}\n", "line 2, rank = 2: allowed is a rank from 0 to 1"),

@@ -47,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SpecError as error:
         code = refuse(blame(error, args), as_json=args.json)
     except SchemeError as error:
-        code = scheme_failed(error, as_json=args.json)
+        code = scheme_failed(error, as_json=args.json, unkept=getattr(args, "store", "") is None)
     except PermissionError as error:
         code = refuse(forbidden(error), as_json=args.json)
     except SystemExit as left:
@@ -163,14 +163,22 @@ def forbidden(error: PermissionError) -> SpecError:
     return SpecError("(permission)", name, "a file or folder that you may read", error.strerror or str(error))
 
 
-def scheme_failed(error: SchemeError, *, as_json: bool) -> int:
-    """Print what a scheme written in Python raised: its own traceback, then when and where."""
+def scheme_failed(error: SchemeError, *, as_json: bool, unkept: bool) -> int:
+    """Print what a scheme written in Python raised: its own traceback, then when and where.
+
+    Args:
+        error: what it raised.
+        as_json: for programs, too.
+        unkept: whether other runs are lost with it, which a store would have kept.
+    """
     if as_json:
         told = {"scheme": str(error), "hook": error.hook, "now_ps": error.now_ps, "flow": error.flow}
         print(json.dumps({"error": told}, indent=2))
     if error.__cause__ is not None:
         traceback.print_exception(error.__cause__)
     print(f"spinewise: {error}", file=sys.stderr)
+    if unkept:
+        print("  hint     --store DIR keeps the runs that end before, so that they are not made again", file=sys.stderr)
     return exits.BAD_INPUT
 
 

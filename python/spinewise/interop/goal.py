@@ -84,7 +84,7 @@ def read(path: str | Path) -> Dag:
     if not lines or lines[0].tokens[0] != "num_ranks" or len(lines[0].tokens) != 2:
         first = lines[0] if lines else read_lines(path)[0]
         raise first.error("all", " ".join(first.tokens), 'the first line "num_ranks N"', looks_like(path, "goal"))
-    reading = Reading(str(path), lines[0].whole(1, "number of ranks", least=1))
+    reading = Reading(str(path), lines[0].hosts(1, "number of ranks"))
     for line in lines[1:]:
         read_statement(reading, line)
     if reading.rank is not None:

@@ -146,7 +146,8 @@ def read_matrix(path: str | Path) -> Matrix:
     lines = [line for line in read_lines(path) if not line.tokens[0].startswith("#")]
     header: dict[str, int] = {}
     while lines and lines[0].tokens[0].capitalize() in HEADER and len(lines[0].tokens) == 2:
-        header[lines[0].tokens[0].capitalize()] = lines[0].whole(1, lines[0].tokens[0])
+        key = lines[0].tokens[0].capitalize()
+        header[key] = lines[0].hosts(1, key) if key == "Nodes" else lines[0].whole(1, key)
         lines.pop(0)
     for needed in ("Nodes", "Connections"):
         if needed not in header:

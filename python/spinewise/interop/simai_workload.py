@@ -25,7 +25,7 @@ from spinewise.errors import SpecError, nearest
 from spinewise.interop.collectives import Algorithm, Collective, Program, messages
 from spinewise.interop.dag import Dag, refuse_empty
 from spinewise.interop.looks import looks_like
-from spinewise.interop.text import Line, read_lines
+from spinewise.interop.text import AT_MOST_HOSTS, MOST_HOSTS, Line, read_lines
 from spinewise.magnitudes import PS_PER_NS
 
 POLICY = "HYBRID_TRANSFORMER_FWD_IN_BCKWD"
@@ -43,7 +43,6 @@ TYPES: dict[str, Collective] = {
 }
 SUFFIXES = {"_DP_EP": "DP_EP", "_EP": "EP"}
 MOST_OPERATIONS = 20_000_000
-MOST_RANKS = 2**20
 
 
 @dataclass(frozen=True)
@@ -143,8 +142,8 @@ def read(path: str | Path) -> Workload:
         raise head.error("all", " ".join(head.tokens), f"a first line that begins with {' or '.join(POLICIES)}", hint)
     numbers = read_head(head)
     tp, ep, pp, gpus = (one(head, numbers, key) for key in ("model_parallel_NPU_group", "ep", "pp", "all_gpus"))
-    if gpus > MOST_RANKS:
-        raise head.error("all_gpus", gpus, f"at most {MOST_RANKS:,}, as many as a fabric can have hosts")
+    if gpus > MOST_HOSTS:
+        raise head.error("all_gpus", gpus, AT_MOST_HOSTS)
     if len(lines) < 2:
         raise head.error("number of layers", "(nothing)", "a second line with the number of layers")
     lines[1].expect([1], "the number of layers, alone on its line")

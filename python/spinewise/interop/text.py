@@ -13,6 +13,8 @@ from spinewise.magnitudes import PS_PER_NS, PS_PER_SECOND
 from spinewise.reading import TABLE_BYTES, printable, read_text
 
 LARGEST_U64 = 2**64 - 1
+MOST_HOSTS = 2**20
+AT_MOST_HOSTS = f"at most {MOST_HOSTS:,}, as many hosts as a fabric can have"
 TIME_UNITS = {
     "s": Fraction(1),
     "ms": Fraction(1, 10**3),
@@ -55,6 +57,17 @@ class Line:
         if token.isascii() and token.isdecimal() and least <= int(token) <= LARGEST_U64:
             return int(token)
         raise self.error(what, token, f"a whole number, {least} or more")
+
+    def hosts(self, index: int, what: str) -> int:
+        """Token `index` as a number of hosts, from 1 on.
+
+        Raises:
+            SpecError: it is something else, or more than a fabric can have.
+        """
+        found = self.whole(index, what, least=1)
+        if found > MOST_HOSTS:
+            raise self.error(what, found, AT_MOST_HOSTS)
+        return found
 
     def expect(self, counts: Sequence[int], form: str) -> None:
         """Check how many words there are.
