@@ -274,5 +274,6 @@ def translated(error: CoreSpecError) -> SpecError:
 def failed(error: CoreSchemeError) -> SchemeError:
     """The engine's report of an exception in a scheme as the package's own class, with the line that raised it."""
     frames = traceback.extract_tb(error.__cause__.__traceback__) if error.__cause__ is not None else []
-    at = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
+    theirs = [one for one in frames if Path(__file__).parent not in Path(one.filename).parents] or frames
+    at = f" ({Path(theirs[-1].filename).name}:{theirs[-1].lineno})" if theirs else ""
     return SchemeError(f"{error}{at}", error.hook, error.now_ps, error.flow)

@@ -218,6 +218,16 @@ class Scoring(sw.SwitchScheme):
         return SCORES[0] % 2
 
 
+class Counting(sw.SwitchScheme):
+    """Sets an attribute of its class anew."""
+
+    count = 0
+
+    def pick(self, cx: object, flow: object, packet: object, header: object) -> int:
+        type(self).count += 1
+        return 0
+
+
 class Tidy(sw.SwitchScheme):
     """Names values that can be filled, and leaves them as they are."""
 
@@ -235,7 +245,8 @@ def state_kept(report: Report) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("scheme", "name"), [(Noting, "Noting.notes differs"), (Scoring, "SCORES differs"), (Tidy, None)]
+    ("scheme", "name"),
+    [(Noting, "Noting.notes differs"), (Scoring, "SCORES differs"), (Counting, "Counting.count differs"), (Tidy, None)],
 )
 def test_what_a_run_leaves_changed_is_told(scheme: type[sw.SwitchScheme], name: str | None) -> None:
     """Runs of a comparison met the state of those before them, and their numbers depended on the order."""

@@ -442,13 +442,13 @@ def test_results_keep_the_code_of_a_scheme(tmp_path: Path, tiny: Path, capsys: p
     assert main(["run", str(tiny), *code, "--trace", "0", "--out", str(run)]) == 0, capsys.readouterr().err
     assert main(["compare", str(tiny), "--schemes", "ecmp,Mine", "--seeds", "1", *code, "--out", str(both)]) == 0
     for folder in (run, both):
-        assert sorted(one.name for one in (folder / "code").iterdir()) == ["mine.py", "mine_helper.py"]
-        assert (folder / "code" / "mine.py").read_bytes() == mine.read_bytes()
+        assert sorted(one.name for one in (folder / "code" / "Mine").iterdir()) == ["mine.py", "mine_helper.py"]
+        assert (folder / "code" / "Mine" / "mine.py").read_bytes() == mine.read_bytes()
     assert main(["run", str(tiny), *code, "--trace", "0", "--out", str(run), "--force"]) == 0
     shutil.rmtree(here)
     there = [sys.executable, "-m", "spinewise", "explain", str(run), "--flow", "0"]
     found = subprocess.run(
-        [*there, "--scheme-file", f"{run}/code/mine.py:Mine"], capture_output=True, text=True, check=False
+        [*there, "--scheme-file", f"{run}/code/Mine/mine.py:Mine"], capture_output=True, text=True, check=False
     )
     assert found.returncode == 0, found.stderr
 

@@ -314,7 +314,7 @@ def test_a_scheme_that_left_many_more_flows_is_not_the_least(study: Path) -> Non
     ranking = with_left(11)
     assert ranking.rows[1][1].text == "ecmp"
     assert ranking.rows[1][-1].text == "ecmp none, rps 22"
-    assert "A scheme that left 1 % more of its flows unfinished than another is not judged there." in ranking.note
+    assert "unfinished more than 1 percentage point above another's is not judged there." in ranking.note
 
 
 def test_a_study_whose_flows_all_finish_says_nothing_of_it(study: Path, tmp_path: Path) -> None:

@@ -33,7 +33,8 @@ def write(comparison: Comparison, folder: str | Path, *, force: bool = False) ->
 
 def write_files(comparison: Comparison, target: Path, by: By = "auto") -> None:
     """Write the files into an existing folder; the tables tell of the flows of `by`."""
-    copies.write_named({variant.name for variant in comparison.variants}, target)
+    for variant in comparison.variants:
+        copies.write_of(variant.apply({}), target)
     write_json(target / "compare.json", record(comparison))
     write_cells(comparison, target / "cells.parquet")
     kept.write_curves(comparison, target / kept.CURVES_FILE)

@@ -97,17 +97,15 @@ def remember(scheme: OwnClass, made: OwnScheme, wanted: tuple[str, str]) -> None
     core.OWN_SCHEMES[wanted] = made
 
 
-def class_of(resolved: Spec) -> OwnClass | None:
+def class_of(spec: Spec) -> OwnClass | None:
     """The class that a spec names by its code, as far as this process was given it."""
-    table = resolved.get("scheme", {})
-    source = table.get("source") or {}
-    wanted = (str(table.get("name")), str(source.get("sha256")))
-    return next((scheme for scheme, given in _GIVEN.items() if wanted in given), None) if source else None
+    wanted = (str(spec.get("scheme", {}).get("name")), sha256_of(spec))
+    return next((scheme for scheme, given in _GIVEN.items() if wanted in given), None)
 
 
-def given(name: str) -> list[tuple[OwnClass, str]]:
-    """Classes that specs may ask for by this name, each with its digest at that time."""
-    return [(scheme, wanted[1]) for scheme, ones in _GIVEN.items() for wanted in ones if wanted[0] == name]
+def sha256_of(spec: Spec) -> str:
+    """The digest of the code that a spec names; empty if it names none."""
+    return str((spec.get("scheme", {}).get("source") or {}).get("sha256", ""))
 
 
 def name_of(scheme: OwnClass) -> str:

@@ -3,49 +3,49 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from pathlib import Path
 
-from spinewise.errors import SpecError
 from spinewise.own import texts
-from spinewise.own.contract import OwnClass, class_of, given
-from spinewise.own.digest import Walk, digest
+from spinewise.own.contract import OwnClass, class_of, sha256_of
+from spinewise.own.digest import Walk
 from spinewise.shapes import Spec
 
 FOLDER = "code"
-"""Where they are, below a folder of results."""
+"""Where they are, below a folder of results: a folder for each scheme, by its name."""
 
 
 def write_of(spec: Spec, folder: Path) -> None:
-    """Copy the files of the scheme that a resolved spec names, if it was written in Python and is what it was."""
+    """Copy the files of the scheme of a spec, if it was written in Python and this process has its code."""
     scheme = class_of(spec)
-    if scheme is not None:
-        write([(scheme, str((spec.get("scheme", {}).get("source") or {}).get("sha256")))], folder)
+    if scheme is None:
+        return
+    for name, text in files(scheme, sha256_of(spec)).items():
+        place = folder / FOLDER / str(spec["scheme"]["name"]) / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(text)
 
 
-def write_named(names: Iterable[str], folder: Path) -> None:
-    """Copy the files of schemes by their names, as far as they were written in Python and are what they were."""
-    write([one for name in names for one in given(name)], folder)
+def files(scheme: OwnClass, sha256: str) -> dict[str, bytes]:
+    """The texts that decide what a class does, by their names from its folder; none if its digest is another by now.
+
+    Of what was typed there is none.
+    """
+    try:
+        walk = Walk(scheme)
+    except RecursionError:
+        return {}
+    if walk.whole.hexdigest() != sha256:
+        return {}
+    return {place_of(place, walk.folder): texts.read(Path(place)) for place in walk.files}
 
 
-def write(schemes: Iterable[tuple[OwnClass, str]], folder: Path) -> None:
-    """Copy the files of classes that still have these digests; of what was typed there is none."""
-    for scheme, was in schemes:
-        try:
-            same = digest(scheme) == was
-        except SpecError:  # nested too deeply by now
-            same = False
-        for name, text in files(scheme).items() if same else ():
-            place = folder / FOLDER / name
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_bytes(text)
-
-
-def files(scheme: OwnClass) -> dict[str, bytes]:
-    """The texts that decide what a class does, by their names from the folder of the class; others by theirs alone."""
-    walk = Walk(scheme)
-    found = {}
-    for place in walk.files:
-        near = os.path.relpath(place, walk.folder)
-        found[os.path.basename(place) if near.startswith(os.pardir) else near] = texts.read(Path(place))
-    return found
+def place_of(file: str, folder: str) -> str:
+    """Where a file is copied to: as it lies below the folder of the class, else with the packages that it is in."""
+    near = os.path.relpath(file, folder)
+    if not near.startswith(os.pardir):
+        return near
+    above, name = os.path.split(file)
+    while os.path.isfile(os.path.join(above, "__init__.py")):
+        above, last = os.path.split(above)
+        name = os.path.join(last, name)
+    return name

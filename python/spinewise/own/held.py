@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sized
 from dataclasses import dataclass
 from types import FunctionType, ModuleType
 
-from spinewise.errors import SpecError
 from spinewise.own.code import names_around
 from spinewise.own.contract import OwnClass, class_of
-from spinewise.own.digest import PLAIN, Walk, digest
+from spinewise.own.digest import Walk
 from spinewise.own.scheme import Scheme
 from spinewise.shapes import Spec
 
-# `values` of each class when it was first run with this digest.
-_FIRST: dict[tuple[OwnClass, str], Mapping[str, bytes]] = {}
+MOST = 10_000
+"""Of what holds more things, or bytes, it is looked at how many there are, and no further: runs are many."""
 
 
 @dataclass(frozen=True)
@@ -23,38 +22,23 @@ class Held:
 
     Attributes:
         scheme: the class.
-        whole: its digest when the spec was given it.
-        values: digests of the values that can be filled, by name: ``Mine.scores``, or ``SCORES`` of its module.
+        values: digests of what it holds, by name: ``Mine.scores``, or ``SCORES`` of its module.
     """
 
     scheme: OwnClass
-    whole: str
     values: Mapping[str, bytes]
 
     def changed(self) -> str:
         """What is not as it was, with the verb; empty if all is."""
-        try:
-            if digest(self.scheme) == self.whole:
-                return ""
-        except SpecError:  # nested too deeply by now
-            pass
         now = values(self.scheme)
-        names = [name for name, one in self.values.items() if now.get(name) != one]
-        names += [name for name in now if name not in self.values]
-        if not names:
-            return f"{self.scheme.__name__} or a global value that it reads differs"
-        return f"{' and '.join(names)} differ{'s' * (len(names) == 1)}"
+        names = [name for name in {**self.values, **now} if now.get(name) != self.values.get(name)]
+        return f"{' and '.join(names)} differ{'s' * (len(names) == 1)}" if names else ""
 
 
 def before(resolved: Spec) -> Held | None:
     """What the scheme of a spec holds before a run; None of one that is not written in Python."""
     scheme = class_of(resolved)
-    if scheme is None:
-        return None
-    whole = str((resolved.get("scheme", {}).get("source") or {}).get("sha256"))
-    if (scheme, whole) not in _FIRST:
-        _FIRST[scheme, whole] = values(scheme)
-    return Held(scheme, whole, _FIRST[scheme, whole])
+    return None if scheme is None else Held(scheme, values(scheme))
 
 
 class Value(Walk):
@@ -67,33 +51,41 @@ class Value(Walk):
 
 
 def values(scheme: OwnClass) -> dict[str, bytes]:
-    """Digests of what can be filled as a run goes on, by name; of what is nested too deeply none."""
-    walk, found = Value(scheme), {}
-    for name, value in named(scheme):
-        try:
-            found[name] = walk.child(value)
-        except RecursionError:
-            found[name] = b""
-    return found
+    """Digests of what a class holds, by name."""
+    walk = Value(scheme)
+    return {name: glimpse(walk, value) for name, value in named(scheme)}
+
+
+def glimpse(walk: Walk, value: object) -> bytes:
+    """The digest of a value; of a large one its size alone, and of one nested too deeply to be followed nothing."""
+    size = getattr(value, "nbytes", None)
+    if not isinstance(size, int):
+        size = len(value) if isinstance(value, Sized) else 0
+    if size > MOST:
+        return f"{type(value).__qualname__} of {size}".encode()
+    try:
+        return walk.child(value)
+    except RecursionError:
+        return b""
 
 
 def named(scheme: OwnClass) -> Iterator[tuple[str, object]]:
-    """Attributes of a class and of its bases, and global values that their methods name, which can be filled."""
+    """Attributes of a class and of its bases, and global values that their methods name, but for code."""
     seen: set[str] = set()
     for base in scheme.__mro__:
         if base in Scheme.__mro__:
             continue
         own = vars(base)
-        yield from ((f"{base.__name__}.{name}", one) for name, one in own.items() if fills(one) and name[:2] != "__")
+        yield from ((f"{base.__name__}.{name}", one) for name, one in own.items() if holds(one) and name[:2] != "__")
         used = {name for one in own.values() if isinstance(one, FunctionType) for name in one.__code__.co_names}
         around = names_around(base)
         for name in sorted(used & around.keys() - seen):
-            if fills(around[name]):
+            if holds(around[name]):
                 seen.add(name)
                 yield name, around[name]
 
 
-def fills(value: object) -> bool:
-    """Whether a value may come to hold something else without being set anew."""
-    fixed = (*PLAIN, tuple, frozenset, type, FunctionType, ModuleType, property, staticmethod, classmethod)
-    return not isinstance(value, fixed) and not type(value).__module__.startswith("spinewise.")
+def holds(value: object) -> bool:
+    """Whether it is a value, and no code and nothing of Spinewise's own."""
+    code = (type, FunctionType, ModuleType, property, staticmethod, classmethod)
+    return not isinstance(value, code) and not type(value).__module__.startswith("spinewise.")

@@ -166,8 +166,11 @@ def best(done: Conducted) -> list[Item]:
     if deadlocked(done, range(len(study.cells))):
         notes.append("A scheme that deadlocked at a place is not judged there.")
     if left_more:
-        share = units.percent(SURVIVORS, 1)
-        notes.append(f"A scheme that left {share} more of its flows unfinished than another is not judged there.")
+        points = units.digits(100.0 * SURVIVORS, 1)
+        notes.append(
+            f"A scheme that left a share of its flows unfinished more than {points} percentage point above another's is"
+            " not judged there."
+        )
     if lacking:
         notes.append("A scheme without a value on a seed where another has one is not judged there.")
     if any(row[-1].text for row in rows):

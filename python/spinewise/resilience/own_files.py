@@ -29,6 +29,7 @@ NO_TRAFFIC = "no traffic"
 UNSEEN = "not seen"
 ALIKE = 0.8
 """Times over which goodput is compared are as good as equal from this share of the longest on."""
+BY_FACTORS = "seeds differ by factors: no time or share is below zero"
 BELOW_ZERO = -0.0005
 """A share of goodput lost that is shown as negative."""
 
@@ -176,7 +177,11 @@ def notes(study: Study) -> list[str]:
         " than half as long. Both are above zero where a fault only shuffles who waits for whom.",
         *waiting(study),
         f"{seeds} seed{'s' * (seeds != 1)}, the same traffic with and without the faults."
-        + (" Where a ± exceeds its mean, seeds differ by factors: no time is below zero." if is_wide(study) else ""),
+        + (
+            " Where a ± exceeds its mean, seeds differ by factors: no time or share is below zero."
+            if is_wide(study)
+            else ""
+        ),
     ]
     if any(study.idle(label) for label in study.labels):
         last = "the end (no repair)" if math.isinf(plan.last_us) else instant(plan.last_us)

@@ -7,7 +7,7 @@ page.flowPicker = function (player) {
   if (!paths.length) return;
   const box = page.element('div', { class: 'flows' });
   // Runs of unlike traffic have no flow in common, whatever its number.
-  const key = (one) => (one.run ? `${one.run} ${one.flow}` : `${one.flow}`);
+  const key = (one) => (one.run ? `${one.track} ${one.flow}` : `${one.flow}`);
   const title = (name) => paths.filter((one) => key(one) === name).map((one) => (one.run ? `${one.run}: ${one.title}` : one.title))[0];
   const options = [...new Set(paths.map(key))].map((name) => page.element('option', { value: name }, title(name)));
   const choice = page.element('select', { class: 'pick' }, page.element('option', { value: '' }, 'none'), ...options);

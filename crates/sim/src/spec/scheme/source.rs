@@ -35,27 +35,27 @@ pub(super) fn check_same(
     given: Option<&Map<String, Json>>,
 ) -> Result<(), SpecError> {
     let Some(source) = entry.source else { return Ok(()) };
-    let told = describe(source);
-    let mut told_now = told.clone();
+    let mut told = describe(source);
     if let Some(given) = given {
-        let differs = |(key, value): &(&String, &Json)| told.get(key.as_str()) != Some(*value);
         // The same code may lie in a file of another name.
-        let is_same = given.get("sha256") == told.get("sha256");
-        let differing = given.iter().find(|one| differs(one) && !(is_same && *one.0 == "file"));
-        if let Some((key, _)) = given.get_key_value("sha256").filter(differs).or(differing) {
-            let allowed = told.get(key).map_or("class, file and sha256".into(), Json::to_string);
-            let error = SpecError::new(format!("{}.{key}", reader.path_of("source")), &given[key], allowed);
+        if given.get("sha256") == told.get("sha256")
+            && let Some(Json::String(file)) = given.get("file").filter(|file| file.as_str() != Some(""))
+        {
+            told["file"] = json!(file);
+        }
+        if let Some((key, _)) = given.iter().find(|(key, value)| told.get(key.as_str()) != Some(value)) {
+            let differs =
+                if given.contains_key("sha256") && given.get("sha256") != told.get("sha256") { "sha256" } else { key };
+            let allowed = told.get(differs).map_or("class, file and sha256".into(), Json::to_string);
+            let error = SpecError::new(format!("{}.{differs}", reader.path_of("source")), &given[differs], allowed);
             return Err(error.hint(format!(
                 "the code has changed: this spec or result is of other code than {} in {} has now; without \
                  [scheme.source] a spec runs the code as it is",
                 source.class, source.file
             )));
         }
-        if is_same {
-            told_now = Json::Object(given.clone());
-        }
     }
-    reader.set_resolved("source", told_now);
+    reader.set_resolved("source", told);
     Ok(())
 }
 
