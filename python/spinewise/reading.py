@@ -60,7 +60,7 @@ def read_bytes(path: str | Path, key: str, *, most: int, allowed: str = "a file 
 
 
 def up_to(stream: BinaryIO, most: int) -> bytes:
-    """What a stream has, at most so many bytes; memory is taken as they come."""
+    """Up to `most` bytes of a stream; memory grows with what is read."""
     found = bytearray()
     while len(found) < most and (more := stream.read(min(CHUNK, most - len(found)))):
         found += more

@@ -479,40 +479,6 @@ def test_cases_change_what_they_say() -> None:
     assert because["repaired"] == "nothing is broken or slow in the spec"
 
 
-def test_a_further_link_down_cuts_no_traffic_off() -> None:
-    """leaf0 has spine1 alone: the last leaf cannot lose that one, too."""
-    fault = {"kind": "down", "ends": ["leaf0", "spine0"], "at_us": 100}
-    wide = {"leaves": 3, "spines": 3, "hosts_per_leaf": 2}
-    for spines, override in ((2, None), (3, [{"leaf": 2, "spine": 2, "up": False}])):
-        spec = small(topology=wide | {"spines": spines}, fault=[fault])
-        down = next(case for case in stress.cases(spec, sw.resolve(spec)) if case.name == "link down")
-        if override is None:
-            # Down to spine1 they cannot meet leaf0, and down to spine0 they meet nobody the worse for it.
-            assert down.spec is not None
-            assert table(down.spec, "topology")["override"] == [{"leaf": 2, "spine": 0, "up": False}]
-        else:
-            assert table(down.spec, "topology")["override"] == override
-
-
-def test_a_run_that_fails_in_a_case_takes_no_scheme_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stress test that could not be set up took all schemes out of the race, and the advice ended in an error."""
-    faults = [
-        {"kind": "down", "ends": [f"leaf{leaf}", f"spine{spine}"], "at_us": 0} for leaf in (0, 1) for spine in (0, 1)
-    ]
-
-    def cut(spec: Spec, _: Spec) -> Spec:
-        return as_spec({**spec, "fault": faults})
-
-    buffers = next(one for one in stress.CHANGES if one[0] == "half buffers")
-    monkeypatch.setattr(stress, "CHANGES", (("all down", "all links down", cut), buffers))
-    advice = sw.advise(small(), schemes="ecmp,rps", budget_s=3.0, jobs=1)
-    (down, other) = advice.cases
-    assert not down.tried or not down.regrets
-    assert "failed: SpecError: fault" in str(down.because)
-    assert other.tried
-    assert {one.label for one in advice.entrants} == {"ecmp", "rps"}
-
-
 @pytest.mark.parametrize(
     ("switch", "own", "other", "because"),
     [

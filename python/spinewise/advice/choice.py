@@ -113,7 +113,7 @@ def rank(course: Course, label: str, near: Sequence[str], worst: Mapping[str, fl
 
 
 FEWEST_TO_TEST = 3
-"""Schemes that are tried under other conditions, where there are so many."""
+"""At least this many schemes are tried under other conditions, if that many take part."""
 
 
 def to_test(course: Course, choice: Choice) -> list[str]:

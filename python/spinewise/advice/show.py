@@ -327,9 +327,8 @@ def wrong(advice: Advice) -> list[str]:
         with_ = f"with {', '.join(sure)}"
         lines.append(f"not {with_}: there it is {within}" if lines else f"not so far: {mine} is {within} {with_}")
     if unsure := [one.name for one in stands if one.name not in sure]:
-        who = "it" if lines else mine
         lines.append(
-            f"perhaps not with {', '.join(unsure)}: {who} is {within} by its mean, on too few seeds to be sure"
+            f"perhaps not with {', '.join(unsure)}: {mine} is {within} by its mean, on too few seeds to be sure"
         )
     if alone(advice):
         return ["packets have more than one path: another fabric, or traffic that crosses it"]

@@ -262,7 +262,7 @@ def set_aside(comparison: Comparison, asked: Question, load: float | None) -> di
             found[label] = f"DEADLOCK on {locked} of {units.counted(len(cells), 'seed')}"
             continue
         left[label] = asked.left(cells)
-    for label in survivors(left):
+    for label in left_too_many(left):
         unfinished, whole = left[label]
         found[label] = f"{unfinished:,} of {units.counted(whole, asked.unit)} left unfinished"
     seeds = units.counted(len(comparison.seeds), "seed")
@@ -271,8 +271,8 @@ def set_aside(comparison: Comparison, asked: Question, load: float | None) -> di
     return {label: why[label] for label in comparison.labels if label in why}
 
 
-def survivors(left: Mapping[str, tuple[int, int]]) -> list[str]:
-    """The schemes whose runs left so many more of their flows or rounds unfinished that the others are lucky ones.
+def left_too_many(left: Mapping[str, tuple[int, int]]) -> list[str]:
+    """The schemes that left a share of flows or rounds unfinished so much greater than another's (`SURVIVORS`).
 
     Args:
         left: by scheme, how many are unfinished, and how many there were.

@@ -13,7 +13,7 @@ from spinewise.own.scheme import Scheme
 from spinewise.shapes import Spec
 
 MOST = 10_000
-"""Of what holds more things, or bytes, it is looked at how many there are, and no further: runs are many."""
+"""Of a value with more items, or bytes, only their number is compared: this is done for every run."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def glimpse(walk: Walk, value: object) -> bytes:
 
 
 def named(scheme: OwnClass) -> Iterator[tuple[str, object]]:
-    """Attributes of a class and of its bases, and global values that their methods name, but for code."""
+    """Attributes of a class and its bases, and the global values that their methods use; code is left out."""
     seen: set[str] = set()
     for base in scheme.__mro__:
         if base in Scheme.__mro__:

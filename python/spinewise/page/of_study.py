@@ -9,7 +9,7 @@ from itertools import product
 
 from spinewise.comparison.measured import MEASURE
 from spinewise.comparison.tables import OVERLOADED, overload
-from spinewise.comparison.verdict import SURVIVORS, survivors
+from spinewise.comparison.verdict import SURVIVORS, left_too_many
 from spinewise.measures import stats, units
 from spinewise.own.scheme import Scheme
 from spinewise.page import charts
@@ -238,7 +238,7 @@ def lucky(done: Conducted, cells: Sequence[int]) -> set[str]:
         return set()
     behind = {label: done.behind(cell, 0) for label, cell in names_at(done, cells).items()}
     ended = {label for label, cell in names_at(done, cells).items() if not deadlocked(done, [cell])}
-    return set(survivors({label: (one.unfinished, one.flows) for label, one in behind.items() if label in ended}))
+    return set(left_too_many({label: (one.unfinished, one.flows) for label, one in behind.items() if label in ended}))
 
 
 def valueless(done: Conducted, cells: Sequence[int]) -> set[int]:
