@@ -102,6 +102,18 @@ def read_text(path: str | Path, key: str, *, most: int, allowed: str = "a text f
     return decoded(read_bytes(path, key, most=most, allowed=allowed), printable(path))
 
 
+BEGINNINGS = {
+    b"\xff\xfe": "UTF-16 text",
+    b"\xfe\xff": "UTF-16 text",
+    b"\x89PNG": "a PNG image",
+    b"\x1f\x8b": "a gzip file",
+    b"PK": "a ZIP archive",
+    b"PAR1": "a Parquet file",
+    b"%PDF": "a PDF document",
+}
+"""How files begin that are often taken for text, and what they are."""
+
+
 def decoded(content: bytes, file: str) -> str:
     """The text that a file holds in UTF-8.
 
@@ -111,8 +123,10 @@ def decoded(content: bytes, file: str) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        at = f"byte {error.start + 1:,} (0x{content[error.start]:02x}) is none: {error.reason}"
-        raise SpecError("(whole file)", at, "UTF-8 text", file=file) from None
+        found = next((name for start, name in BEGINNINGS.items() if content.startswith(start)), "")
+        at = f"byte {error.start + 1:,} is 0x{content[error.start]:02x}, which is not UTF-8"
+        hint = "save it as UTF-8" if found.startswith("UTF") else None
+        raise SpecError("(whole file)", found or at, "UTF-8 text", hint, file=file) from None
 
 
 def read_standard_input(key: str, *, most: int, allowed: str) -> str:

@@ -178,6 +178,7 @@ def test_bad_flow_lists_name_file_and_line(case: str, tmp_path: Path) -> None:
         "# sizes\n0 0\n100 0.5\n300 1\n",
         "0 0\n100, 50 # half\r\n300\t100",
         "0 1 0\n100 1 0.5\n300 1 1.0",
+        "# of a day\nsize_bytes,cdf\n0,0\n100,0.5\n300,1",
     ],
 )
 def test_distributions_in_percent_or_not_in_two_columns_or_three(text: str, tmp_path: Path) -> None:
@@ -202,6 +203,9 @@ def test_distributions_are_exact_and_sizes_may_be_in_packets(tmp_path: Path) -> 
         ("0 0\n10 x\n", "line 2, value", "a number"),
         ("0 0\n-1 1\n", "line 2, size", "0 or more"),
         ("0 0\n10 1 1\n", "line 2, all", "2 numbers"),
+        ("size cdf\n0 1 0\n10 1 1\n", "line 2, all", "2 numbers"),
+        ("size cdf\nbytes share\n0 0\n1 1\n", "line 2, all", "a point"),
+        ("Connections 3\n0->1 size 5 start 0\n", "line 1, all", "spinewise import htsim-cm"),
         ("0\n10\n", "line 1, all", "a point"),
         ("1 0.5\n10 1\n", "line 1, value", "0 at the first"),
         ("0 0\n10 0.9\n", "line 2, value", "1 at the last"),

@@ -160,3 +160,27 @@ def test_a_spec_may_come_on_standard_input(
     assert "UTF-8" in told(b"\xff", "run")[1]
     monkeypatch.setattr(sys, "stdin", None)
     assert main(["run", "-"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('name = "a"\n'.encode("utf-16"), "UTF-16 text"),
+        (b"\x89PNG\r\n\x1a\n", "a PNG image"),
+        (b'name = "\xe4"', "byte 9 is 0xe4, which is not UTF-8"),
+    ],
+)
+def test_a_file_that_is_no_text_is_told_for_what_it_is(content: bytes, said: str, tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_bytes(content)
+    with pytest.raises(SpecError) as caught:
+        spec.load(tmp_path / "a.toml")
+    assert caught.value.value == said
+    assert (caught.value.hint is not None) == said.startswith("UTF-16")
+
+
+@pytest.mark.parametrize(("load", "hint"), [(30, "a share: 30 % is 0.3"), (3, "a share: 3 % is 0.03"), (-1, None)])
+def test_a_load_in_percent_is_told_as_a_share(load: float, hint: str | None) -> None:
+    entry = {"kind": "poisson", "cdf": "web_search", "duration_us": 1, "load": load}
+    with pytest.raises(SpecError) as caught:
+        spec.resolve({**TINY_SPEC, "traffic": [entry]})
+    assert (caught.value.key, caught.value.hint) == ("traffic[0].load", hint)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
+from spinewise.interop.looks import looks_like
 from spinewise.interop.text import Line, exact, read_lines
 
 PERCENT_FROM = Fraction(3, 2)
@@ -53,19 +54,24 @@ def decimal(value: Fraction) -> str:
 def read(path: str | Path, unit_bytes: int = 1) -> Cdf:
     """Read a distribution whose sizes are in units of `unit_bytes`; ``#`` begins a remark.
 
+    A first line of names of columns is no point.
+
     Raises:
         SpecError: with file and line: a word that is no number, a size or value that falls, a first value
             other than 0, a last one other than 1 or 100, fewer than two points.
     """
     lines = [line for line in map(without_remark, read_lines(path)) if line.tokens]
+    columns = len(lines[0].tokens) if lines else 0
+    if lines and columns in (2, 3) and all(token[0].isalpha() for token in lines[0].tokens):
+        del lines[0]
     if len(lines) < 2:
         last = lines[-1] if lines else read_lines(path)[-1]
         raise last.error("all", f"{len(lines)} points", "two points or more, from probability 0 to 1")
-    columns = len(lines[0].tokens)
-    lines[0].expect([2, 3], FORM)
+    if columns not in (2, 3) or not lines[0].is_numbers:
+        raise lines[0].error("all", " ".join(lines[0].tokens), FORM, looks_like(path, "cdf"))
     points: list[tuple[Fraction, Fraction]] = []
     for line in lines:
-        line.expect([columns], f"{columns} numbers, as line {lines[0].number} has")
+        line.expect([columns], f"{columns} numbers, as many columns as the first line has")
         if columns > 2 and line.tokens[1] != lines[0].tokens[1]:
             same = f"{lines[0].tokens[1]}, as line {lines[0].number} has: it is not read"
             raise line.error("second column", line.tokens[1], same, FORM)

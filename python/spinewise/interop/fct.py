@@ -17,6 +17,7 @@ import numpy as np
 from spinewise.errors import SpecError
 from spinewise.interop.flows import hosts_of
 from spinewise.interop.graph import Graph, Reach
+from spinewise.interop.looks import looks_like
 from spinewise.interop.text import Line, read_lines
 from spinewise.interop.topology import Topology
 from spinewise.magnitudes import PS_PER_NS
@@ -91,7 +92,7 @@ def read(path: str | Path, topology: Topology | None = None) -> FctFile:
     hosts = None if topology is None else hosts_of(topology)
     rows = []
     for line in read_lines(path):
-        line.expect([8], FORM)
+        line.expect([8], FORM, looks_like(path, "fct"))
         ends = [read_host(line, index, what) for index, what in ((0, "src"), (1, "dst"))]
         if hosts is not None:
             for at, what in enumerate(("src", "dst")):

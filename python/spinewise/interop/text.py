@@ -69,14 +69,14 @@ class Line:
             raise self.error(what, found, AT_MOST_HOSTS)
         return found
 
-    def expect(self, counts: Sequence[int], form: str) -> None:
+    def expect(self, counts: Sequence[int], form: str, hint: str | None = None) -> None:
         """Check how many words there are.
 
         Raises:
             SpecError: as many as none of `counts`; `form` says what a line looks like.
         """
         if len(self.tokens) not in counts:
-            raise self.error("all", " ".join(self.tokens), form)
+            raise self.error("all", " ".join(self.tokens), form, hint)
 
     @property
     def is_numbers(self) -> bool:

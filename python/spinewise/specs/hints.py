@@ -11,6 +11,7 @@ from spinewise.reading import printable
 from spinewise.runs import formats
 
 _NUMBER = re.compile(r"\d+(\.\d+)?", re.ASCII)
+_SHARE = re.compile(r"^a number .*at most ([12])$", re.ASCII)
 _CELL = re.compile(r"line \d+, column ([^:]*): `([^`]*)`; allowed is ")
 OPERATIONS = "a CSV file of operations"
 """What is allowed as the file of traffic of kind `dag`."""
@@ -22,7 +23,7 @@ LATEST_START_NS = 18_446_744_073_709_551
 
 def with_way_out(error: SpecError) -> SpecError:
     """The same error, about a name that things have elsewhere, or a file that a command could mend, with a hint."""
-    hint = of_name(error) if error.key in NAMES else of_list(error)
+    hint = of_name(error) if error.key in NAMES else of_share(error) or of_list(error)
     if hint is None:
         return error
     return SpecError(
@@ -36,6 +37,15 @@ def of_name(error: SpecError) -> str | None:
     if word in SAME and f'"{SAME[word]}"' in error.allowed:
         return nearest(word, SAME.values())
     return OWN if error.key == "scheme.name" and error.hint is None else None
+
+
+def of_share(error: SpecError) -> str | None:
+    """That a share was given in percent."""
+    most = _SHARE.search(error.allowed)
+    if most is None or error.hint or not _NUMBER.fullmatch(error.value):
+        return None
+    value = float(error.value)
+    return f"a share: {value:g} % is {value / 100:g}" if int(most[1]) < value <= 100 * int(most[1]) else None
 
 
 def of_list(error: SpecError) -> str | None:

@@ -49,7 +49,7 @@ struct Row {
 impl Cdf {
     /// Reads the text form: one point per line, `size value` or (as in ns-2 scripts) `size 1 value`, separated by
     /// blanks or commas. Sizes are bytes; values are probabilities, or percentages if the last one exceeds 1.5. `#`
-    /// starts a comment; blank lines do not count as points.
+    /// starts a comment; blank lines, and a first line of names of columns, do not count as points.
     ///
     /// # Errors
     /// A line that is not two (or three) numbers; a middle number that changes; a size or value that falls; a first
@@ -72,7 +72,11 @@ impl Cdf {
             if columns != 0 && columns != fields.len() {
                 return Err(problem(line, format!("{} columns after lines of {columns}", fields.len())));
             }
+            let names_columns = columns == 0 && fields.iter().all(|field| field.starts_with(char::is_alphabetic));
             columns = fields.len();
+            if names_columns {
+                continue;
+            }
             // In files of another form, the last column need not be the value.
             if columns == 3 && *middle.get_or_insert(fields[1].to_owned()) != fields[1] {
                 return Err(problem(
@@ -216,6 +220,7 @@ mod tests {
         assert_eq!(plain.points(), [(0.0, 0.0), (100.0, 0.5), (300.0, 1.0)]);
         assert_eq!(Cdf::parse("# sizes\n\n0 0\n100, 50 # half\r\n300\t100").unwrap(), plain);
         assert_eq!(Cdf::parse("0 1 0\n100 1 0.5\n300 1 1").unwrap(), plain);
+        assert_eq!(Cdf::parse("# of a day\nsize_bytes,cdf\n0,0\n100,0.5\n300,1").unwrap(), plain);
         assert_eq!(Cdf::from_points(vec![(0.0, 0.0), (100.0, 0.5), (300.0, 1.0)]).unwrap(), plain);
         assert_eq!(plain.mean(), 125.0);
     }
@@ -241,6 +246,8 @@ mod tests {
 
     #[test]
     fn errors_name_the_line() {
+        assert_eq!(fails("size cdf\nbytes share\n0 0\n1 1"), (2, "`bytes` is not a number".into()));
+        assert_eq!(fails("size cdf\n0 1 0\n1 1 1"), (2, "3 columns after lines of 2".into()));
         assert_eq!(fails(""), (0, "no points; at least two are needed, from probability 0 to 1".into()));
         assert_eq!(fails("# only words\n\n").0, 0);
         assert_eq!(fails("5 1"), (1, "only one point; a constant size needs two, `size 0` and `size 1`".into()));
