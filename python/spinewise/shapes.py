@@ -390,6 +390,7 @@ class Metrics(TypedDict, total=False):
     facts: bool
     sample_interval_us: float
     ideal: str
+    ideal_frames: list[list[int]]
     keep_flows_up_to: int
     capture: Capture
 

@@ -4,10 +4,12 @@ from collections.abc import Mapping
 
 import pytest
 
+import spinewise as sw
+from samples import TINY_SPEC
 from spinewise.errors import SpecError
 from spinewise.shapes import Spec
 from spinewise.specs.spec import resolve
-from spinewise.specs.variants import parse, parse_list, unlike_payloads
+from spinewise.specs.variants import parse, parse_list, unlike_payloads, with_one_ideal
 
 
 def test_parameters_scheme_keys_and_spec_paths() -> None:
@@ -126,9 +128,36 @@ def test_unlike_payloads_of_packets_are_told() -> None:
     spec: Spec = {"transport": {"kind": "rdma"}}
     (told,) = unlike_payloads(parse_list("ecmp,letflow,reps:transport.kind=uet@UET"), spec)
     assert told.startswith("Full packets carry 1,000 bytes under ecmp, letflow, 4,086 bytes under UET: ")
+    assert told.endswith("differ, too. Completion times compare.")
     assert unlike_payloads(parse_list("ecmp,letflow,ecmp:transport.recovery=irn@IRN"), spec) == []
     alike: Spec = {"transport": {"kind": "rdma", "mss_bytes": 4086}}
     assert unlike_payloads(parse_list("ecmp,reps:transport.kind=uet@UET"), alike) == []
+
+
+def test_flows_have_one_ideal_where_packets_differ() -> None:
+    """Slowdowns under packets of 4,086 bytes were set beside those under 1,000, each over an ideal of its own."""
+    variants = parse_list("ecmp:transport.kind=dctcp@TCP,ecmp:transport.kind=rdma@RoCE,reps:transport.kind=uet@UET")
+    spec: Spec = {**TINY_SPEC, "metrics": {"facts": True}}
+    found = with_one_ideal(spec, variants)
+    assert found["metrics"] == {"facts": True, "ideal_frames": [[1000, 48], [1460, 40], [4086, 64]]}
+    assert "ideal_frames" not in spec["metrics"]
+    (told,) = unlike_payloads(variants, found)
+    assert told.endswith("the least with any of these packets (metrics.ideal_frames).")
+    assert with_one_ideal(spec, variants[:1]) is spec
+    assert with_one_ideal(spec, parse_list("ecmp,letflow")) is spec
+    as_asked: Spec = {**spec, "metrics": {"ideal_frames": []}}
+    assert with_one_ideal(as_asked, variants) is as_asked
+
+
+def test_a_comparison_of_transports_has_one_ideal() -> None:
+    variants = ["ecmp:transport.kind=dctcp", "ecmp:transport.kind=rdma", "reps:transport.kind=uet"]
+    compared = sw.compare(TINY_SPEC, variants, seeds=1)
+    ideals = [
+        sw.run(parse(one).apply(compared.given or {}), seed=1).flows["ideal_fct_ps"].to_pylist() for one in variants
+    ]
+    apart = [sw.run(parse(one).apply(TINY_SPEC), seed=1).flows["ideal_fct_ps"].to_pylist() for one in variants]
+    assert ideals[0] == ideals[1] == ideals[2] == [min(some) for some in zip(*apart, strict=True)]
+    assert apart[0] != apart[1] != apart[2]
 
 
 def test_brackets_and_quotes_keep_commas_colons_and_at_signs() -> None:

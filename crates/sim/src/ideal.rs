@@ -8,7 +8,7 @@ mod cuts;
 use crate::engine::Sim;
 use crate::ids::FlowId;
 use crate::packet::Clock;
-use crate::spec::Ideal;
+use crate::spec::{Ideal, IdealFrame, MetricsSpec};
 use crate::topology::{BestPaths, LinkSpec};
 use crate::transport::contract::Protocol;
 use crate::transport::rdma::split::wire_bytes;
@@ -16,7 +16,7 @@ use crate::warden::GoOn;
 use bound::{Bounds, Data};
 
 /// That time for each flow: see the column `ideal_fct_ps`; 0 for flows that were skipped.
-pub(crate) fn of_flows(sim: &Sim<'_>, ideal: Ideal, go_on: GoOn<'_>) -> Vec<u64> {
+pub(crate) fn of_flows(sim: &Sim<'_>, metrics: &MetricsSpec, go_on: GoOn<'_>) -> Vec<u64> {
     let topology = &sim.net.topology;
     let mut best = BestPaths::default();
     let mut bounds = Bounds::new(topology, sim.net.clock);
@@ -27,28 +27,37 @@ pub(crate) fn of_flows(sim: &Sim<'_>, ideal: Ideal, go_on: GoOn<'_>) -> Vec<u64>
                 return 0;
             }
             let udp = sim.world.flows.schedule(id);
-            let (payload, header) = match udp {
-                None => (u64::from(sim.net.frame.mss), u64::from(sim.net.frame.header)),
-                Some(udp) => (u64::from(udp.packet_bytes), 0),
+            let own = match udp {
+                None => IdealFrame { payload: sim.net.frame.mss.into(), header: sim.net.frame.header.into() },
+                Some(udp) => IdealFrame { payload: udp.packet_bytes.into(), header: 0 },
             };
-            match ideal {
+            let others = if udp.is_none() { &*metrics.ideal_frames } else { &[] };
+            match metrics.ideal {
                 Ideal::Bound => {
                     let patience = if udp.is_none() { sim.world.flows.facts.patience.0 } else { u64::MAX };
-                    bounds.of(flow.sender(), flow.receiver(), &data(sim, id, (payload, header)), patience)
+                    let mut bound = |data| bounds.of(flow.sender(), flow.receiver(), &data, patience);
+                    let by_others = others.iter().map(|frame| Data::new(flow.size, frame.payload, frame.header));
+                    by_others.map(&mut bound).min().unwrap_or(u64::MAX).min(bound(data(sim, id, own)))
                 }
                 Ideal::BestPath => {
                     let paths = best.between(topology, flow.sender(), flow.receiver());
-                    paths.map(|path| ideal_fct(flow.size, payload, header, &path, sim.net.clock)).min().unwrap_or(0)
+                    let time = |frame: &IdealFrame, path: &[LinkSpec]| {
+                        ideal_fct(flow.size, frame.payload, frame.header, path, sim.net.clock)
+                    };
+                    let least = |path: Vec<LinkSpec>| {
+                        others.iter().map(|frame| time(frame, &path)).fold(time(&own, &path), u64::min)
+                    };
+                    paths.map(least).min().unwrap_or(0)
                 }
             }
         })
         .collect()
 }
 
-/// What a flow sends, in packets of `payload` with a `header` each. Packets of a message that is split over queue pairs
+/// What a flow sends, in packets of its own transport. Packets of a message that is split over queue pairs
 /// have other sizes, and leave in an order that pacing decides: each of their bytes counts separately, a bound that
 /// none can beat.
-fn data(sim: &Sim<'_>, id: FlowId, (payload, header): (u64, u64)) -> Data {
+fn data(sim: &Sim<'_>, id: FlowId, IdealFrame { payload, header }: IdealFrame) -> Data {
     let (flows, size) = (&sim.world.flows, sim.world.flows.specs[id].size);
     let is_split = flows.has_transport(id) && flows.facts.protocol == Protocol::Roce && flows.subflows > 0;
     match is_split {

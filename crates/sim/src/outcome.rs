@@ -69,7 +69,7 @@ impl Outcome {
         sim.world.log.points.sort_by_key(|point| (point.time, point.series, point.entity));
         let traffic_hash = sim.world.flows.traffic_hash;
         let hash = hash::outcome_hash(&sim, &links, stop);
-        let ideal = crate::ideal::of_flows(&sim, spec.metrics.ideal, go_on);
+        let ideal = crate::ideal::of_flows(&sim, &spec.metrics, go_on);
         let keep = sim.world.flows.specs.len() as u64 <= spec.metrics.keep_flows_up_to;
         let mut report = report::report(&sim, &links, stop, loads);
         if sim.world.flows.facts.resequences {

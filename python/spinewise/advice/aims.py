@@ -130,16 +130,11 @@ def rounds(observed: Observed, entry: str) -> Rounds | None:
     return next((one for one in observed.rounds if one.entry == entry), None)
 
 
-def default(spec: Spec, *, one_ideal: bool = True) -> Aim:
+def default(spec: Spec) -> Aim:
     """The aim of a resolved spec without one: of its first traffic entry that completes.
 
     Collective operations, incasts and permutations by the mean time of a round, requests by their p99, the operations
     of a trace by the time until all have ended, other flows by their p99 slowdown.
-
-    Args:
-        spec: resolved.
-        one_ideal: whether a flow has the same ideal under all schemes. Where transports differ it has not: then flows
-            count by their p99 completion time.
 
     Raises:
         SpecError: nothing completes.
@@ -150,7 +145,7 @@ def default(spec: Spec, *, one_ideal: bool = True) -> Aim:
         if entry.kind == WITH_OPERATIONS:
             return Aim("", "job time", entry.name)
         if completes(entry):
-            return Aim("p99", "slowdown" if one_ideal else "FCT", entry.name)
+            return Aim("p99", "slowdown", entry.name)
     kinds = "poisson, flows, all_reduce, …"
     raise SpecError(
         "traffic", "constant-rate UDP only", f"an entry whose flows complete ({kinds})", "no aim has a value"

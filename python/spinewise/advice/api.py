@@ -27,7 +27,7 @@ from spinewise.runs.validation import validate
 from spinewise.shapes import Spec
 from spinewise.specs.lines import located
 from spinewise.specs.spec import as_spec, file_of, resolve
-from spinewise.specs.variants import payloads
+from spinewise.specs.variants import with_one_ideal
 from spinewise.sweeps.engine import Engine
 from spinewise.sweeps.local import Local
 from spinewise.sweeps.store import opened
@@ -158,12 +158,9 @@ def prepared(
     named = schemes if schemes is None or isinstance(schemes, str) else listed("schemes", schemes)
     who = find(given, allowed, named, own)
     today = next(one.variant for one in who.candidates if one.label == who.today)
-    resolved = resolve(today.apply(given))
+    resolved = resolve(today.apply(with_one_ideal(given, [one.variant for one in who.candidates])))
     texts = [aims] if isinstance(aims, str) else listed("aims", aims)
-    wanted = [aims_.parse(text, resolved) for text in texts]
-    if not wanted:
-        sizes = payloads([one.variant for one in who.candidates], given)
-        wanted = [aims_.default(resolved, one_ideal=len(sizes) < 2)]
+    wanted = [aims_.parse(text, resolved) for text in texts] or [aims_.default(resolved)]
     for aim in wanted:
         if wanted.count(aim) > 1:
             raise SpecError("--aim", aim.text, "aims that differ")

@@ -21,7 +21,7 @@ from spinewise.shapes import Spec
 from spinewise.specs.beside import check_compare_table
 from spinewise.specs.lines import located
 from spinewise.specs.spec import as_spec, file_of
-from spinewise.specs.variants import Variant, parse_list
+from spinewise.specs.variants import Variant, parse_list, with_one_ideal
 from spinewise.sweeps.engine import Engine
 from spinewise.sweeps.local import Local
 from spinewise.sweeps.store import Ledger, opened
@@ -164,9 +164,10 @@ class Plan:
         checked = [check_load(load) for load in listed([] if loads is None else loads, "--loads", LOADS)]
         if len(set(checked)) < len(checked):
             raise SpecError("--loads", ", ".join(f"{load:g}" for load in checked), "loads that differ")
+        variants = parse_list(schemes, own)
         return cls(
-            spec,
-            parse_list(schemes, own),
+            with_one_ideal(spec, variants),
+            variants,
             [*checked] or [None],
             seed_list(seeds if seeds is not None else table.get("seeds"), spec),
         )

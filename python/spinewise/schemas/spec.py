@@ -226,6 +226,7 @@ def metrics() -> Schema:
     places = keys(name)
     capture = table(places | {"at": filled(places["at"], TEXT)}, required(name), about(name))
     given = keys("[metrics]") | {"size_classes": size_classes(), "capture": capture}
+    given["ideal_frames"] = filled(given["ideal_frames"], listed({"type": "integer", "minimum": 0}, 2, 2))
     return table(given, about=about("[metrics]"))
 
 

@@ -107,12 +107,12 @@ def left_out(variants: Iterable[Variant], spec: Spec) -> list[str]:
     ]
 
 
-def payloads(variants: Iterable[Variant], spec: Spec) -> dict[int, list[str]]:
-    """Labels of variants by the payload of a full packet, in bytes; nothing where none has a transport of its own."""
+def frames(variants: Iterable[Variant], spec: Spec) -> dict[tuple[int, int], list[str]]:
+    """Labels of variants by their full packets, (payload, header) in bytes; nothing where none sets a transport."""
     listed = list(variants)
     if not any(path_of(key).startswith("transport.") for one in listed for key, _ in one.settings):
         return {}
-    found: dict[int, list[str]] = {}
+    found: dict[tuple[int, int], list[str]] = {}
     for variant in listed:
         changed = variant.apply(spec)
         # Nothing else decides it, and large specs take long to resolve.
@@ -121,21 +121,41 @@ def payloads(variants: Iterable[Variant], spec: Spec) -> dict[int, list[str]]:
             if table in changed:
                 small[table] = changed[table]
         try:
-            found.setdefault(resolve(small)["transport"]["mss_bytes"], []).append(variant.label)
+            transport = resolve(small)["transport"]
         except SpecError:
             continue
+        found.setdefault((transport["mss_bytes"], transport["header_bytes"]), []).append(variant.label)
     return found
+
+
+def with_one_ideal(spec: Spec, variants: Iterable[Variant]) -> Spec:
+    """The spec with which slowdowns of variants compare: where packets differ, a flow has one ideal under all of them.
+
+    What the spec itself says of `metrics.ideal_frames` stays.
+    """
+    metrics = spec.get("metrics", {})
+    if not isinstance(metrics, dict) or "ideal_frames" in metrics:
+        return spec
+    found = frames(variants, spec)
+    if len(found) < 2:
+        return spec
+    return spec | {"metrics": metrics | {"ideal_frames": [[*one] for one in sorted(found)]}}
 
 
 def unlike_payloads(variants: Iterable[Variant], spec: Spec) -> list[str]:
     """That full packets of variants carry unlike payloads: a sentence, if they do."""
-    found = payloads(variants, spec)
+    found: dict[int, list[str]] = {}
+    for (payload, _), labels in frames(variants, spec).items():
+        found.setdefault(payload, []).extend(labels)
     if len(found) < 2:
         return []
     told = ", ".join(f"{size:,} bytes under {', '.join(labels)}" for size, labels in sorted(found.items()))
+    if spec.get("metrics", {}).get("ideal_frames"):
+        ideals = "Slowdowns are relative to the same times, the least with any of these packets (metrics.ideal_frames)."
+    else:
+        ideals = "The ideals that slowdowns are relative to differ, too. Completion times compare."
     return [
-        f"Full packets carry {told}: headers, and losses per packet, differ by that (transport.mss_bytes), and so do"
-        " the ideals that slowdowns are relative to. Completion times compare."
+        f"Full packets carry {told}: headers, and losses per packet, differ by that (transport.mss_bytes). {ideals}"
     ]
 
 

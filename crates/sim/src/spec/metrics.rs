@@ -10,6 +10,9 @@ use crate::keys::{Default, Kind, LARGEST_EXACT, Reader, SpecError, Unit, Zero, k
 const SHORT_BELOW: u64 = 100_000;
 /// More samples would cost more time than they are worth.
 const SHORTEST_SAMPLE: Span = Span::from_us(1);
+const IDEAL_FRAMES: &str = "a list of pairs [payload bytes, header bytes], such as [[1460, 40], [4086, 64]]";
+/// No packet is longer.
+const LONGEST_FRAME: u64 = 1 << 20;
 const SERIES_LINKS: &str = "\"fabric\", \"all\", or a list of names of links, such as [\"leaf0->host0\"]";
 
 keys! {
@@ -35,6 +38,10 @@ keys! {
         /// What slowdowns are measured against: a bound that no scheme can beat, whatever paths its packets take, or
         /// the time on the best path alone, as in papers and other simulators, which several paths together can beat.
         ideal: Ideal, Kind::Words(Ideal::WORDS), Default::Word("bound");
+        /// Further packets, each as [payload bytes, header bytes]: the ideal of a flow is the least of those with its own
+        /// transport's packets and with each of these. Comparisons of transports set this, so that all slowdowns are
+        /// relative to the same times.
+        ideal_frames: Option<Vec<Value>>, Kind::List(IDEAL_FRAMES), Default::Nothing("its own packets alone");
         /// With more flows than this, a run keeps exact counts and a histogram instead of one row per flow.
         keep_flows_up_to: u64, Kind::Integer { min: 0, max: LARGEST_EXACT }, Default::Number(1_000_000.0);
         /// Which packets to capture as they pass chosen ports: see `[metrics.capture]`. It changes no result.
@@ -75,6 +82,15 @@ words! {
     }
 }
 
+/// A packet as ideals know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IdealFrame {
+    /// Bytes of data in a full one.
+    pub payload: u64,
+    /// Bytes on the wire besides the data.
+    pub header: u64,
+}
+
 /// A class of flow sizes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SizeClass {
@@ -101,6 +117,8 @@ pub struct MetricsSpec {
     pub sample_interval: Option<Span>,
     /// What slowdowns are measured against.
     pub ideal: Ideal,
+    /// Packets, besides those of the flow's own transport, that the ideal may be reached with.
+    pub ideal_frames: Vec<IdealFrame>,
     /// Most flows for which rows are kept.
     pub keep_flows_up_to: u64,
     /// Which packets are captured.
@@ -126,6 +144,7 @@ pub(crate) fn read(given: &Map<String, Value>) -> Result<(MetricsSpec, Value), S
         return Err(reader.refuse("sample_interval_us", "a number of microseconds from 1 to 9000000000"));
     }
     let series_links = read_series_links(&keys.series_links, &reader)?;
+    let ideal_frames = read_ideal_frames(keys.ideal_frames.as_deref().unwrap_or_default(), &reader)?;
     let (facts, ideal, keep_flows_up_to) = (keys.facts, keys.ideal, keys.keep_flows_up_to);
     let capture = match keys.capture.as_ref().map(capture::read).transpose()? {
         Some((capture, told)) => {
@@ -141,6 +160,7 @@ pub(crate) fn read(given: &Map<String, Value>) -> Result<(MetricsSpec, Value), S
         facts,
         sample_interval,
         ideal,
+        ideal_frames,
         keep_flows_up_to,
         capture,
     };
@@ -158,6 +178,17 @@ fn read_series_links(given: &Value, reader: &Reader<'_>) -> Result<SeriesLinks, 
         }
         _ => Err(reader.refuse("series_links", SERIES_LINKS)),
     }
+}
+
+fn read_ideal_frames(given: &[Value], reader: &Reader<'_>) -> Result<Vec<IdealFrame>, SpecError> {
+    let frame = |pair: &Value| match pair.as_array().map(Vec::as_slice) {
+        Some([payload, header]) => {
+            let (payload, header) = (payload.as_u64()?, header.as_u64()?);
+            ((1..=LONGEST_FRAME).contains(&payload) && header <= LONGEST_FRAME).then_some(IdealFrame { payload, header })
+        }
+        _ => None,
+    };
+    given.iter().map(frame).collect::<Option<_>>().ok_or_else(|| reader.refuse("ideal_frames", IDEAL_FRAMES))
 }
 
 /// Size classes as a list at `path` gives them.

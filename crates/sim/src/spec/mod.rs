@@ -43,7 +43,7 @@ pub use describe::describe;
 pub use detection::{Detection, Mode as DetectionMode};
 pub use fault::{Broken, Effect, Fault, FaultSpec, Pairs, Way as FaultWay};
 pub use follow::{Habits, Rules};
-pub use metrics::{Ideal, MetricsSpec, SeriesLinks, SizeClass};
+pub use metrics::{Ideal, IdealFrame, MetricsSpec, SeriesLinks, SizeClass};
 pub use run::{EngineKind, Follow, RunSpec, Stop};
 pub use scheme::{AckPaths, HashKind, HeaderBytes, PathTag, SchemeSpec, comparable_schemes};
 pub use switch::{

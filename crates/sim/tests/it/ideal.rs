@@ -75,6 +75,23 @@ fn whole_packets_on_alike_paths_reach_it_too() {
     }
 }
 
+#[test]
+fn it_is_the_least_over_the_packets_that_are_named() {
+    // A packet of 2,000 bytes and 40 crosses four links in full; two of 1,460 and 540 overlap.
+    let with = |ideal: &str, frames: Value| {
+        times(&spec(1, 2_000, &json!({"metrics": {"ideal": ideal, "ideal_frames": frames}}))).1
+    };
+    let (own, whole) = (4_000_000 + 4 * 1_200_000 + 464_000, 4_000_000 + 4 * 1_632_000);
+    for ideal in ["bound", "best_path"] {
+        assert_eq!(with(ideal, json!([])), own);
+        assert_eq!(with(ideal, json!([[2_000, 40]])), own, "its own packets are sooner there");
+        assert_eq!(with(ideal, json!([[2_000, 40], [500, 0]])), 4_000_000 + 7 * 400_000);
+    }
+    let large = json!({"transport": {"mss_bytes": 2_000}});
+    assert_eq!(times(&spec(1, 2_000, &large)).1, whole);
+    assert_eq!(times(&spec(1, 2_000, &merged(&large, &json!({"metrics": {"ideal_frames": [[1_460, 40]]}})))).1, own);
+}
+
 /// Hosts 0 and 1 at leaves of their own, and between them two paths of three links; Gbps of the middle ones.
 fn two_paths(middle: [f64; 2]) -> Value {
     let links = [(0, 2, 100.0), (1, 3, 100.0), (2, 4, 100.0), (2, 5, 100.0), (6, 3, 100.0), (7, 3, 100.0)];

@@ -542,6 +542,11 @@ fn run_and_metrics() {
             class(json!({"name": "long", "from_bytes": 10, "below_bytes": 10})),
             "metrics.size_classes[1].below_bytes = 10: expected more than from_bytes, 10",
         ),
+        (
+            json!({"metrics": {"ideal_frames": [[1460, 40], [0, 40]]}}),
+            "metrics.ideal_frames = [[1460,40],[0,40]]: expected a list of pairs [payload bytes, header bytes], such as \
+             [[1460, 40], [4086, 64]]",
+        ),
         (class(json!({"from_bytes": 10})), "metrics.size_classes[1].name is missing: expected a name"),
     ]);
 }
