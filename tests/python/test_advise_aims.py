@@ -217,7 +217,7 @@ def test_nothing_has_no_spread() -> None:
 
 
 def test_flows_over_unlike_packets_have_one_ideal() -> None:
-    """Each flow took longer over Ultra Ethernet, and its p99 slowdown was less: its ideal was that of larger packets."""
+    """Each flow took longer over Ultra Ethernet, and its p99 slowdown was less: its ideal was of larger packets."""
     spec = as_spec({**samples.TINY_SPEC, "transport": {"kind": "rdma"}, "preset": "linux"})
     _, alike, aims = prepared(spec, (), None, "ecmp,rps", None)
     _, unlike, same = prepared(spec, (), None, "ecmp,ecmp:transport.kind=uet@UET", None)

@@ -409,3 +409,18 @@ def test_rounds_have_a_figure_and_are_read_back(tmp_path: Any) -> None:
     assert isinstance(again, Comparison)
     assert repr(again.cells[0].jobs) == repr(found.cells[0].jobs)
     assert "jobs" not in figures.figures(sw.compare(TINY_SPEC, "ecmp,rps", seeds=1))
+
+
+@pytest.mark.parametrize(
+    ("short", "told"), [(2, "short (2), long (1), all (3)"), (99, "short (99), long (1)"), (100, "long (1)")]
+)
+def test_percentiles_of_a_few_flows_are_told(short: int, told: str) -> None:
+    """The p99 of four flows stood in a table as if it were one."""
+    sizes = [10] * short + [10**6]
+    found = comparison(size_bytes=sizes, fct_ps=[10**6] * len(sizes), slowdown=[1.0] * len(sizes))
+    assert tables.thin_tails(found) == [f"p99 of fewer than 100 flows a run is about their slowest: {told}."]
+
+
+def test_percentiles_of_many_flows_need_no_word() -> None:
+    sizes = [10, 10**6] * 100
+    assert not tables.thin_tails(comparison(size_bytes=sizes, fct_ps=[10**6] * 200, slowdown=[1.0] * 200))

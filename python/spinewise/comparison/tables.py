@@ -21,6 +21,8 @@ from spinewise.specs.variants import differing
 SHOWN = {"fct_s.mean": "mean FCT", "fct_s.p99": "99th percentile of FCT"}
 """The metrics of the tables, and how their titles call them."""
 SHORT = {"fct_s.mean": "mean", "fct_s.p99": "p99"}
+TAIL_FROM = 100
+"""Of fewer flows a run, the p99 lies between the two slowest."""
 OVERLOADED = "! overloaded: the results depend on how long the run lasts."
 
 
@@ -178,7 +180,7 @@ def drawn_loads(comparison: Comparison) -> list[str]:
 
 def notes(comparison: Comparison, by: By = "auto") -> list[str]:
     """How to read the tables."""
-    lines = [*reading(comparison), flow_line(comparison), *drawn_loads(comparison)]
+    lines = [*reading(comparison), flow_line(comparison), *thin_tails(comparison), *drawn_loads(comparison)]
     if comparison.mixed:
         lines.append(
             "each traffic entry is reported separately; --by class pools them."
@@ -255,6 +257,17 @@ def wide(comparison: Comparison) -> bool:
         for metric in SHOWN
     )
     return any(one.low < 0.0 for one in found)
+
+
+def thin_tails(comparison: Comparison) -> list[str]:
+    """That percentiles are those of a few flows, where they are."""
+    few: list[str] = []
+    for entry in comparison.scopes("entry") if comparison.mixed else [None]:
+        for name in comparison.classes_of(entry):
+            flows = min(comparison.flows(load, name, entry) for load in comparison.loads) / len(comparison.seeds)
+            if 0 < flows < TAIL_FROM:
+                few.append(f"{' '.join(filter(None, (entry, name)))} ({flows:,.3g})")
+    return [f"p99 of fewer than {TAIL_FROM} flows a run is about their slowest: {', '.join(few)}."] if few else []
 
 
 def flow_line(comparison: Comparison) -> str:
