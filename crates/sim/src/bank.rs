@@ -1,8 +1,8 @@
-//! The shell of the schemes: it keeps their rows and calls their hooks.
+//! The bank of the schemes: it keeps their rows (`seats.rs`) and calls their hooks (`hooks.rs`).
 //!
 //! All devices of a site run one scheme, so a bank is an enum of vectors of seats, and the branch is always the same.
-//! The enum is generated from the registry (`registry.rs`); its last variant is for guests, schemes outside the
-//! registry (`guest.rs`). Everything else here is written once for all schemes.
+//! The enum is generated from the registry; its last variant is for guests, schemes outside the registry (`guest.rs`).
+//! Everything else is written once for all schemes.
 
 mod guest;
 mod hooks;
@@ -11,18 +11,16 @@ mod seats;
 
 pub use crate::packet::Tags;
 pub use guest::{Answer, Elsewhere, HEADER_ROOM, Header, Hook, Hosted, Lent, Row};
-use hooks::PickInlined;
 pub use hooks::Seated;
 pub use registry::{Choice, Choose, Chosen, Entry, Given, Misfit, REGISTRY, Source};
 pub use seats::{Fired, Places, Seats};
 
-use crate::packet::{self, Hashing};
 use crate::tape::Tape;
 use spinewise_policy::out::Action;
 use spinewise_policy::site::{AtHost, AtSwitch, HostView, SwitchView};
 use spinewise_policy::{
-    Feedback, FlowKey, Hashes, Hooks, Key, Layout, Message, Packet, Peers, Port, Queue, Rng, Sheet, Sight, Site, Span,
-    Time, Verdict, Way,
+    Feedback, FlowKey, Hashes, Hooks, Key, Layout, Message, Packet, Peers, Port, Queue, Rng, Sheet, Site, Span, Time,
+    Verdict,
 };
 use std::sync::Arc;
 
@@ -118,258 +116,208 @@ impl From<Seating> for Bank {
 }
 
 macro_rules! bank {
-    ($($variant:ident: $seats:ty,)*) => {
+    ($($variant:ident: $policy:ty,)*) => {
         /// The seats of one scheme, by scheme.
         pub enum Seating {
             $(
                 #[doc = "Seats of this scheme."]
-                $variant($seats),
+                $variant(Seats<$policy>),
             )*
+            /// Seats of a guest.
+            Guest(Box<dyn Seated>),
         }
 
-        impl Seating {
-            /// The hooks to call, the kind of each seat, and the layout of each kind.
-            fn facts(&self) -> (Hooks, Arc<[u16]>, Arc<[Layout]>) {
-                match self { $(Seating::$variant(seats) => seats.facts(),)* }
-            }
-        }
-
-        impl Bank {
-            /// The hooks to call.
-            #[inline]
-            pub fn hooks(&self) -> Hooks {
-                self.hooks
-            }
-
-            /// What the scheme declares about itself.
-            pub fn sheet(&self) -> &'static Sheet {
-                match &self.seating { $(Seating::$variant(seats) => seats.sheet(),)* }
-            }
-
-            /// What it sends where a hash of the header says.
-            pub fn hashes(&self) -> Hashes {
-                match &self.seating { $(Seating::$variant(seats) => seats.hashes(),)* }
-            }
-
-            /// The layout of a seat.
-            pub fn layout(&self, seat: u32) -> Layout {
-                self.layouts[usize::from(self.kinds[seat as usize])]
-            }
-
-            /// The peers a seat keeps rows for.
-            #[inline]
-            pub fn peers(&self, seat: u32) -> Peers {
-                self.layouts[usize::from(self.kinds[seat as usize])].peers
-            }
-
-            /// Does a host's scheme choose the ways of acknowledgements?
-            #[inline]
-            pub fn picks_acks(&self, seat: u32) -> bool {
-                self.layouts[usize::from(self.kinds[seat as usize])].picks_acks
-            }
-
-            /// A seat's random stream for the phase of its ticks.
-            pub fn phase(&self, seat: u32, period: Span) -> Span {
-                let seed = match &self.seating { $(Seating::$variant(seats) => seats.seed(),)* };
-                let name = self.sheet().name;
-                let mut rng = Rng::stream(seed ^ spinewise_policy::hash::name(name), "tick phase", u64::from(seat));
-                Span(rng.bits() % period.0.max(1))
-            }
-
-            /// Gives a seat another stream, and returns its own in exchange.
-            #[cold]
-            pub fn swap_stream(&mut self, seat: u32, stream: &mut Rng) {
-                match &mut self.seating { $(Seating::$variant(seats) => seats.swap_stream(seat, stream),)* }
-            }
-
-            /// Copies another flow's row to a flow's row.
-            #[cold]
-            pub fn copy_row(&mut self, seat: u32, from: FlowKey, to: FlowKey) {
-                match &mut self.seating { $(Seating::$variant(seats) => seats.copy_row(seat, from, to),)* }
-            }
-
-            /// Takes what the last hook call requested.
-            pub fn asked(&mut self) -> Asked {
-                std::mem::take(&mut self.asked)
-            }
-
-            /// Did the last hook call request anything?
-            #[inline]
-            pub fn has_asked(&self) -> bool {
-                self.asked.len > 0
-            }
-
-            /// Must the shell use [`Bank::pick_any`] at switches, for a guest or to lend the tape?
-            #[inline]
-            pub fn is_apart(&self) -> bool {
-                self.is_guest() || self.tape.is_some()
-            }
-
-            /// Is the scheme a guest, outside the registry?
-            #[inline]
-            pub fn is_guest(&self) -> bool {
-                matches!(self.seating, Seating::Guest(_))
-            }
-
-            /// Returns the room for actions.
-            pub fn give_back(&mut self, mut room: Asked) {
-                room.len = 0;
-                self.asked = room;
-            }
-
-            /// [`Policy::pick`] for a packet that came in by `in_port`: the way, and the bytes the header takes on the
-            /// wire. What the scheme is shown is compiled for each scheme separately, so only the fields that it reads
-            /// are computed. A guest reads them all, and would undo that for every scheme: see [`Bank::pick_any`].
-            ///
-            /// # Panics
-            /// If the scheme is a guest.
-            #[inline(always)]
-            pub fn pick(&mut self, call: Call<'_>, packet: &mut packet::Packet, seen: (&Hashing, u16)) -> (Way, u32) {
-                match &mut self.seating {
-                    $(Seating::$variant(seats) => {
-                        let mut header = packet.header;
-                        let view = packet.view(seen.0, seen.1, 0);
-                        let picked = seats.pick_inlined(&mut self.asked, call, &view, &mut header);
-                        packet.header = header;
-                        picked
-                    })*
+        /// An expression about the seats of a bank, whichever their scheme. With `registered`, they are no guest's.
+        macro_rules! seated {
+            (registered $of:expr, $seats:ident => $call:expr) => {
+                match $of {
+                    $(Seating::$variant($seats) => $call,)*
+                    Seating::Guest(_) => unreachable!("guests are asked by Bank::pick_any"),
                 }
-            }
-
-            /// [`Bank::pick`] of any scheme, guests included.
-            #[cold]
-            #[inline(never)]
-            pub fn pick_any(&mut self, call: Call<'_>, packet: &mut packet::Packet, seen: (&Hashing, u16)) -> (Way, u32) {
-                let view = packet.view(seen.0, seen.1, 0);
-                match &mut self.seating {
-                    $(Seating::$variant(seats) => seats.pick(&mut self.asked, call, &view, &mut packet.header),)*
+            };
+            ($of:expr, $seats:ident => $call:expr) => {
+                match $of {
+                    $(Seating::$variant($seats) => $call,)*
+                    Seating::Guest($seats) => $call,
                 }
-            }
-
-            /// [`Bank::pick`] preceded by [`Policy::sees`].
-            #[cold]
-            pub fn pick_and_tell(
-                &mut self,
-                call: Call<'_>,
-                packet: &mut packet::Packet,
-                seen: (&Hashing, u16),
-                sight: &mut Sight<'_>,
-            ) -> (Way, u32) {
-                let view = packet.view(seen.0, seen.1, 0);
-                match &mut self.seating {
-                    $(Seating::$variant(seats) => seats.pick_and_tell(&mut self.asked, call, &view, &mut packet.header, sight),)*
-                }
-            }
-
-            /// [`Policy::pick`] without a simulated packet in hand: for a shell with packets of its own. With a
-            /// `sight`, [`Policy::sees`] comes first.
-            #[cold]
-            pub fn pick_for(
-                &mut self,
-                call: Call<'_>,
-                packet: &Packet,
-                header: &mut [u8; 16],
-                sight: Option<&mut Sight<'_>>,
-            ) -> (Way, u32) {
-                match (&mut self.seating, sight) {
-                    $((Seating::$variant(seats), Some(sight)) => {
-                        seats.pick_and_tell(&mut self.asked, call, packet, header, sight)
-                    })*
-                    $((Seating::$variant(seats), None) => seats.pick(&mut self.asked, call, packet, header),)*
-                }
-            }
-
-            /// Lets `run` call hooks of a seat without effect: afterwards its rows, its random stream and its timers
-            /// are as before, and what the hooks requested is dropped.
-            #[cold]
-            pub fn rehearse<R>(&mut self, seat: u32, run: impl FnOnce(&mut Bank) -> R) -> R {
-                match &mut self.seating { $(Seating::$variant(seats) => seats.keep(seat),)* }
-                let answer = run(self);
-                match &mut self.seating { $(Seating::$variant(seats) => seats.restore(seat),)* }
-                self.asked.len = 0;
-                answer
-            }
-
-            /// [`Policy::egress`].
-            #[inline]
-            pub fn egress(&mut self, call: Call<'_>, port: Port, packet: &Packet, header: &mut [u8; 16]) {
-                match &mut self.seating { $(Seating::$variant(seats) => seats.egress(&mut self.asked, call, port, packet, header),)* }
-            }
-
-            /// [`Policy::ingress`].
-            #[inline]
-            pub fn ingress(&mut self, call: Call<'_>, packet: &Packet, header: &mut [u8; 16]) -> Verdict {
-                match &mut self.seating { $(Seating::$variant(seats) => seats.ingress(&mut self.asked, call, packet, header),)* }
-            }
-
-            /// [`Policy::feedback`].
-            #[inline]
-            pub fn feedback(&mut self, call: Call<'_>, feedback: &Feedback) {
-                match &mut self.seating { $(Seating::$variant(seats) => seats.feedback(&mut self.asked, call, feedback),)* }
-            }
-
-            /// [`Policy::message`].
-            pub fn message(&mut self, call: Call<'_>, message: &Message<'_>) {
-                match &mut self.seating { $(Seating::$variant(seats) => seats.message(&mut self.asked, call, message),)* }
-            }
-
-            /// [`Policy::timer`], if `key` is still armed for this instant.
-            pub fn timer(&mut self, call: Call<'_>, key: Key) -> Fired {
-                match &mut self.seating { $(Seating::$variant(seats) => seats.timer(&mut self.asked, call, key),)* }
-            }
-
-            /// [`Policy::tick`].
-            pub fn tick(&mut self, call: Call<'_>) {
-                match &mut self.seating { $(Seating::$variant(seats) => seats.tick(&mut self.asked, call),)* }
-            }
-
-            /// [`Policy::link`].
-            pub fn link(&mut self, call: Call<'_>, port: Port, change: spinewise_policy::Change) {
-                match &mut self.seating { $(Seating::$variant(seats) => seats.link(&mut self.asked, call, port, change),)* }
-            }
-
-            /// [`Policy::drained`]; unpins the flow the queue was held for.
-            pub fn drained(&mut self, call: Call<'_>, owner: Option<FlowKey>, port: Port, queue: Queue) {
-                match &mut self.seating { $(Seating::$variant(seats) => seats.drained(&mut self.asked, call, owner, port, queue),)* }
-            }
-
-            /// Remembers that a timer is armed; pins the flow. Returns when its event must be planned, if it must.
-            pub fn arm(&mut self, seat: u32, key: Key, at: Time) -> Option<Time> {
-                match &mut self.seating { $(Seating::$variant(seats) => seats.arm(seat, key, at),)* }
-            }
-
-            /// Forgets an armed timer.
-            pub fn cancel(&mut self, seat: u32, key: Key) {
-                match &mut self.seating { $(Seating::$variant(seats) => seats.cancel(seat, key),)* }
-            }
-
-            /// Pins a flow's row.
-            pub fn pin(&mut self, seat: u32, key: FlowKey) {
-                match &mut self.seating { $(Seating::$variant(seats) => seats.pin(seat, key, true),)* }
-            }
-
-            /// Forgets a flow's row.
-            pub fn forget(&mut self, seat: u32, key: FlowKey) {
-                match &mut self.seating { $(Seating::$variant(seats) => seats.forget(seat, key),)* }
-            }
-
-            /// Resets a peer's rows to their state when it was met.
-            pub fn forget_peer(&mut self, seat: u32, peer: u32) {
-                match &mut self.seating { $(Seating::$variant(seats) => seats.forget_peer(seat, peer),)* }
-            }
-
-            /// How many rows of flows there are.
-            pub fn flow_rows(&self) -> usize {
-                match &self.seating { $(Seating::$variant(seats) => seats.flow_rows(),)* }
-            }
+            };
         }
     };
 }
+spinewise_policy::each_scheme!(bank);
+use seated;
 
-/// One variant per scheme, and one for guests.
-macro_rules! variants {
-    ($($variant:ident: $policy:ty,)*) => {
-        bank! { $($variant: Seats<$policy>,)* Guest: Box<dyn Seated>, }
-    };
+impl Seating {
+    /// The hooks to call, the kind of each seat, and the layout of each kind.
+    fn facts(&self) -> (Hooks, Arc<[u16]>, Arc<[Layout]>) {
+        seated!(self, seats => seats.facts())
+    }
 }
-spinewise_policy::each_scheme!(variants);
+
+impl Bank {
+    /// The hooks to call.
+    #[inline]
+    pub fn hooks(&self) -> Hooks {
+        self.hooks
+    }
+
+    /// What the scheme declares about itself.
+    pub fn sheet(&self) -> &'static Sheet {
+        seated!(&self.seating, seats => seats.sheet())
+    }
+
+    /// What it sends where a hash of the header says.
+    pub fn hashes(&self) -> Hashes {
+        seated!(&self.seating, seats => seats.hashes())
+    }
+
+    /// The layout of a seat.
+    pub fn layout(&self, seat: u32) -> Layout {
+        self.layouts[usize::from(self.kinds[seat as usize])]
+    }
+
+    /// The peers a seat keeps rows for.
+    #[inline]
+    pub fn peers(&self, seat: u32) -> Peers {
+        self.layouts[usize::from(self.kinds[seat as usize])].peers
+    }
+
+    /// Does a host's scheme choose the ways of acknowledgements?
+    #[inline]
+    pub fn picks_acks(&self, seat: u32) -> bool {
+        self.layouts[usize::from(self.kinds[seat as usize])].picks_acks
+    }
+
+    /// A seat's random stream for the phase of its ticks.
+    pub fn phase(&self, seat: u32, period: Span) -> Span {
+        let seed = seated!(&self.seating, seats => seats.seed());
+        let name = self.sheet().name;
+        let mut rng = Rng::stream(seed ^ spinewise_policy::hash::name(name), "tick phase", u64::from(seat));
+        Span(rng.bits() % period.0.max(1))
+    }
+
+    /// Gives a seat another stream, and returns its own in exchange.
+    #[cold]
+    pub fn swap_stream(&mut self, seat: u32, stream: &mut Rng) {
+        seated!(&mut self.seating, seats => seats.swap_stream(seat, stream))
+    }
+
+    /// Copies another flow's row to a flow's row.
+    #[cold]
+    pub fn copy_row(&mut self, seat: u32, from: FlowKey, to: FlowKey) {
+        seated!(&mut self.seating, seats => seats.copy_row(seat, from, to))
+    }
+
+    /// Takes what the last hook call requested.
+    pub fn asked(&mut self) -> Asked {
+        std::mem::take(&mut self.asked)
+    }
+
+    /// Did the last hook call request anything?
+    #[inline]
+    pub fn has_asked(&self) -> bool {
+        self.asked.len > 0
+    }
+
+    /// Must the shell use [`Bank::pick_any`] at switches, for a guest or to lend the tape?
+    #[inline]
+    pub fn is_apart(&self) -> bool {
+        self.is_guest() || self.tape.is_some()
+    }
+
+    /// Is the scheme a guest, outside the registry?
+    #[inline]
+    pub fn is_guest(&self) -> bool {
+        matches!(self.seating, Seating::Guest(_))
+    }
+
+    /// Returns the room for actions.
+    pub fn give_back(&mut self, mut room: Asked) {
+        room.len = 0;
+        self.asked = room;
+    }
+
+    /// Lets `run` call hooks of a seat without effect: afterwards its rows, its random stream and its timers
+    /// are as before, and what the hooks requested is dropped.
+    #[cold]
+    pub fn rehearse<R>(&mut self, seat: u32, run: impl FnOnce(&mut Bank) -> R) -> R {
+        seated!(&mut self.seating, seats => seats.keep(seat));
+        let answer = run(self);
+        seated!(&mut self.seating, seats => seats.restore(seat));
+        self.asked.len = 0;
+        answer
+    }
+
+    /// [`Policy::egress`].
+    #[inline]
+    pub fn egress(&mut self, call: Call<'_>, port: Port, packet: &Packet, header: &mut [u8; 16]) {
+        seated!(&mut self.seating, seats => seats.egress(&mut self.asked, call, port, packet, header))
+    }
+
+    /// [`Policy::ingress`].
+    #[inline]
+    pub fn ingress(&mut self, call: Call<'_>, packet: &Packet, header: &mut [u8; 16]) -> Verdict {
+        seated!(&mut self.seating, seats => seats.ingress(&mut self.asked, call, packet, header))
+    }
+
+    /// [`Policy::feedback`].
+    #[inline]
+    pub fn feedback(&mut self, call: Call<'_>, feedback: &Feedback) {
+        seated!(&mut self.seating, seats => seats.feedback(&mut self.asked, call, feedback))
+    }
+
+    /// [`Policy::message`].
+    pub fn message(&mut self, call: Call<'_>, message: &Message<'_>) {
+        seated!(&mut self.seating, seats => seats.message(&mut self.asked, call, message))
+    }
+
+    /// [`Policy::timer`], if `key` is still armed for this instant.
+    pub fn timer(&mut self, call: Call<'_>, key: Key) -> Fired {
+        seated!(&mut self.seating, seats => seats.timer(&mut self.asked, call, key))
+    }
+
+    /// [`Policy::tick`].
+    pub fn tick(&mut self, call: Call<'_>) {
+        seated!(&mut self.seating, seats => seats.tick(&mut self.asked, call))
+    }
+
+    /// [`Policy::link`].
+    pub fn link(&mut self, call: Call<'_>, port: Port, change: spinewise_policy::Change) {
+        seated!(&mut self.seating, seats => seats.link(&mut self.asked, call, port, change))
+    }
+
+    /// [`Policy::drained`]; unpins the flow the queue was held for.
+    pub fn drained(&mut self, call: Call<'_>, owner: Option<FlowKey>, port: Port, queue: Queue) {
+        seated!(&mut self.seating, seats => seats.drained(&mut self.asked, call, owner, port, queue))
+    }
+
+    /// Remembers that a timer is armed; pins the flow. Returns when its event must be planned, if it must.
+    pub fn arm(&mut self, seat: u32, key: Key, at: Time) -> Option<Time> {
+        seated!(&mut self.seating, seats => seats.arm(seat, key, at))
+    }
+
+    /// Forgets an armed timer.
+    pub fn cancel(&mut self, seat: u32, key: Key) {
+        seated!(&mut self.seating, seats => seats.cancel(seat, key))
+    }
+
+    /// Pins a flow's row.
+    pub fn pin(&mut self, seat: u32, key: FlowKey) {
+        seated!(&mut self.seating, seats => seats.pin(seat, key, true))
+    }
+
+    /// Forgets a flow's row.
+    pub fn forget(&mut self, seat: u32, key: FlowKey) {
+        seated!(&mut self.seating, seats => seats.forget(seat, key))
+    }
+
+    /// Resets a peer's rows to their state when it was met.
+    pub fn forget_peer(&mut self, seat: u32, peer: u32) {
+        seated!(&mut self.seating, seats => seats.forget_peer(seat, peer))
+    }
+
+    /// How many rows of flows there are.
+    pub fn flow_rows(&self) -> usize {
+        seated!(&self.seating, seats => seats.flow_rows())
+    }
+}

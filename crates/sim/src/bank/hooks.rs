@@ -1,6 +1,7 @@
 //! What a bank asks of its seats, and how each hook is called: with the rows of its device and room for its actions.
 
-use super::{Asked, Call, Fired, Lend, NO_PEER, Seats};
+use super::{Asked, Bank, Call, Fired, Lend, NO_PEER, Seating, Seats, seated};
+use crate::packet::{self, Hashing};
 use spinewise_policy::out::Action;
 use spinewise_policy::rows::NOBODY;
 use spinewise_policy::{
@@ -9,7 +10,7 @@ use spinewise_policy::{
 };
 use std::sync::Arc;
 
-/// The seats of a scheme, whichever it is. The methods are those of [`Bank`](super::Bank), which explains them.
+/// The seats of a scheme, whichever it is. The methods are those of [`Bank`], which explains them.
 #[allow(missing_docs)]
 pub trait Seated {
     fn sheet(&self) -> &'static Sheet;
@@ -45,32 +46,59 @@ pub trait Seated {
     fn restore(&mut self, seat: u32);
 }
 
-/// [`Seated::pick`] inlined into the path of a packet, which a guest's cannot be.
-pub(super) trait PickInlined {
-    fn pick_inlined(&mut self, asked: &mut Asked, call: Call<'_>, packet: &Packet, header: &mut [u8; 16])
-    -> (Way, u32);
-}
-
-impl<P: Policy> PickInlined for Seats<P>
-where
-    P::Site: Lend,
-{
+impl Bank {
+    /// [`Policy::pick`] for a packet that came in by `in_port`: the way, and the bytes the header takes on the wire. What
+    /// the scheme is shown is compiled for each scheme separately, so only the fields that it reads are computed. A guest
+    /// reads them all, and would undo that for every scheme: see [`Bank::pick_any`].
+    ///
+    /// # Panics
+    /// If the scheme is a guest.
     #[inline(always)]
-    fn pick_inlined(
+    pub fn pick(&mut self, call: Call<'_>, packet: &mut packet::Packet, seen: (&Hashing, u16)) -> (Way, u32) {
+        seated!(registered &mut self.seating, seats => {
+            let mut header = packet.header;
+            let view = packet.view(seen.0, seen.1, 0);
+            let picked = seats.pick(&mut self.asked, call, &view, &mut header);
+            packet.header = header;
+            picked
+        })
+    }
+
+    /// [`Bank::pick`] of any scheme, guests included.
+    #[cold]
+    #[inline(never)]
+    pub fn pick_any(&mut self, call: Call<'_>, packet: &mut packet::Packet, seen: (&Hashing, u16)) -> (Way, u32) {
+        let view = packet.view(seen.0, seen.1, 0);
+        seated!(&mut self.seating, seats => seats.pick(&mut self.asked, call, &view, &mut packet.header))
+    }
+
+    /// [`Bank::pick`] preceded by [`Policy::sees`].
+    #[cold]
+    pub fn pick_and_tell(
         &mut self,
-        asked: &mut Asked,
+        call: Call<'_>,
+        packet: &mut packet::Packet,
+        seen: (&Hashing, u16),
+        sight: &mut Sight<'_>,
+    ) -> (Way, u32) {
+        let view = packet.view(seen.0, seen.1, 0);
+        self.pick_for(call, &view, &mut packet.header, Some(sight))
+    }
+
+    /// [`Policy::pick`] without a simulated packet in hand: for a shell with packets of its own. With a `sight`,
+    /// [`Policy::sees`] comes first.
+    #[cold]
+    pub fn pick_for(
+        &mut self,
         call: Call<'_>,
         packet: &Packet,
         header: &mut [u8; 16],
+        sight: Option<&mut Sight<'_>>,
     ) -> (Way, u32) {
-        self.pick(asked, call, packet, header)
-    }
-}
-
-impl PickInlined for Box<dyn Seated> {
-    #[inline(always)]
-    fn pick_inlined(&mut self, _: &mut Asked, _: Call<'_>, _: &Packet, _: &mut [u8; 16]) -> (Way, u32) {
-        unreachable!("guests are asked by Bank::pick_any")
+        seated!(&mut self.seating, seats => match sight {
+            Some(sight) => seats.pick_and_tell(&mut self.asked, call, packet, header, sight),
+            None => seats.pick(&mut self.asked, call, packet, header),
+        })
     }
 }
 

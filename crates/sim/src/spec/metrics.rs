@@ -184,7 +184,8 @@ fn read_ideal_frames(given: &[Value], reader: &Reader<'_>) -> Result<Vec<IdealFr
     let frame = |pair: &Value| match pair.as_array().map(Vec::as_slice) {
         Some([payload, header]) => {
             let (payload, header) = (payload.as_u64()?, header.as_u64()?);
-            ((1..=LONGEST_FRAME).contains(&payload) && header <= LONGEST_FRAME).then_some(IdealFrame { payload, header })
+            ((1..=LONGEST_FRAME).contains(&payload) && header <= LONGEST_FRAME)
+                .then_some(IdealFrame { payload, header })
         }
         _ => None,
     };
