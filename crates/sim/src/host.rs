@@ -4,6 +4,7 @@
 //! for one. So nothing queues in the host, and marks come from the network. Acknowledgements, probes and messages are
 //! triggered by events; they are committed at once, behind what is already on its way out.
 
+mod control_queue;
 mod ends;
 mod opening;
 mod operations;

@@ -1,14 +1,15 @@
 //! A NIC that pulls: when its line is free for data it asks for one packet, so nothing queues in the host.
 
+use super::control_queue::ControlQueue;
 use super::turns::Turns;
 use super::{Host, Nic};
 use crate::ids::FlowId;
 use crate::line::Line;
-use crate::packet::{InHand, Packet};
+use crate::packet::{BODY, InHand, Packet};
 use crate::port::Pausing;
 use crate::transport::contract::Order;
 use crate::world::World;
-use spinewise_policy::Time;
+use spinewise_policy::{Kind, Time};
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -152,61 +153,13 @@ enum Waiting {
     Turns(Turns),
 }
 
-/// Answers and other control that wait for the line beside data (Ultra Ethernet): ten of them go for each packet of
-/// data (the NIC of uet-htsim).
-#[derive(Debug, Default)]
-pub(super) struct Control {
-    waiting: VecDeque<InHand>,
-    /// Turns since data last had one, while both waited.
-    turn: u8,
-}
-
-/// Turns that control gets, while both wait, before data has one.
-const TURNS_OF_CONTROL: u8 = 10;
-
-impl Control {
-    /// Adds a packet to those that wait.
-    pub(super) fn join(&mut self, hand: InHand) {
-        self.waiting.push_back(hand);
-    }
-
-    /// Is it control's turn, given whether data waits?
-    fn goes(&mut self, data_waits: bool) -> bool {
-        if self.waiting.is_empty() || !data_waits {
-            return !self.waiting.is_empty();
-        }
-        self.turn = if self.turn == TURNS_OF_CONTROL { 0 } else { self.turn + 1 };
-        self.turn > 0
-    }
-
-    /// The first waiting packet.
-    pub(super) fn next(&mut self) -> Option<InHand> {
-        let next = self.waiting.pop_front();
-        if self.waiting.is_empty() {
-            // Starts over at the beginning: that place is in the cache.
-            self.waiting.clear();
-        }
-        next
-    }
-
-    /// All waiting packets.
-    pub(super) fn packets(&self) -> impl Iterator<Item = &Packet> {
-        self.waiting.iter().map(|hand| &hand.packet)
-    }
-
-    /// Does any wait?
-    pub(super) fn waits(&self) -> bool {
-        !self.waiting.is_empty()
-    }
-}
-
 /// A NIC that pulls: a line, what is committed to it, and what waits for it.
 #[derive(Debug)]
 pub(super) struct Pull {
     pub(super) line: Line,
     waiting: Waiting,
     /// Control that waits for the line, where it is not committed at once.
-    pub(super) control: Option<Box<Control>>,
+    pub(super) control: Option<Box<ControlQueue>>,
     /// Packets that hosts make go straight on the line: no scheme tags them, and nothing waits.
     pub(super) is_plain: bool,
     /// End of the last data packet pulled, which is when the next is pulled.
@@ -222,6 +175,26 @@ pub(super) struct Pull {
 }
 
 impl Pull {
+    /// Puts a packet and its body on the line behind what is committed.
+    pub(super) fn put_whole(&mut self, w: &mut World<'_>, hand: &mut InHand) {
+        self.put_on_line(w, hand.packet);
+        if hand.packet.is(BODY) {
+            w.wires.push_body(self.line.link, hand.body.take());
+        }
+    }
+
+    /// Puts a packet on the line behind what is committed; its body goes [beside it](crate::link::Wires::push_body).
+    #[inline(always)]
+    pub(super) fn put_on_line(&mut self, w: &mut World<'_>, mut packet: Packet) {
+        packet.limit_hops(w.net.hop_limit);
+        let line = &mut self.line;
+        let start = line.free_at().max(w.now);
+        // A timestamp is written when a packet starts; a reply carries the one it echoes.
+        let stamp = if matches!(packet.kind, Kind::Data | Kind::Probe) { start } else { packet.stamp };
+        let arrives = line.send(start, u32::from(packet.wire), &mut w.wires);
+        *w.wires.slot(line.link, arrives) = Packet { at: arrives, stamp, ..packet };
+    }
+
     /// The same where a scheme tags what leaves.
     pub(super) fn tagged(self) -> Pull {
         Pull { is_plain: false, ..self }

@@ -1,13 +1,12 @@
 //! What a host sends: a packet is built as the transport says, tagged by the host's scheme, counted, and put on the
 //! line. Data comes here when the NIC has pulled its flow; answers, probes and messages come as they are made.
 
-use super::pull::Pull;
 use super::scheme::call;
 use super::{Host, Nic};
 use crate::address::Address;
 use crate::choices::Fate;
 use crate::ids::{FlowId, HostId, SubflowId};
-use crate::packet::{BARE, BODY, InHand, Packet, RETRANSMIT};
+use crate::packet::{BARE, InHand, Packet, RETRANSMIT};
 use crate::port::Fifo;
 use crate::shell::Shell;
 use crate::transport::contract::{Data, Outgoing, Sender};
@@ -162,28 +161,6 @@ impl Host {
                 Some(_) | None => pull.put_whole(w, hand),
             },
         }
-    }
-}
-
-impl Pull {
-    /// Puts a packet and its body on the line behind what is committed.
-    pub(super) fn put_whole(&mut self, w: &mut World<'_>, hand: &mut InHand) {
-        self.put_on_line(w, hand.packet);
-        if hand.packet.is(BODY) {
-            w.wires.push_body(self.line.link, hand.body.take());
-        }
-    }
-
-    /// Puts a packet on the line behind what is committed; its body goes [beside it](crate::link::Wires::push_body).
-    #[inline(always)]
-    pub(super) fn put_on_line(&mut self, w: &mut World<'_>, mut packet: Packet) {
-        packet.limit_hops(w.net.hop_limit);
-        let line = &mut self.line;
-        let start = line.free_at().max(w.now);
-        // A timestamp is written when a packet starts; a reply carries the one it echoes.
-        let stamp = if matches!(packet.kind, Kind::Data | Kind::Probe) { start } else { packet.stamp };
-        let arrives = line.send(start, u32::from(packet.wire), &mut w.wires);
-        *w.wires.slot(line.link, arrives) = Packet { at: arrives, stamp, ..packet };
     }
 }
 

@@ -14,7 +14,7 @@
 //! | `registry.rs`, `ends.rs` | [`Ends`]: the ends of all flows of a run, by their transport |
 //! | `config.rs` | [`TcpConfig`] and its presets |
 //! | `stream.rs` | [`stream::Stream`]: TCP without and with selective acknowledgements, as its layers need it |
-//! | `one_path.rs` | [`one_path::Plain`], [`one_path::Selective`]: TCP on one path |
+//! | `one_path.rs` | [`one_path::Plain`], [`one_path::Selective`]: TCP on one path, from its layers |
 //! | `greeting.rs`, `opening.rs` | [`Opening`]: the three-way handshake, and its packets; [`Opened`]: the layer around a sender |
 //! | `tcp.rs` | [`TcpSender`]: slow start, congestion avoidance, Reno and NewReno recovery, timeouts |
 //! | `tcp/sack.rs` | [`SackSender`]: the same with selective acknowledgements, RFC 6675 or RACK-TLP |

@@ -8,10 +8,11 @@
 
 use super::Greeting;
 use super::config::TcpConfig;
-use super::contract::{Acked, Answer, Answered, Outgoing, Start};
+use super::contract::{Acked, Answer, Answered, Counts, Data, Outgoing, Sender, Start};
+use super::sack::Sack;
 use super::stream::Stream;
-use super::tcp::TcpSender;
-use crate::packet::{RETRANSMIT, SYN};
+use super::tcp::{Ack, Segment, TcpSender};
+use crate::packet::{CWR, ECT, RETRANSMIT, SYN};
 use spinewise_policy::time::{Span, Time};
 
 /// A connection that is not open yet.
@@ -210,56 +211,99 @@ impl<S: Stream> Opened<S> {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+impl<S: Stream> Sender for Opened<S> {
+    type Config = TcpConfig;
 
-    fn us(us: u64) -> Time {
-        Time::ZERO + Span::from_us(us)
-    }
-
-    #[test]
-    fn syn_timeouts_double_up_to_the_bound() {
-        let config =
-            TcpConfig { syn_timeout: Span::from_us(100), max_rto: Span::from_us(500), ..TcpConfig::datacenter() };
-        let mut opening = Opening::default();
-        let mut now = us(7);
-        for (n, wait) in [100, 200, 400, 500, 500].into_iter().enumerate() {
-            assert_eq!(opening.next(&config, now), Some(Greeting::Syn { again: n > 0 }));
-            assert!(!opening.may_send());
-            assert_eq!(opening.deadline(), Some(now + Span::from_us(wait)));
-            now += Span::from_us(wait);
-            opening.on_timeout();
-            assert_eq!((opening.deadline(), opening.timeouts()), (None, n as u32 + 1));
+    fn new(config: &TcpConfig, start: &Start) -> Self {
+        if config.handshake {
+            Opened::Opening { opening: Opening::default(), start: *start }
+        } else {
+            Opened::at_once(config, start)
         }
     }
 
-    #[test]
-    fn the_answer_is_a_sample_and_opens() {
-        let config = TcpConfig { min_rto: Span::ZERO, ..TcpConfig::datacenter() };
-        let mut opening = Opening::default();
-        opening.next(&config, us(0));
-        opening.on_syn_ack(Span::from_us(80));
-        // A second SYN-ACK changes nothing.
-        opening.on_syn_ack(Span::from_us(300));
-        assert_eq!(opening.next(&config, us(80)), Some(Greeting::Ack));
-        assert_eq!((opening.next(&config, us(80)), opening.deadline()), (None, None));
-        let mut sender = opening.sender(&config, &Start::sized(100_000));
-        assert_eq!((sender.srtt(), sender.timeouts(), sender.cwnd()), (Some(Span::from_us(80)), 0, 14_600));
-        // RFC 6298 (2.2): SRTT 80, RTTVAR 40: the first timeout after 240 us.
-        sender.next_segment(&config, us(80));
-        assert_eq!(sender.deadline(), Some(us(320)));
+    #[inline(always)]
+    fn may_send_from(&self, config: &TcpConfig) -> Time {
+        match self {
+            Opened::Opening { opening, .. } if opening.may_send() => Time::ZERO,
+            Opened::Opening { .. } => Time::NEVER,
+            Opened::Open(stream) => stream.may_send_from(config),
+        }
     }
 
-    #[test]
-    fn a_lost_syn_costs_the_initial_window() {
-        let config = TcpConfig::datacenter();
-        let mut opening = Opening::default();
-        opening.next(&config, us(0));
-        opening.on_timeout();
-        opening.next(&config, us(10_000));
-        opening.on_syn_ack(Span::from_us(80));
-        let sender = opening.sender(&config, &Start::sized(100_000));
-        assert_eq!((sender.cwnd(), sender.timeouts(), sender.packets()), (1460, 1, 0));
+    #[inline(always)]
+    fn next(&mut self, config: &TcpConfig, now: Time) -> Option<Outgoing> {
+        match self {
+            Opened::Opening { .. } => self.greet(config, now, 0),
+            Opened::Open(stream) => Some(Outgoing::Data(data_of(config, &stream.next_segment(config, now)))),
+        }
+    }
+
+    #[inline(always)]
+    fn on_answer<'a>(
+        &mut self,
+        config: &TcpConfig,
+        now: Time,
+        _: usize,
+        answer: &Answer,
+        option: impl FnOnce() -> &'a [u8],
+    ) -> Answered {
+        if let Some(answered) = self.on_greeted(config, now, answer) {
+            return answered;
+        }
+        let Opened::Open(stream) = self else { return Answered::Ignored };
+        let outcome = stream.on_ack(config, now, &ack_of(answer), || Sack::decode(option()));
+        Answered::Acked(Acked { newly_acked: outcome.newly_acked, dupack3: outcome.dupack3, done: outcome.done })
+    }
+
+    #[inline(always)]
+    fn deadline(&self, _: usize) -> Option<Time> {
+        match self {
+            Opened::Opening { opening, .. } => opening.deadline(),
+            Opened::Open(stream) => stream.deadline(),
+        }
+    }
+
+    fn on_timeout(&mut self, config: &TcpConfig, now: Time, _: usize) -> Option<u64> {
+        match self {
+            Opened::Opening { opening, .. } => {
+                opening.on_timeout();
+                Some(0)
+            }
+            Opened::Open(stream) => stream.on_timeout(config, now),
+        }
+    }
+
+    fn is_open(&self, _: usize) -> bool {
+        self.open().is_some()
+    }
+
+    fn account(&self, counts: &mut Counts) {
+        match self {
+            Opened::Opening { opening, .. } => counts.timeouts += opening.timeouts(),
+            Opened::Open(stream) => stream.add_counts(counts),
+        }
     }
 }
+
+/// A segment as it is sent on a single-path connection.
+#[inline(always)]
+fn data_of(config: &TcpConfig, segment: &Segment) -> Data {
+    let flag = |flag: u8, on: bool| if on { flag } else { 0 };
+    let ect = if segment.retransmit { config.retransmissions_are_ect() } else { config.new_data_is_ect() };
+    Data {
+        seq: segment.seq,
+        len: segment.len as u16,
+        wire: (segment.len + config.header) as u16,
+        flags: flag(ECT, ect) | flag(RETRANSMIT, segment.retransmit) | flag(CWR, segment.cwr),
+    }
+}
+
+/// An answer in the form TCP reads.
+#[inline(always)]
+pub(super) fn ack_of(answer: &Answer) -> Ack {
+    Ack { cumulative: answer.cumulative, echo: answer.echo, ece: answer.ece, echo_retransmit: answer.echo_retransmit }
+}
+
+#[cfg(test)]
+mod tests;

@@ -6,7 +6,7 @@
 
 use super::config::TcpConfig;
 use super::congestion::Marks;
-use super::contract::{Answer, Arrival, Received};
+use super::contract::{Answer, Arrival, Received, Receiver, Told};
 use super::reassembly::Reassembly;
 use super::sack::Sack;
 use spinewise_policy::time::Time;
@@ -28,12 +28,12 @@ pub struct TcpReceiver {
     /// In-order packets that await their acknowledgement.
     pending: u32,
     /// With selective acknowledgements, from the first out-of-order packet on.
-    told: Option<Box<Told>>,
+    reports: Option<Box<Reports>>,
 }
 
 /// What selective acknowledgements report next.
 #[derive(Clone, Debug, Default)]
-struct Told {
+struct Reports {
     /// A byte of each block beyond the gap that packets have arrived in recently, the newest first.
     recent: Vec<u64>,
     /// The packet that has just arrived for the second time.
@@ -52,7 +52,7 @@ impl TcpReceiver {
             retransmit: false,
             ce: false,
             pending: 0,
-            told: None,
+            reports: None,
         }
     }
 
@@ -112,11 +112,11 @@ impl TcpReceiver {
     /// The SACK option of the acknowledgement that answers the packet just taken; [`Sack::NONE`] without such options.
     /// A duplicate is reported once.
     pub fn sack(&mut self) -> Sack {
-        let Some(told) = &mut self.told else { return Sack::NONE };
-        let mut blocks: Vec<(u64, u64)> = told.duplicate.take().into_iter().collect();
+        let Some(reports) = &mut self.reports else { return Sack::NONE };
+        let mut blocks: Vec<(u64, u64)> = reports.duplicate.take().into_iter().collect();
         let own = blocks.len();
         // RFC 2018 §4: the block the packet is in, then those reported most recently, none twice
-        told.recent.retain(|&byte| {
+        reports.recent.retain(|&byte| {
             let beyond = self.here.beyond();
             let at = beyond.partition_point(|block| block.1 <= byte);
             let block = beyond.get(at).filter(|block| block.0 <= byte);
@@ -124,7 +124,7 @@ impl TcpReceiver {
             blocks.extend(new);
             new.is_some()
         });
-        told.recent.truncate(3);
+        reports.recent.truncate(3);
         Sack::of(&blocks)
     }
 
@@ -153,12 +153,12 @@ impl TcpReceiver {
     /// Records an out-of-order packet for the acknowledgements to come.
     #[cold]
     fn note(&mut self, seq: u64, end: u64, duplicate: bool) {
-        let told = self.told.get_or_insert_default();
+        let reports = self.reports.get_or_insert_default();
         if duplicate {
-            told.duplicate = Some((seq, end)); // RFC 2883 §4
+            reports.duplicate = Some((seq, end)); // RFC 2883 §4
         }
         if end > self.here.expected() {
-            told.recent.insert(0, seq);
+            reports.recent.insert(0, seq);
         }
     }
 
@@ -176,6 +176,104 @@ impl TcpReceiver {
             ..Answer::default()
         }
     }
+}
+
+impl Receiver for TcpReceiver {
+    type Config = TcpConfig;
+
+    fn new(_: &TcpConfig, size: u64) -> Self {
+        TcpReceiver::new(size)
+    }
+
+    #[inline(always)]
+    fn on_data<'a>(
+        &mut self,
+        config: &TcpConfig,
+        now: Time,
+        _: usize,
+        data: &Arrival,
+        _: impl FnOnce() -> &'a [u8],
+    ) -> Received {
+        self.on_data(config, now, data)
+    }
+
+    fn late<'a>(_: &TcpConfig, size: u64, data: &Arrival, _: impl FnOnce() -> &'a [u8]) -> Received {
+        late(size, data)
+    }
+
+    #[inline(always)]
+    fn deadline(&self, _: usize) -> Option<Time> {
+        self.deadline()
+    }
+
+    fn on_timeout(&mut self, config: &TcpConfig, now: Time, _: usize) -> Option<(Answer, Option<Told>)> {
+        Some((self.on_timeout(config, now)?, None))
+    }
+
+    fn welcome(config: &TcpConfig, path: usize, greeting: &Arrival) -> u16 {
+        welcome(config, path, greeting)
+    }
+}
+
+/// A receiver whose answers report what has arrived beyond a gap.
+#[derive(Debug)]
+pub struct SackReceiver(TcpReceiver);
+
+impl Receiver for SackReceiver {
+    type Config = TcpConfig;
+
+    fn new(_: &TcpConfig, size: u64) -> Self {
+        SackReceiver(TcpReceiver::new(size))
+    }
+
+    #[inline(always)]
+    fn on_data<'a>(
+        &mut self,
+        config: &TcpConfig,
+        now: Time,
+        _: usize,
+        data: &Arrival,
+        _: impl FnOnce() -> &'a [u8],
+    ) -> Received {
+        let got = self.0.on_data(config, now, data);
+        Received { told: option(&self.0.sack()), ..got }
+    }
+
+    fn late<'a>(_: &TcpConfig, size: u64, data: &Arrival, _: impl FnOnce() -> &'a [u8]) -> Received {
+        // RFC 2883 §4: it has come twice
+        Received { told: option(&Sack::of(&[(data.seq, data.end())])), ..late(size, data) }
+    }
+
+    #[inline(always)]
+    fn deadline(&self, _: usize) -> Option<Time> {
+        self.0.deadline()
+    }
+
+    fn on_timeout(&mut self, config: &TcpConfig, now: Time, _: usize) -> Option<(Answer, Option<Told>)> {
+        Some((self.0.on_timeout(config, now)?, None))
+    }
+
+    fn welcome(config: &TcpConfig, path: usize, greeting: &Arrival) -> u16 {
+        welcome(config, path, greeting)
+    }
+}
+
+/// A SACK option as it travels, unless it is empty.
+#[inline(always)]
+fn option(sack: &Sack) -> Option<Told> {
+    (!sack.is_empty()).then(|| Told { option: sack.encode(), wire: sack.wire_bytes() as u16 })
+}
+
+/// The answer to data when everything is here, without options.
+fn late(size: u64, data: &Arrival) -> Received {
+    Received { answers: [Some(Answer::to(data, size)), None], out_of_order: data.end() < size, ..Received::default() }
+}
+
+/// See [`Receiver::welcome`].
+pub(super) fn welcome(config: &TcpConfig, path: usize, greeting: &Arrival) -> u16 {
+    // RFC 8684 §3.2: only its acknowledgement opens a subflow that joins
+    let bytes = if greeting.syn { config.syn_bytes + config.options().on_answer(path) } else { config.ack_bytes };
+    bytes as u16
 }
 
 #[cfg(test)]

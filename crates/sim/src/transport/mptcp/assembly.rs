@@ -1,8 +1,8 @@
 //! The receiving end of an MPTCP connection: its data, and the receiving ends of its subflows.
 
 use crate::transport::contract::{Answer, Arrival, Received, Receiver, Told};
-use crate::transport::one_path::welcome;
 use crate::transport::options::Signal;
+use crate::transport::receiver::welcome;
 use crate::transport::{Reassembly, Sack, TcpConfig, TcpReceiver};
 use spinewise_policy::Time;
 

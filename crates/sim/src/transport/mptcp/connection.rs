@@ -13,7 +13,7 @@
 use super::{DataSender, Mappings, coupled_window};
 use crate::packet::RETRANSMIT;
 use crate::transport::contract::{Acked, Answer, Answered, Counts, Data, Outgoing, Sender, Start};
-use crate::transport::one_path::ack_of;
+use crate::transport::opening::ack_of;
 use crate::transport::options::Signal;
 use crate::transport::stream::Stream;
 use crate::transport::{Opened, Opening, Sack, Segment, TcpConfig, TcpSender};

@@ -8,10 +8,10 @@ use crate::transport::RdmaConfig;
 use crate::transport::UetConfig;
 use crate::transport::config::Recovery;
 use crate::transport::congestion::{delivery, rate, window};
-use crate::transport::contract::Data;
-use crate::transport::contract::{After, TrimmedAt};
+use crate::transport::contract::{After, Answer, Arrival, Asks, Counts, Data, Outgoing, Start, Told, TrimmedAt};
+use crate::transport::ends::{Expired, Heard};
 use crate::transport::rdma;
-use spinewise_policy::Span;
+use spinewise_policy::{Span, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How bad a wire is: percent lost and duplicated, and the microseconds that a packet may be late.
