@@ -11,7 +11,7 @@ use super::config::TcpConfig;
 use super::contract::{Acked, Answer, Answered, Counts, Data, Outgoing, Sender, Start};
 use super::sack::Sack;
 use super::stream::Stream;
-use super::tcp::{Ack, Segment, TcpSender};
+use super::tcp::{Segment, TcpSender};
 use crate::packet::{CWR, ECT, RETRANSMIT, SYN};
 use spinewise_policy::time::{Span, Time};
 
@@ -252,7 +252,7 @@ impl<S: Stream> Sender for Opened<S> {
             return answered;
         }
         let Opened::Open(stream) = self else { return Answered::Ignored };
-        let outcome = stream.on_ack(config, now, &ack_of(answer), || Sack::decode(option()));
+        let outcome = stream.on_ack(config, now, answer, || Sack::decode(option()));
         Answered::Acked(Acked { newly_acked: outcome.newly_acked, dupack3: outcome.dupack3, done: outcome.done })
     }
 
@@ -297,12 +297,6 @@ fn data_of(config: &TcpConfig, segment: &Segment) -> Data {
         wire: (segment.len + config.header) as u16,
         flags: flag(ECT, ect) | flag(RETRANSMIT, segment.retransmit) | flag(CWR, segment.cwr),
     }
-}
-
-/// An answer in the form TCP reads.
-#[inline(always)]
-pub(super) fn ack_of(answer: &Answer) -> Ack {
-    Ack { cumulative: answer.cumulative, echo: answer.echo, ece: answer.ece, echo_retransmit: answer.echo_retransmit }
 }
 
 #[cfg(test)]

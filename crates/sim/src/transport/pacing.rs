@@ -10,9 +10,10 @@
 //! probes are paced as new data is. Paced flows take turns at the NIC, which skips one that must wait.
 
 use super::config::TcpConfig;
+use super::contract::Answer;
 use super::sack::Sack;
 use super::stream::Stream;
-use super::tcp::{Ack, AckOutcome, Segment, TcpSender};
+use super::tcp::{AckOutcome, Segment, TcpSender};
 use spinewise_policy::time::{Span, Time};
 
 /// A sender whose packets are spaced.
@@ -72,7 +73,7 @@ impl<S: Stream> Stream for PacedStream<S> {
         segment
     }
 
-    fn on_ack(&mut self, config: &TcpConfig, now: Time, ack: &Ack, sack: impl FnOnce() -> Sack) -> AckOutcome {
+    fn on_ack(&mut self, config: &TcpConfig, now: Time, ack: &Answer, sack: impl FnOnce() -> Sack) -> AckOutcome {
         self.stream.on_ack(config, now, ack, sack)
     }
 
@@ -149,7 +150,7 @@ mod tests {
         paced.next_segment(&config, us(10));
         assert_eq!(paced.may_send_from(&config), Time(18_333_333));
         // SRTT = 7/8 * 100 + 20/8 = 90 us.
-        let ack = Ack { cumulative: MSS, echo: us(0), ece: false, echo_retransmit: false };
+        let ack = Answer { cumulative: MSS, echo: us(0), ..Answer::default() };
         paced.on_ack(&config, us(20), &ack, Sack::default);
         assert_eq!((paced.tcp().srtt(), paced.tcp().cwnd()), (Some(Span::from_us(90)), 10 * MSS));
         assert_eq!(paced.may_send_from(&config), Time(17_500_000));

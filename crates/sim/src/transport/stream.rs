@@ -2,10 +2,10 @@
 //! (`opening.rs`) and the subflows of MPTCP (`mptcp/`).
 
 use super::config::TcpConfig;
-use super::contract::Counts;
+use super::contract::{Answer, Counts};
 use super::sack::Sack;
 use super::tcp::sack::{Expired, SackSender};
-use super::tcp::{Ack, AckOutcome, Segment, TcpSender};
+use super::tcp::{AckOutcome, Segment, TcpSender};
 use spinewise_policy::time::Time;
 
 /// A sender on a connection that is open.
@@ -32,7 +32,7 @@ pub trait Stream: Sized {
     fn next_segment(&mut self, config: &TcpConfig, now: Time) -> Segment;
 
     /// Takes an acknowledgement and its SACK option.
-    fn on_ack(&mut self, config: &TcpConfig, now: Time, ack: &Ack, sack: impl FnOnce() -> Sack) -> AckOutcome;
+    fn on_ack(&mut self, config: &TcpConfig, now: Time, ack: &Answer, sack: impl FnOnce() -> Sack) -> AckOutcome;
 
     /// When the next timer expires, if one runs.
     fn deadline(&self) -> Option<Time>;
@@ -87,7 +87,7 @@ impl Stream for TcpSender {
     }
 
     #[inline(always)]
-    fn on_ack(&mut self, config: &TcpConfig, now: Time, ack: &Ack, _: impl FnOnce() -> Sack) -> AckOutcome {
+    fn on_ack(&mut self, config: &TcpConfig, now: Time, ack: &Answer, _: impl FnOnce() -> Sack) -> AckOutcome {
         self.on_ack(config, now, ack)
     }
 
@@ -134,7 +134,7 @@ impl Stream for SackSender {
     }
 
     #[inline(always)]
-    fn on_ack(&mut self, config: &TcpConfig, now: Time, ack: &Ack, sack: impl FnOnce() -> Sack) -> AckOutcome {
+    fn on_ack(&mut self, config: &TcpConfig, now: Time, ack: &Answer, sack: impl FnOnce() -> Sack) -> AckOutcome {
         self.on_ack(config, now, ack, &sack())
     }
 

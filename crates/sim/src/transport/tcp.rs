@@ -16,6 +16,7 @@
 use super::config::TcpConfig;
 use super::congestion::window::Control;
 use super::congestion::{Acked, Start, Window};
+use super::contract::Answer;
 use super::rtt::RttEstimator;
 use spinewise_policy::hash;
 use spinewise_policy::time::{Span, Time};
@@ -31,20 +32,6 @@ pub struct Segment {
     pub retransmit: bool,
     /// It is the first new data since the window was reduced (RFC 3168: CWR).
     pub cwr: bool,
-}
-
-/// An acknowledgement as it reaches the sender.
-#[derive(Clone, Copy, Debug)]
-pub struct Ack {
-    /// The next byte the receiver expects.
-    pub cumulative: u64,
-    /// When the data packet that triggered it was sent.
-    pub echo: Time,
-    /// ECN-Echo.
-    pub ece: bool,
-    /// Whether that packet was a retransmission. Timestamps make its sample valid all the same (RFC 6298 §3), so the
-    /// sender ignores this; code that judges paths may use it.
-    pub echo_retransmit: bool,
 }
 
 /// The effect of an acknowledgement.
@@ -227,7 +214,7 @@ impl TcpSender {
 
     /// Takes an acknowledgement that arrives at `now`.
     #[inline]
-    pub fn on_ack(&mut self, config: &TcpConfig, now: Time, ack: &Ack) -> AckOutcome {
+    pub fn on_ack(&mut self, config: &TcpConfig, now: Time, ack: &Answer) -> AckOutcome {
         debug_assert!(ack.cumulative <= self.snd_max, "acknowledges what was never sent");
         let mut out = AckOutcome { rtt: now.since(ack.echo), ..AckOutcome::default() };
         let ece = ack.ece && config.ecn();

@@ -13,7 +13,6 @@
 use super::{DataSender, Mappings, coupled_window};
 use crate::packet::RETRANSMIT;
 use crate::transport::contract::{Acked, Answer, Answered, Counts, Data, Outgoing, Sender, Start};
-use crate::transport::opening::ack_of;
 use crate::transport::options::Signal;
 use crate::transport::stream::Stream;
 use crate::transport::{Opened, Opening, Sack, Segment, TcpConfig, TcpSender};
@@ -122,7 +121,7 @@ impl<S: Stream> Connection<S> {
         let subflow = &mut self.subflows[n];
         let stream = subflow.end.open_mut()?;
         stream.couple(coupled);
-        let outcome = stream.on_ack(config, now, &ack_of(answer), || told.sack);
+        let outcome = stream.on_ack(config, now, answer, || told.sack);
         subflow.sent.acked(answer.cumulative);
         subflow.is_closed &= !subflow.sent.is_empty();
         self.data.on_ack(told.data);

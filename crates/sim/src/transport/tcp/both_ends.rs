@@ -54,7 +54,7 @@ impl Sender {
         }
     }
 
-    fn on_ack(&mut self, config: &TcpConfig, now: Time, ack: &Ack, told: &Sack) -> AckOutcome {
+    fn on_ack(&mut self, config: &TcpConfig, now: Time, ack: &Answer, told: &Sack) -> AckOutcome {
         match self {
             Sender::Plain(tcp) => tcp.on_ack(config, now, ack),
             Sender::Sack(sack) => sack.on_ack(config, now, ack, told),
@@ -153,8 +153,7 @@ fn bad_wire(config: &TcpConfig, size: u64, seed: u64, wire: Wire) -> u64 {
             })
             .collect();
         for (_, a, told) in due {
-            let ack = Ack { cumulative: a.cumulative, echo: a.echo, ece: a.ece, echo_retransmit: a.echo_retransmit };
-            if s.on_ack(config, now, &ack, &told).done {
+            if s.on_ack(config, now, &a, &told).done {
                 assert_eq!(completions, 1);
                 assert!(r.is_complete());
                 return new_bytes;

@@ -10,8 +10,9 @@
 //! * After a timeout slow start fills in what is lost, lowest first (RFC 6675 §5.1 leaves this open).
 //! * SACK information is kept across a timeout: no receiver here discards what it has reported.
 
-use super::{Ack, AckOutcome, Segment, TcpSender};
+use super::{AckOutcome, Segment, TcpSender};
 use crate::transport::config::{Recovery, TcpConfig};
+use crate::transport::contract::Answer;
 use crate::transport::sack::Sack;
 use board::Board;
 use rack::Rack;
@@ -159,7 +160,7 @@ impl SackSender {
     }
 
     /// Takes an acknowledgement that arrives at `now`, with the SACK option it carries.
-    pub fn on_ack(&mut self, config: &TcpConfig, now: Time, ack: &Ack, sack: &Sack) -> AckOutcome {
+    pub fn on_ack(&mut self, config: &TcpConfig, now: Time, ack: &Answer, sack: &Sack) -> AckOutcome {
         let mut out = AckOutcome { rtt: now.since(ack.echo), ..AckOutcome::default() };
         self.release(config);
         let (una, before) = (self.tcp.snd_una, self.tcp.fast_retransmits);
@@ -244,7 +245,7 @@ impl SackSender {
     }
 
     /// RFC 6675 §4, Update. Returns the bytes that have newly arrived.
-    fn update(&mut self, now: Time, ack: &Ack, sack: &Sack) -> u64 {
+    fn update(&mut self, now: Time, ack: &Answer, sack: &Sack) -> u64 {
         let mut delivered = 0;
         let (board, rack) = (&mut self.board, &mut self.rack);
         for &(start, end) in sack.fresh(ack.cumulative) {
@@ -265,7 +266,7 @@ impl SackSender {
     }
 
     /// The cumulative acknowledgement has advanced.
-    fn on_new_data(&mut self, config: &TcpConfig, now: Time, ack: &Ack, ece: bool, out: &mut AckOutcome) {
+    fn on_new_data(&mut self, config: &TcpConfig, now: Time, ack: &Answer, ece: bool, out: &mut AckOutcome) {
         let tcp = &mut self.tcp;
         let acked = ack.cumulative - tcp.snd_una;
         tcp.snd_una = ack.cumulative;

@@ -45,7 +45,7 @@ fn again(number: i64) -> i64 {
 
 /// An ACK of everything below segment `next`, 100 us after its packet left.
 fn ack(s: &mut TcpSender, config: &TcpConfig, now: Time, next: u64, ece: bool) -> AckOutcome {
-    let ack = Ack { cumulative: next * MSS, echo: now - Span::from_us(100), ece, echo_retransmit: false };
+    let ack = Answer { cumulative: next * MSS, echo: now - Span::from_us(100), ece, ..Answer::default() };
     s.on_ack(config, now, &ack)
 }
 
@@ -102,7 +102,7 @@ fn slow_start_doubles_and_the_last_segment_is_short() {
     assert_eq!(s.flight(), 7 * MSS + 1);
     assert!(!s.can_send(&config));
     // One ACK of many segments counts as one (L = min(N, SMSS)).
-    let last = Ack { cumulative: size, echo: us(200), ece: false, echo_retransmit: false };
+    let last = Answer { cumulative: size, echo: us(200), ..Answer::default() };
     let out = s.on_ack(&config, us(300), &last);
     assert!(out.done && s.is_done());
     assert_eq!((out.rtt, s.cwnd(), s.deadline()), (Span::from_us(100), 9 * MSS, None));
@@ -411,7 +411,7 @@ fn a_window_that_is_not_filled_does_not_grow_without_bound() {
         now += Span::from_us(100);
         for _ in 0..sent {
             acked += u64::from(config.mss);
-            let ack = Ack { cumulative: acked, echo: now, ece: false, echo_retransmit: false };
+            let ack = Answer { cumulative: acked, echo: now, ..Answer::default() };
             sender.on_ack(&config, now, &ack);
         }
     }

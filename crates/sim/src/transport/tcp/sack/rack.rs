@@ -15,8 +15,9 @@ use super::board::Delivery;
 use crate::transport::config::TcpConfig;
 use crate::transport::congestion::Window;
 use crate::transport::congestion::window::Control;
+use crate::transport::contract::Answer;
 use crate::transport::sack::Sack;
-use crate::transport::tcp::{Ack, TcpSender};
+use crate::transport::tcp::TcpSender;
 use spinewise_policy::time::{Span, Time};
 
 /// RFC 8985 §6.2 step 4: a wider window is kept for this many recoveries without DSACK.
@@ -188,7 +189,15 @@ impl Rack {
 impl SackSender {
     /// RACK-TLP's reaction to an acknowledgement: `una` was the first outstanding byte before it, `duplicate` is the
     /// block it reports as a duplicate, `delivered` the bytes it reports as new.
-    pub(super) fn rack_ack(&mut self, config: &TcpConfig, now: Time, ack: &Ack, sack: &Sack, una: u64, delivered: u64) {
+    pub(super) fn rack_ack(
+        &mut self,
+        config: &TcpConfig,
+        now: Time,
+        ack: &Answer,
+        sack: &Sack,
+        una: u64,
+        delivered: u64,
+    ) {
         let Some(rack) = self.rack.as_deref_mut() else { return };
         let duplicate = sack.duplicate(ack.cumulative);
         if ack.cumulative > una {
@@ -323,7 +332,7 @@ impl SackSender {
     }
 
     /// RFC 8985 §7.4.2: the result of the probe in flight.
-    fn probe_answered(&mut self, config: &TcpConfig, now: Time, ack: &Ack, sack: &Sack, una: u64) {
+    fn probe_answered(&mut self, config: &TcpConfig, now: Time, ack: &Answer, sack: &Sack, una: u64) {
         let Some(rack) = self.rack.as_deref_mut() else { return };
         let Some(end) = rack.probe_end.filter(|&end| ack.cumulative >= end) else { return };
         let told = sack.duplicate(ack.cumulative).is_some_and(|block| block.1 == end);
@@ -343,7 +352,7 @@ impl SackSender {
 
 impl Rack {
     /// Does this acknowledgement show that the last reduction was wrong?
-    fn judge(&mut self, ack: &Ack, una: u64, duplicate: Option<(u64, u64)>) -> bool {
+    fn judge(&mut self, ack: &Answer, una: u64, duplicate: Option<(u64, u64)>) -> bool {
         let of_probe = |end: u64| self.probe_again && self.probe_end == Some(end);
         let Some(undo) = self.undo.as_mut().filter(|undo| undo.sent > 0) else { return false };
         if duplicate.is_some_and(|(start, end)| start >= undo.una && !of_probe(end)) {

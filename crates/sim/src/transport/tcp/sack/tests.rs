@@ -33,7 +33,7 @@ pub(super) fn again(number: i64) -> i64 {
 pub(super) fn ack(s: &mut SackSender, config: &TcpConfig, now: Time, next: u64, blocks: &[(u64, u64)]) -> AckOutcome {
     let blocks: Vec<_> = blocks.iter().map(|&(from, to)| (from * MSS, to * MSS)).collect();
     let cumulative = (next * MSS).min(s.tcp.size);
-    let ack = Ack { cumulative, echo: now - Span::from_us(100), ece: false, echo_retransmit: false };
+    let ack = Answer { cumulative, echo: now - Span::from_us(100), ..Answer::default() };
     s.on_ack(config, now, &ack, &Sack::of(&blocks))
 }
 

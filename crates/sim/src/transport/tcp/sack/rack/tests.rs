@@ -98,7 +98,7 @@ fn a_first_window_sprayed_over_unequal_paths_is_sent_again_in_part() {
             let blocks: Vec<_> = told.iter().filter(|&&k| k > next).map(|&k| (k, k + 1)).rev().take(3).collect();
             let echo = us(number);
             let bytes: Vec<_> = blocks.iter().map(|&(from, to)| (from * MSS, to * MSS)).collect();
-            let ack = Ack { cumulative: next * MSS, echo, ece: false, echo_retransmit: false };
+            let ack = Answer { cumulative: next * MSS, echo, ..Answer::default() };
             if s.on_ack(&config, us(at), &ack, &Sack::of(&bytes)).done {
                 break;
             }
@@ -172,7 +172,12 @@ fn a_spurious_retransmission_is_undone_by_dsack() {
     // The answer to the first transmission is lost; that to the second reports a duplicate.
     let echo = us(103);
     let told = Sack::of(&[(0, MSS)]);
-    s.on_ack(&config, us(203), &Ack { cumulative: 6 * MSS, echo, ece: false, echo_retransmit: true }, &told);
+    s.on_ack(
+        &config,
+        us(203),
+        &Answer { cumulative: 6 * MSS, echo, echo_retransmit: true, ..Answer::default() },
+        &told,
+    );
     assert_eq!((s.spurious, rack(&s).reo_wnd_mult), (1, 2));
     assert!(s.tcp.cwnd() >= 10 * MSS && !s.tcp.in_recovery);
 }
@@ -208,7 +213,12 @@ fn a_probe_shows_what_else_of_the_tail_is_lost() {
     assert_eq!(send(&mut s, &config, us(302)), [again(4)]);
     let echo = us(302);
     let told = Sack::of(&[(4 * MSS, 5 * MSS)]);
-    s.on_ack(&config, us(402), &Ack { cumulative: 3 * MSS, echo, ece: false, echo_retransmit: true }, &told);
+    s.on_ack(
+        &config,
+        us(402),
+        &Answer { cumulative: 3 * MSS, echo, echo_retransmit: true, ..Answer::default() },
+        &told,
+    );
     assert_eq!(send(&mut s, &config, us(402)), [again(3)]);
     assert_eq!((s.tcp.timeouts, s.tcp.fast_retransmits), (0, 1));
 }
