@@ -45,9 +45,9 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// A constant that was set for the leaf-spine of ConWeave's evaluation, whose base round trip is 8.32 µs (links of
-    /// 1 µs at 100 Gbps), scaled to this fabric.
-    pub fn as_of_conweave(&self, us: f64) -> f64 {
+    /// A time that was set for a base round trip of 8.32 µs (a leaf-spine with links of 1 µs at 100 Gbps, as in
+    /// `run.py` of conweave-project/conweave-ns3), scaled to this fabric.
+    pub fn in_proportion(&self, us: f64) -> f64 {
         us * self.base_rtt_us / 8.32
     }
 }
@@ -159,15 +159,14 @@ pub fn is_allowed(value: Value<'_>, allowed: Allowed) -> bool {
     }
 }
 
-/// "auto" for a time, in microseconds, that ConWeave's public code sets for its own leaf-spine: in proportion to the
-/// base round trip, see [`Facts::as_of_conweave`].
+/// "auto" for a time, in microseconds, in proportion to the base round trip: see [`Facts::in_proportion`].
 #[doc(hidden)]
 #[macro_export]
-macro_rules! conweave_like {
+macro_rules! in_proportion {
     ($us:literal) => {
         Some($crate::config::Auto {
             how: concat!(stringify!($us), " us where the base round trip is 8.32 us, in proportion"),
-            of: |facts| facts.as_of_conweave($us),
+            of: |facts| facts.in_proportion($us),
         })
     };
 }

@@ -76,15 +76,15 @@ crate::params! {
     Config {
         /// Deadline θ_reply of an answer, microseconds: base RTT and a margin (conweave-ns3: 4 + 4; SELB §IV: 8).
         theta_reply_us: f64 = 8.0, Allowed::Number { min: 0.0, max: 1e5 },
-            crate::conweave_like!(8.0);
+            crate::in_proportion!(8.0);
         /// A path that NOTIFY names is not drawn for this long, θ_path_busy, microseconds (conweave-ns3: 16; SELB §IV:
         /// 8).
         theta_path_busy_us: f64 = 16.0, Allowed::Number { min: 0.0, max: 1e6 },
-            crate::conweave_like!(16.0);
+            crate::in_proportion!(16.0);
         /// A flow silent for longer opens an epoch on a new path, θ_inactive, microseconds (conweave-ns3, SELB §IV:
         /// 300).
         theta_inactive_us: f64 = 300.0, Allowed::Number { min: 0.0, max: 1e5 },
-            crate::conweave_like!(300.0);
+            crate::in_proportion!(300.0);
         /// What a path is: "whole", the port of every hop (conweave-ns3), or "uplink", that of the source leaf, the rest
         /// by a hash. The same where only the leaf has a choice.
         path: PathIs = PathIs::Whole, Allowed::Words(PathIs::WORDS);
@@ -97,10 +97,10 @@ crate::params! {
         reorder_queues: u32 = 8, Allowed::Integer { min: 0.0, max: 1024.0 };
         /// A held queue is released this long after its TAIL was expected, microseconds (conweave-ns3: 16).
         extra_flush_us: f64 = 16.0, Allowed::Number { min: 0.0, max: 1e5 },
-            crate::conweave_like!(16.0);
+            crate::in_proportion!(16.0);
         /// Expected wait for a TAIL of whose path nothing came yet, microseconds (conweave-ns3: 200).
         default_wait_us: f64 = 200.0, Allowed::Number { min: 0.0, max: 1e5 },
-            crate::conweave_like!(200.0);
+            crate::in_proportion!(200.0);
         /// A flow that found no free reorder queue keeps its path this long, or until idle, microseconds (SELB §II: for
         /// its lifetime); 0: it is not notified.
         keep_path_us: f64 = 1e9, Allowed::Number { min: 0.0, max: 1e9 };

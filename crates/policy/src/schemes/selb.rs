@@ -118,7 +118,7 @@ crate::params! {
         monitor: Monitor = Monitor::Packet, Allowed::Words(Monitor::WORDS);
         /// Period τ of measurements and of classes, microseconds (own choice: 10).
         tau_us: f64 = 10.0, Allowed::Number { min: 0.01, max: 1e6 },
-            crate::conweave_like!(10.0);
+            crate::in_proportion!(10.0);
         /// Where k-means starts (own choice: quantiles; as printed: random).
         start: Start = Start::Quantile, Allowed::Words(Start::WORDS);
         /// Queue above which a path is congested whether or not it grows, bytes; 0: none (own addition, off).
@@ -127,7 +127,7 @@ crate::params! {
         first_path: FirstPath = FirstPath::Uncongested, Allowed::Words(FirstPath::WORDS);
         /// Idle time after which a flow counts as new, microseconds (SELB's evaluation: 300).
         theta_inactive_us: f64 = 300.0, Allowed::Number { min: 1.0, max: 1e5 },
-            crate::conweave_like!(300.0);
+            crate::in_proportion!(300.0);
         /// Reorder queues per port (SELB's Fig. 2: 8; a commercial switch, §II-B: 32); 0: no limit.
         reorder_queues: u32 = 8, Allowed::Integer { min: 0.0, max: 1024.0 };
         /// A flow that found no free reorder queue keeps its path this long, or until idle, microseconds (SELB §II: for
@@ -135,10 +135,10 @@ crate::params! {
         keep_path_us: f64 = 1e9, Allowed::Number { min: 0.0, max: 1e9 };
         /// Extra wait for a TAIL beyond its expected time, microseconds (conweave-ns3: 16).
         extra_flush_us: f64 = 16.0, Allowed::Number { min: 0.0, max: 1e5 },
-            crate::conweave_like!(16.0);
+            crate::in_proportion!(16.0);
         /// Wait for a TAIL whose path nothing is known about, microseconds (conweave-ns3: 200).
         default_wait_us: f64 = 200.0, Allowed::Number { min: 0.0, max: 1e5 },
-            crate::conweave_like!(200.0);
+            crate::in_proportion!(200.0);
         /// Bytes of a control packet on the wire (conweave-ns3: 64).
         control_bytes: u32 = 64, Allowed::Integer { min: 60.0, max: 1500.0 };
         /// Bytes charged to every data packet that crosses the fabric (conweave-p4: 4).

@@ -137,7 +137,7 @@ impl Preset {
     /// What presets of RDMA have in common: acknowledgements are not the scheme's to place.
     const RDMA: Preset = Preset {
         switch: Switch::Shared(shared_buffer),
-        transport: TransportPreset::Rdma(RdmaConfig::selb, Window::Printed),
+        transport: TransportPreset::Rdma(RdmaConfig::rnic, Window::Printed),
         scheme: || table([("header_bytes", "charged".into()), ("acks", "ecmp".into()), ("hash", "mix".into())]),
         ..Preset::TCP
     };

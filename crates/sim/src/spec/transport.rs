@@ -20,13 +20,14 @@ const SUBFLOWS: u32 = 8;
 /// What a preset says of `[transport]`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum TransportPreset {
-    /// TCP. Where `kind = "rdma"` is given, SELB's evaluation stands in.
+    /// TCP. Where `kind = "rdma"` is given, [`RdmaConfig::rnic`] stands in.
     Tcp(fn() -> TcpConfig),
     /// The same, with timers, and IRN's window where RDMA is given, that fit the fabric.
     Fitting(fn() -> TcpConfig),
     /// RDMA. Where a kind of TCP is given, that of preset datacenter stands in.
     Rdma(fn(RdmaRecovery) -> RdmaConfig, Window),
-    /// Connections of Ultra Ethernet. Where a kind of TCP is given, that of preset datacenter stands in; for RDMA, SELB's.
+    /// Connections of Ultra Ethernet. Where a kind of TCP is given, that of preset datacenter stands in; for RDMA,
+    /// [`RdmaConfig::rnic`].
     Uet(fn() -> UetConfig),
 }
 
@@ -77,7 +78,7 @@ impl TransportPreset {
     pub(super) fn rdma(self) -> Map<String, Value> {
         match self {
             TransportPreset::Tcp(_) | TransportPreset::Fitting(_) | TransportPreset::Uet(_) => {
-                rdma::values(&RdmaConfig::selb(RdmaRecovery::GoBackN))
+                rdma::values(&RdmaConfig::rnic(RdmaRecovery::GoBackN))
             }
             TransportPreset::Rdma(..) => self.values(),
         }
@@ -99,8 +100,8 @@ impl TransportPreset {
     /// RDMA, for a recovery.
     fn queue_pairs(self, recovery: RdmaRecovery) -> (RdmaConfig, Window) {
         match self {
-            TransportPreset::Tcp(_) => (RdmaConfig::selb(recovery), Window::Printed),
-            TransportPreset::Fitting(_) | TransportPreset::Uet(_) => (RdmaConfig::selb(recovery), Window::Fits),
+            TransportPreset::Tcp(_) => (RdmaConfig::rnic(recovery), Window::Printed),
+            TransportPreset::Fitting(_) | TransportPreset::Uet(_) => (RdmaConfig::rnic(recovery), Window::Fits),
             TransportPreset::Rdma(rdma, window) => (rdma(recovery), window),
         }
     }

@@ -21,7 +21,7 @@ pub(super) const PRESET: Preset = Preset {
         buffer
     }),
     scheme: || table([("header_bytes", "free".into()), ("acks", "ecmp".into()), ("hash", "murmur3".into())]),
-    transport: TransportPreset::Rdma(RdmaConfig::conweave_ns3, Window::Fits),
+    transport: TransportPreset::Rdma(RdmaConfig::in_whole_ns, Window::Fits),
     params: &[
         ("letflow", &[("flowlet_gap_us", Number(100.0))]),
         (

@@ -16,6 +16,6 @@ pub(super) const PRESET: Preset = Preset {
         buffer.insert("ecn_max_probability".into(), 0.01.into());
         buffer
     }),
-    transport: TransportPreset::Rdma(RdmaConfig::dcqcn_paper, Window::Printed),
+    transport: TransportPreset::Rdma(RdmaConfig::spacing_cnps, Window::Printed),
     ..Preset::RDMA
 };

@@ -10,7 +10,7 @@ pub(super) const PRESET: Preset = Preset {
     doc: "RDMA as in SELB's evaluation, in exact time",
     source: "DCQCN, go-back-N and IRN as in the public ns-3 code of ConWeave, which SELB's evaluation is based on; \
              flowlet gap 10 us: SELB, section IV",
-    transport: TransportPreset::Rdma(RdmaConfig::selb, Window::Printed),
+    transport: TransportPreset::Rdma(RdmaConfig::rnic, Window::Printed),
     params: &[
         ("letflow", &[("flowlet_gap_us", Number(10.0))]),
         ("conga", &[("flowlet_gap_us", Number(10.0)), ("dre_period_us", Number(50.0))]),

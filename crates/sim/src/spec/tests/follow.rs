@@ -86,7 +86,7 @@ fn nothing_is_followed_unasked() {
     assert_eq!(plain.rules, Rules::default());
     assert!(plain.resolved.get("follow").is_none());
     let (rdma, buffer) = parts(&plain);
-    assert_eq!(rdma, &RdmaConfig::conweave_ns3(rdma.recovery));
+    assert_eq!(rdma, &RdmaConfig::in_whole_ns(rdma.recovery));
     assert!(!buffer.holds_outside && !buffer.headroom_of_port_0);
 }
 

@@ -39,17 +39,17 @@ fn with(preset: &str, transport: Value) -> Value {
 #[test]
 fn presets_are_those_of_the_types() {
     use Recovery::{GoBackN, Irn};
-    assert_eq!(rdma(&with("selb", json!({}))), RdmaConfig::selb(GoBackN));
-    assert_eq!(rdma(&with("conweave-ns3", json!({}))), RdmaConfig::conweave_ns3(GoBackN));
-    assert_eq!(rdma(&with("dcqcn-paper", json!({}))), RdmaConfig::dcqcn_paper(GoBackN));
+    assert_eq!(rdma(&with("selb", json!({}))), RdmaConfig::rnic(GoBackN));
+    assert_eq!(rdma(&with("conweave-ns3", json!({}))), RdmaConfig::in_whole_ns(GoBackN));
+    assert_eq!(rdma(&with("dcqcn-paper", json!({}))), RdmaConfig::spacing_cnps(GoBackN));
     // The recovery brings its window, unless one is given.
-    assert_eq!(rdma(&with("selb", json!({"recovery": "irn"}))), RdmaConfig::selb(Irn));
+    assert_eq!(rdma(&with("selb", json!({"recovery": "irn"}))), RdmaConfig::rnic(Irn));
     let printed = json!({"recovery": "irn", "window_bytes": 104_000});
-    assert_eq!(rdma(&with("conweave-ns3", printed)), RdmaConfig::conweave_ns3(Irn));
+    assert_eq!(rdma(&with("conweave-ns3", printed)), RdmaConfig::in_whole_ns(Irn));
     assert_eq!(rdma(&with("selb", json!({"recovery": "irn", "window_bytes": 0}))).window_bytes, 0);
     // The kind decides, with the stand-in of its family where the preset has the other.
-    assert_eq!(rdma(&with("datacenter", json!({"kind": "rdma"}))), RdmaConfig::selb(GoBackN));
-    assert_eq!(rdma(&with("ns3-hermes", json!({"kind": "rdma", "recovery": "irn"}))), RdmaConfig::selb(Irn));
+    assert_eq!(rdma(&with("datacenter", json!({"kind": "rdma"}))), RdmaConfig::rnic(GoBackN));
+    assert_eq!(rdma(&with("ns3-hermes", json!({"kind": "rdma", "recovery": "irn"}))), RdmaConfig::rnic(Irn));
     let tcp = resolved(with("selb", json!({"kind": "dctcp"}))).transport;
     assert_eq!(tcp, TransportSpec::Tcp(TcpConfig::datacenter()));
 }
@@ -120,5 +120,5 @@ fn what_is_refused() {
     ] {
         assert_eq!(super::messages::without_kinds(&message(with(preset, transport))), expected);
     }
-    assert_eq!(rdma(&with("selb", json!({"kind": null, "rto_us": null}))), RdmaConfig::selb(Recovery::GoBackN));
+    assert_eq!(rdma(&with("selb", json!({"kind": null, "rto_us": null}))), RdmaConfig::rnic(Recovery::GoBackN));
 }

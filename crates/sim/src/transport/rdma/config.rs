@@ -152,15 +152,9 @@ impl RdmaConfig {
         }
     }
 
-    /// The public ns-3 code of the ConWeave paper with its evaluation's settings, at 100 Gbps (run.py, rdma-hw.cc).
-    /// Time is in whole nanoseconds. A window of 104,000 bytes is one BDP of its leaf-spine; a spec uses that of its
-    /// own fabric.
-    pub fn conweave_ns3(recovery: Recovery) -> Self {
-        Self { clock: Clock::Floor1Ns, ..Self::selb(recovery) }
-    }
-
-    /// The evaluation of SELB, which uses ConWeave's public code, in exact time.
-    pub fn selb(recovery: Recovery) -> Self {
+    /// An RNIC of 100 Gbps, in exact time. Source: `run.py` and `rdma-hw.cc` of conweave-project/conweave-ns3. A window
+    /// of 104,000 bytes is one BDP of the leaf-spine there; a spec uses that of its own fabric.
+    pub fn rnic(recovery: Recovery) -> Self {
         let irn = recovery == Recovery::Irn;
         Self {
             family: Family::Rdma,
@@ -187,13 +181,18 @@ impl RdmaConfig {
         }
     }
 
-    /// DCQCN as in its paper: at most one CNP in 50 us, and none for out-of-order packets; the rest as [`Self::selb`].
-    pub fn dcqcn_paper(recovery: Recovery) -> Self {
+    /// The same, with times in whole nanoseconds as in that program.
+    pub fn in_whole_ns(recovery: Recovery) -> Self {
+        Self { clock: Clock::Floor1Ns, ..Self::rnic(recovery) }
+    }
+
+    /// The same with DCQCN as its paper has it: at most one CNP in 50 us, and none for out-of-order packets.
+    pub fn spacing_cnps(recovery: Recovery) -> Self {
         Self {
             ooo_cnp: false,
             cnp_interval: Span::from_us(50),
             control: Settings { dcqcn: DcqcnConfig::paper(), ..Settings::default() },
-            ..Self::selb(recovery)
+            ..Self::rnic(recovery)
         }
     }
 

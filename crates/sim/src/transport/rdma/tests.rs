@@ -8,15 +8,15 @@ use spinewise_policy::time::{Span, Time};
 
 #[test]
 fn presets_hold_the_numbers_of_their_sources() {
-    let public = RdmaConfig::conweave_ns3(Recovery::GoBackN);
+    let public = RdmaConfig::in_whole_ns(Recovery::GoBackN);
     assert_eq!((public.mss, public.frame(1000), public.ack_bytes, public.window_bytes), (1000, 1048, 60, 0));
     assert_eq!((public.nack_interval, public.rto), (Span::from_us(4), Span::from_us(4000)));
     assert!(public.clock == Clock::Floor1Ns && public.ooo_cnp && public.cnp_interval == Span::ZERO);
-    let irn = RdmaConfig::selb(Recovery::Irn);
+    let irn = RdmaConfig::rnic(Recovery::Irn);
     assert_eq!((irn.window_bytes, irn.rto_low_packets), (104_000, 3));
     assert_eq!((irn.rto_low, irn.rto_high), (Span::from_us(100), Span::from_us(320)));
     assert!(irn.clock == Clock::Exact && irn.control == public.control);
-    let paper = RdmaConfig::dcqcn_paper(Recovery::GoBackN);
+    let paper = RdmaConfig::spacing_cnps(Recovery::GoBackN);
     assert!(!paper.ooo_cnp && paper.cnp_interval == Span::from_us(50));
     assert_eq!((paper.control.dcqcn.byte_counter, paper.control.dcqcn.increase_timer), (10_000_000, Span::from_us(55)));
 }
@@ -151,7 +151,7 @@ proptest! {
         seed in any::<u64>(),
     ) {
         let recovery = if irn { Recovery::Irn } else { Recovery::GoBackN };
-        let config = if paper { RdmaConfig::dcqcn_paper(recovery) } else { RdmaConfig::conweave_ns3(recovery) };
+        let config = if paper { RdmaConfig::spacing_cnps(recovery) } else { RdmaConfig::in_whole_ns(recovery) };
         // With go-back-N a lossy wire often causes its long timeout.
         let config = RdmaConfig { rto: Span::from_us(60), ..config };
         finishes(&config, size, Wire { loss, double, marks, jitter }, seed);
@@ -162,7 +162,7 @@ proptest! {
 fn a_clean_wire_needs_no_second_copy() {
     for recovery in [Recovery::GoBackN, Recovery::Irn] {
         let clean = Wire { loss: 0, double: 0, marks: 0, jitter: 0 };
-        finishes(&RdmaConfig::selb(recovery), 1_234_567, clean, 1);
-        finishes(&RdmaConfig::selb(recovery), 1, clean, 1);
+        finishes(&RdmaConfig::rnic(recovery), 1_234_567, clean, 1);
+        finishes(&RdmaConfig::rnic(recovery), 1, clean, 1);
     }
 }

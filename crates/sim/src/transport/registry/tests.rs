@@ -245,7 +245,7 @@ fn transports() -> Vec<TransportSpec> {
     }
     for recovery in [rdma::Recovery::GoBackN, rdma::Recovery::Irn] {
         for &kind in rate::Kind::ALL {
-            let presets = [RdmaConfig::conweave_ns3(recovery), RdmaConfig::dcqcn_paper(recovery)];
+            let presets = [RdmaConfig::in_whole_ns(recovery), RdmaConfig::spacing_cnps(recovery)];
             let splits = |preset: &RdmaConfig| RdmaConfig {
                 queue_pairs: Some(3),
                 queue_pair_use: Some(rdma::config::QueuePairUse::Split),
@@ -324,7 +324,7 @@ fn nothing_is_sent_twice_over_a_good_wire() {
 
 #[test]
 fn data_that_comes_when_all_is_over_meets_a_receiver_that_begins_anew_and_stays() {
-    let mut ends = Ends::new(&TransportSpec::Rdma(RdmaConfig::selb(rdma::Recovery::GoBackN)), 1, 1, 0);
+    let mut ends = Ends::new(&TransportSpec::Rdma(RdmaConfig::rnic(rdma::Recovery::GoBackN)), 1, 1, 0);
     let mut expected = |packet: u64| {
         let data = Arrival { seq: packet * 1_000, len: 1_000, ..Arrival::default() };
         let got = ends.on_data_anew(Time::ZERO, (FLOW.whole(), 2_000), &data, || &[]);

@@ -6,11 +6,11 @@ use crate::transport::rdma::RdmaAck;
 const MSS: u64 = 1000;
 
 fn go_back_n() -> RdmaConfig {
-    RdmaConfig::conweave_ns3(Recovery::GoBackN)
+    RdmaConfig::in_whole_ns(Recovery::GoBackN)
 }
 
 fn irn() -> RdmaConfig {
-    RdmaConfig::conweave_ns3(Recovery::Irn)
+    RdmaConfig::in_whole_ns(Recovery::Irn)
 }
 
 /// Bytes `seq..seq + len` arrive.
@@ -84,7 +84,7 @@ fn marks_become_cnps_at_most_once_in_the_interval() {
     let (config, mut r) = (go_back_n(), RdmaReceiver::new(8 * MSS));
     assert_eq!([true, true, false].map(|ce| cnp(&config, &mut r, 0, 0, ce)), [true, true, false]);
     for recovery in [Recovery::GoBackN, Recovery::Irn] {
-        let (config, mut r) = (RdmaConfig::dcqcn_paper(recovery), RdmaReceiver::new(8 * MSS));
+        let (config, mut r) = (RdmaConfig::spacing_cnps(recovery), RdmaReceiver::new(8 * MSS));
         assert!(!cnp(&config, &mut r, 0, 0, false), "no mark, no CNP");
         assert!(cnp(&config, &mut r, 1, 1, true));
         assert!(!cnp(&config, &mut r, 50, 2, true));

@@ -11,7 +11,7 @@ fn us(us: u64) -> Time {
 }
 
 fn new(recovery: Recovery, packets: u64) -> (RdmaConfig, RdmaSender) {
-    let config = RdmaConfig::selb(recovery);
+    let config = RdmaConfig::rnic(recovery);
     let sender = RdmaSender::new(&config, &Start { rate: LINE, ..Start::sized(packets * MSS) });
     (config, sender)
 }
