@@ -9,8 +9,7 @@ use crate::port::AllRules;
 use crate::rider::Options;
 use crate::series::Recorded;
 use crate::spec::{
-    AckPaths, EngineKind, Follow, Habits, HeaderBytes, Nics, PathTag, PortKind, SharedBufferSpec, Spec, SwitchSpec,
-    TrimmingSpec, sizing,
+    AckPaths, Habits, HeaderBytes, Nics, PathTag, PortKind, SharedBufferSpec, Spec, SwitchSpec, TrimmingSpec, sizing,
 };
 use crate::timers::Class;
 use crate::topology::{Components, Topology};
@@ -102,7 +101,6 @@ impl Net {
         let sheet = spec.transport.sheet();
         let frame = sheet.frame;
         let clock = spec.rules.clock(spec.topology.clock());
-        let follows_htsim = spec.run.engine == EngineKind::Htsim;
         let path = &topology.nominal_path;
         let there = |bytes: u32| -> u64 {
             path.iter().map(|&(rate, delay)| delay.0 + clock.tx_time(u64::from(bytes), rate)).sum()
@@ -132,8 +130,8 @@ impl Net {
             rules,
             frame,
             clock,
-            habits: Habits { nic_ties_wait: spec.rules.habits.nic_ties_wait || follows_htsim, ..spec.rules.habits },
-            arrivals_first: clock != Clock::Exact || follows_htsim,
+            habits: spec.rules.habits,
+            arrivals_first: clock != Clock::Exact || spec.rules.habits.arrivals_first,
             shared_rows: BTreeMap::new(),
             hashing: Hashing {
                 tags: match spec.scheme.path_tag {
@@ -160,7 +158,7 @@ impl Net {
             nics_queue: matches!(&spec.switch, SwitchSpec::OutputQueued(queues) if queues.nics == Nics::Queue)
                 && !sheet.pulls,
             collects_telemetry: sheet.collects_telemetry,
-            keeps_control: spec.run.follow != Follow::Nothing || follows_htsim,
+            keeps_control: spec.rules.habits.keeps_control,
             // A FIFO port takes a packet for gone that starts at this very instant; where arrivals go first it is not.
             commit_at_start: clock != Clock::Exact
                 // Telemetry is written as a packet starts.

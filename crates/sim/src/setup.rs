@@ -114,7 +114,7 @@ impl Setup {
         let paths = paths::paths(spec, &list)?;
         let ends = Ends::new(&spec.transport, spec.seed, list.len(), paths as usize);
         // Where switches hash ports, queue pairs get them in the order in which flows are listed.
-        let as_listed = spec.scheme.hash == HashKind::Murmur3 || spec.run.engine == EngineKind::Htsim;
+        let as_listed = spec.scheme.hash == HashKind::Murmur3 || spec.rules.habits.flows_as_listed;
         let ties = if as_listed { Ties::AsListed } else { Ties::ByHosts };
         let flows = Flows::new(list, waits, topology.hosts, ties, ends);
         let flows = flows.with_reroutes(spec.metrics.facts.then_some(Reroutes));

@@ -82,40 +82,71 @@ const FIRST_BEHIND: u64 = LATE;
 /// The rank of [`What::LateTransmitDone`].
 const LATE: u64 = 3;
 
+/// Every plan: its rank at its instant, its class, whom it is about as a number, and the plan of that rank about `of`.
+/// Ranks ascend with the classes.
+macro_rules! ranks {
+    ($($rank:literal $class:ident $plan:pat => $number:expr, $of:ident => $back:expr;)*) => {
+        impl Entry {
+            #[inline]
+            fn new(at: Time, what: What) -> Entry {
+                let (rank, number): (u64, u64) = match what { $($plan => ($rank, $number),)* };
+                Entry(u128::from(at.0) << 64 | u128::from(rank << SUBJECT | number))
+            }
+
+            #[inline]
+            fn class(self) -> Class {
+                match self.rank() {
+                    $($rank => Class::$class,)*
+                    // [`Entry::NONE`], which never comes.
+                    _ => Class::Sample,
+                }
+            }
+
+            #[inline]
+            fn what(self) -> What {
+                let number = self.0 as u64 & ((1 << SUBJECT) - 1);
+                match self.rank() {
+                    $($rank => {
+                        let $of = number;
+                        $back
+                    })*
+                    _ => unreachable!("no plan has this rank"),
+                }
+            }
+        }
+    };
+}
+
+ranks! {
+    0 LinkChange What::LinkChange(number) => number.into(), of => What::LinkChange(of as u32);
+    1 TransmitDone What::TransmitDone(port) => port.into(), of => What::TransmitDone(of as u16);
+    2 Look What::Look => 0, _of => What::Look;
+    3 LateTransmitDone What::LateTransmitDone(port) => port.into(), of => What::LateTransmitDone(of as u16);
+    4 Timer What::FlowStart => 0, _of => What::FlowStart;
+    5 Timer What::Gate(gate) => gate.into(), of => What::Gate(of as u32);
+    6 Timer What::Operation(number) => number.into(), of => What::Operation(of as u32);
+    7 Timer What::Landed(number) => number.into(), of => What::Landed(of as u32);
+    8 Timer What::Retransmit(subflow) => subflow.number().into(), of => What::Retransmit(SubflowId::new(of as u32));
+    9 Timer What::DelayedAck(subflow) => subflow.number().into(), of => What::DelayedAck(SubflowId::new(of as u32));
+    10 Timer What::Pace(flow) => flow.number().into(), of => What::Pace(FlowId::new(of as u32));
+    11 Timer What::ProbeLost(probe) => probe.into(), of => What::ProbeLost(of as u32);
+    12 Timer What::Scheme(Key::Flow(flow, n)) => u64::from(flow.0) << 8 | u64::from(n),
+        of => What::Scheme(Key::Flow(FlowKey((of >> 8) as u32), of as u8));
+    13 Timer What::Scheme(Key::Route(peer, way, n)) => u64::from(peer) << 24 | u64::from(way.0) << 8 | u64::from(n),
+        of => What::Scheme(Key::Route((of >> 24) as u32, Way((of >> 8) as u16), of as u8));
+    14 Timer What::Scheme(Key::Node(n)) => n.into(), of => What::Scheme(Key::Node(of as u8));
+    15 Timer What::RenewPause(port, priority) => u64::from(port) << 8 | u64::from(priority),
+        of => What::RenewPause((of >> 8) as u16, of as u8);
+    16 Timer What::Resequence(subflow) => subflow.number().into(), of => What::Resequence(SubflowId::new(of as u32));
+    17 Timer What::Credit => 0, _of => What::Credit;
+    18 Timer What::Adapt => 0, _of => What::Adapt;
+    19 Tick What::Tick => 0, _of => What::Tick;
+    20 Sample What::Sample => 0, _of => What::Sample;
+}
+
 impl Entry {
     /// Later than all others: nothing.
     const NONE: Entry = Entry(u128::MAX);
-
-    #[inline]
-    fn new(at: Time, what: What) -> Entry {
-        // Ranks ascend with the classes.
-        let (rank, subject) = match what {
-            What::LinkChange(number) => (0, u64::from(number)),
-            What::TransmitDone(port) => (1, u64::from(port)),
-            What::Look => (2, 0),
-            What::LateTransmitDone(port) => (3, u64::from(port)),
-            What::FlowStart => (4, 0),
-            What::Gate(gate) => (5, u64::from(gate)),
-            What::Operation(number) => (6, u64::from(number)),
-            What::Landed(number) => (7, u64::from(number)),
-            What::Retransmit(subflow) => (8, u64::from(subflow.number())),
-            What::DelayedAck(subflow) => (9, u64::from(subflow.number())),
-            What::Pace(flow) => (10, u64::from(flow.number())),
-            What::ProbeLost(probe) => (11, u64::from(probe)),
-            What::Scheme(Key::Flow(flow, n)) => (12, u64::from(flow.0) << 8 | u64::from(n)),
-            What::Scheme(Key::Route(peer, way, n)) => {
-                (13, u64::from(peer) << 24 | u64::from(way.0) << 8 | u64::from(n))
-            }
-            What::Scheme(Key::Node(n)) => (14, u64::from(n)),
-            What::RenewPause(port, priority) => (15, u64::from(port) << 8 | u64::from(priority)),
-            What::Resequence(subflow) => (16, u64::from(subflow.number())),
-            What::Credit => (17, 0),
-            What::Adapt => (18, 0),
-            What::Tick => (19, 0),
-            What::Sample => (20, 0),
-        };
-        Entry(u128::from(at.0) << 64 | u128::from(rank << SUBJECT | subject))
-    }
 
     #[inline]
     fn at(self) -> Time {
@@ -125,47 +156,6 @@ impl Entry {
     #[inline]
     fn rank(self) -> u64 {
         self.0 as u64 >> SUBJECT
-    }
-
-    #[inline]
-    fn class(self) -> Class {
-        match self.rank() {
-            0 => Class::LinkChange,
-            1 => Class::TransmitDone,
-            2 => Class::Look,
-            3 => Class::LateTransmitDone,
-            19 => Class::Tick,
-            20.. => Class::Sample,
-            _ => Class::Timer,
-        }
-    }
-
-    #[inline]
-    fn what(self) -> What {
-        let subject = self.0 as u64 & ((1 << SUBJECT) - 1);
-        match self.rank() {
-            0 => What::LinkChange(subject as u32),
-            1 => What::TransmitDone(subject as u16),
-            2 => What::Look,
-            3 => What::LateTransmitDone(subject as u16),
-            4 => What::FlowStart,
-            5 => What::Gate(subject as u32),
-            6 => What::Operation(subject as u32),
-            7 => What::Landed(subject as u32),
-            8 => What::Retransmit(SubflowId::new(subject as u32)),
-            9 => What::DelayedAck(SubflowId::new(subject as u32)),
-            10 => What::Pace(FlowId::new(subject as u32)),
-            11 => What::ProbeLost(subject as u32),
-            12 => What::Scheme(Key::Flow(FlowKey((subject >> 8) as u32), subject as u8)),
-            13 => What::Scheme(Key::Route((subject >> 24) as u32, Way((subject >> 8) as u16), subject as u8)),
-            14 => What::Scheme(Key::Node(subject as u8)),
-            15 => What::RenewPause((subject >> 8) as u16, subject as u8),
-            16 => What::Resequence(SubflowId::new(subject as u32)),
-            17 => What::Credit,
-            18 => What::Adapt,
-            19 => What::Tick,
-            _ => What::Sample,
-        }
     }
 }
 

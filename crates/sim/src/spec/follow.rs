@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::fault::FaultSpec;
 use super::presets::{FOLLOWED, Followed, Param};
-use super::run::Follow;
+use super::run::{EngineKind, Follow, RunSpec};
 use super::switch::SwitchSpec;
 use crate::keys::{Default, Kind, Reader, SpecError, keys, one_of};
 use crate::packet::Clock;
@@ -19,6 +19,7 @@ use crate::transport::{RdmaConfig, TransportSpec};
 
 keys! {
     /// `[follow]`: the rules of the public ns-3 code of ConWeave.
+    #[derive(Default, PartialEq)]
     FollowKeys {
         /// Time is a double in seconds, truncated to 2⁻⁶⁴ s and then to whole nanoseconds: what takes 82 ns takes 81.
         double_clock: bool, Kind::Bool, Default::Bool(true);
@@ -106,17 +107,8 @@ pub struct Rules {
     pub shared_flowlets: bool,
     /// Parameters of its scheme.
     params: Vec<Param>,
-    double_clock: bool,
-    window_from_newest: bool,
-    recover_kept_on_timeout: bool,
-    steps_at_looks: bool,
-    cnp_before_slot: bool,
-    halves_cut: bool,
-    pauses_queue: bool,
-    resume_on_arrival: bool,
-    resume_below_fraction: bool,
-    headroom_of_port_0: bool,
-    holds_outside_buffer: bool,
+    /// Those that the structs of transport and switch own: see [`Self::set`].
+    on: FollowKeys,
 }
 
 /// The rules of nodes that no part of them owns.
@@ -138,25 +130,44 @@ pub struct Habits {
     pub messages_by_flow: bool,
     /// A timer of a scheme that is set again is a new event.
     pub timers_set_anew: bool,
+    /// What arrives at an instant comes before what ends then, as it does on a clock of whole nanoseconds.
+    pub arrivals_first: bool,
+    /// Ports keep control until its transmission starts, though that is known before.
+    pub keeps_control: bool,
+    /// Flows that start at one instant have the order of their list.
+    pub flows_as_listed: bool,
 }
 
 impl Rules {
+    /// Those of a run whose events have the order of uet-htsim (`run.engine = "htsim"`). What that program does in its
+    /// transport and switches, the preset uet-htsim sets.
+    fn htsim() -> Rules {
+        let habits = Habits {
+            nic_ties_wait: true,
+            arrivals_first: true,
+            keeps_control: true,
+            flows_as_listed: true,
+            ..Habits::default()
+        };
+        Rules { habits, ..Rules::default() }
+    }
+
     /// Hands transport and switch their own.
     pub(super) fn set(&self, transport: &mut TransportSpec, switch: &mut SwitchSpec) {
         if let TransportSpec::Rdma(config) = transport {
             config.clock = self.clock(config.clock);
-            config.window_from_newest = self.window_from_newest;
-            config.recover_kept_on_timeout = self.recover_kept_on_timeout;
-            config.steps_at_looks = self.steps_at_looks;
-            config.control.dcqcn.cnp_before_slot = self.cnp_before_slot;
-            config.control.dcqcn.halves_cut = self.halves_cut;
+            config.window_from_newest = self.on.window_from_newest;
+            config.recover_kept_on_timeout = self.on.recover_kept_on_timeout;
+            config.steps_at_looks = self.on.steps_at_looks;
+            config.control.dcqcn.cnp_before_slot = self.on.cnp_before_slot;
+            config.control.dcqcn.halves_cut = self.on.halves_cut;
         }
         if let SwitchSpec::SharedBuffer(buffer) = switch {
-            buffer.pauses_queue = self.pauses_queue;
-            buffer.resume_on_arrival = self.resume_on_arrival;
-            buffer.resume_below_fraction = self.resume_below_fraction;
-            buffer.headroom_of_port_0 = self.headroom_of_port_0;
-            buffer.holds_outside = self.holds_outside_buffer;
+            buffer.pauses_queue = self.on.pauses_queue;
+            buffer.resume_on_arrival = self.on.resume_on_arrival;
+            buffer.resume_below_fraction = self.on.resume_below_fraction;
+            buffer.headroom_of_port_0 = self.on.headroom_of_port_0;
+            buffer.holds_outside = self.on.holds_outside_buffer;
         }
     }
 
@@ -167,7 +178,7 @@ impl Rules {
 
     /// The clock of a run, in place of its usual one.
     pub fn clock(&self, usual: Clock) -> Clock {
-        if self.double_clock { Clock::Ns3 } else { usual }
+        if self.on.double_clock { Clock::Ns3 } else { usual }
     }
 }
 
@@ -188,32 +199,26 @@ impl FollowKeys {
                 messages_first: self.messages_first,
                 messages_by_flow: self.messages_by_flow,
                 timers_set_anew: self.timers_set_anew,
+                arrivals_first: true,
+                keeps_control: true,
+                flows_as_listed: true,
             },
-            double_clock: self.double_clock,
-            window_from_newest: self.window_from_newest,
-            recover_kept_on_timeout: self.recover_kept_on_timeout,
-            steps_at_looks: self.steps_at_looks,
-            cnp_before_slot: self.cnp_before_slot,
-            halves_cut: self.halves_cut,
-            pauses_queue: self.pauses_queue,
-            resume_on_arrival: self.resume_on_arrival,
-            resume_below_fraction: self.resume_below_fraction,
-            headroom_of_port_0: self.headroom_of_port_0,
-            holds_outside_buffer: self.holds_outside_buffer,
+            on: self,
         }
     }
 }
 
-/// Reads `[follow]` for a run that follows this program with this scheme.
+/// Reads `[follow]`: the rules of the program that a run with this scheme follows, if it does.
 pub(super) fn read(
     given: Option<&Map<String, Value>>,
-    (follow, scheme): (Follow, &str),
+    run: &RunSpec,
+    scheme: &str,
 ) -> Result<(Rules, Option<Value>), SpecError> {
     let none = Map::new();
     let given = given.unwrap_or(&none);
     let mut reader = Reader::new("follow", FollowKeys::KEYS, given)?;
     let first = given.iter().find(|(_, value)| !value.is_null());
-    match (follow, first) {
+    match (run.follow, first) {
         (Follow::ConweaveNs3, _) => {
             let keys = FollowKeys::read(&mut reader)?;
             let told = reader.finish();
@@ -221,6 +226,7 @@ pub(super) fn read(
             let scheme = Followed::of(scheme).unwrap_or(&Followed::NOTHING);
             Ok((keys.rules(scheme, |rule| told[rule] == true), Some(told)))
         }
+        (Follow::Nothing, None) if run.engine == EngineKind::Htsim => Ok((Rules::htsim(), None)),
         (Follow::Nothing, None) => Ok((Rules::default(), None)),
         (Follow::Nothing, Some((name, value))) => {
             let program = Follow::ConweaveNs3.word();

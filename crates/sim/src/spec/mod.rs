@@ -181,7 +181,7 @@ fn read_tables(value: &Value, guests: &[Entry]) -> Result<(Spec, Vec<Auto>), Spe
     let (run, told) = run::read(&keys.run, topology.shortest_delay())?;
     reader.set_resolved("run", told);
     let named = keys.scheme.get("name").and_then(Value::as_str).unwrap_or_default();
-    let (rules, told) = follow::read(keys.follow.as_ref(), (run.follow, named))?;
+    let (rules, told) = follow::read(keys.follow.as_ref(), &run, named)?;
     if let Some(told) = told {
         reader.set_resolved("follow", told);
     }
