@@ -18,7 +18,7 @@ from spinewise.shapes import Spec, Switch, Traffic, Transport
 US = 1e-6
 NEAR = 0.05
 """How near, as a share of the timeout, a percentile must come to it."""
-FAR = 2.0
+FAR = 1.25
 """How many times more or less than the load asked for is far from it."""
 MANY = 10_000
 """Data packets below which nobody wonders that something never happened."""

@@ -23,6 +23,7 @@ from spinewise.measures.distribution import Distribution
 from spinewise.measures.entries import EntrySummary, summarise_entries
 from spinewise.measures.facts import Facts, facts_of
 from spinewise.measures.notices import Notice, notices
+from spinewise.measures.overlap import outlasted
 from spinewise.measures.packets import Packets, ratio, sum_packets
 from spinewise.measures.plain import plain, without_nan
 from spinewise.measures.report import Link, Report
@@ -191,6 +192,7 @@ def summarise(
         warnings=[
             *notices(report.get("warnings") or []),
             *after_run(entries, facts, report, spec, above_ideal),
+            *outlasted(flows, spec),
             *([] if has_rows else estimated(classes)),
         ],
     )
