@@ -25,7 +25,7 @@ def test_a_ring_that_outlasts_its_background_is_told() -> None:
     """Four fifths of a ring ran on an empty fabric, and its time was told as that under load."""
     ((key, text),) = told(storage(duration_us=300), RING)
     assert key == "traffic[0].duration_us"
-    assert text.startswith("Flows of storage arrived until 300 µs, and ring lasted until ")
+    assert text.startswith("Flows of storage arrived until 300.0 µs, and ring lasted until ")
     assert text.endswith("no new flow of storage came. A larger duration_us lets them overlap.")
 
 
