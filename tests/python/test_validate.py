@@ -187,6 +187,19 @@ def test_a_fault_long_after_the_run_is_told_before_it_is_made() -> None:
     assert told(5000.0, run={"until_us": 4000}) == [("fault_after_end", "fault[0].at_us")]
 
 
+@pytest.mark.parametrize(("unit_ns", "told"), [(1, True), (1_000_000, False)])
+def test_start_times_in_another_unit_are_told(unit_ns: int, told: bool, tmp_path: Path) -> None:
+    """A trace in seconds that was read as one in ms came as 1 GB within 5 us, and everything called it valid."""
+    rows = [f"{n % 4},{4 + n % 4},1000000,{n * unit_ns}" for n in range(200)]
+    (tmp_path / "flows.csv").write_text("\n".join(["src,dst,size_bytes,start_ns", *rows]) + "\n")
+    found = sw.validate(
+        {"topology": {"hosts_per_leaf": 4}, "traffic": [{"kind": "flows", "file": str(tmp_path / "flows.csv")}]}
+    )
+    texts = [one.text for one in found.warnings if one.code == "starts_in_haste"]
+    assert bool(texts) == told
+    assert all("200 flows with 200.000 MB in all start within 0.199 us" in text for text in texts)
+
+
 def test_seconds_follow_from_the_first_moments() -> None:
     counted: Any = {"flows": 0, "series_rows": 0, "packet_hops": 1_000_000, "end_ps": 1_000}
     measured: Any = {"setup_s": 1.0, "run_s": 0.5, "packet_hops": 100_000, "simulated_ps": 500, "ended": False}

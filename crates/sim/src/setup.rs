@@ -26,6 +26,7 @@ use crate::workload::{self, FlowSpec, Workload};
 use crate::world::World;
 use spinewise_policy::{Span, Time};
 
+mod haste;
 pub(crate) mod memory;
 mod paths;
 mod slow_links;
@@ -345,6 +346,7 @@ fn traffic(spec: &Spec, topology: &Topology, (room, go_on): (u64, GoOn<'_>)) -> 
                 if workload.is_cut(plan.flows.len(), &places) {
                     warnings.push(left_out(entry, workload, spec));
                 }
+                warnings.extend(haste::warning(entry, workload, &plan.flows, &host_rates));
                 if workload.is_closed_loop() {
                     without.push(entry as u8);
                 } else {

@@ -1,0 +1,37 @@
+//! Lists of flows that start faster than all hosts together could send them: their times may be in another unit.
+
+use crate::spec::Warning;
+use crate::workload::{FlowSpec, Workload};
+use spinewise_policy::Time;
+
+/// From how many instants a list is a recording, and no burst that somebody wants to see.
+const INSTANTS: usize = 100;
+/// From how many times what hosts can send on a list is told.
+const TIMES: f64 = 10.0;
+
+/// A warning about such a list.
+pub(super) fn warning(entry: usize, workload: &Workload, flows: &[FlowSpec], host_rates: &[u64]) -> Option<Warning> {
+    if !matches!(workload, Workload::List(_)) {
+        return None;
+    }
+    let mut starts: Vec<Time> = flows.iter().map(|flow| flow.start).collect();
+    starts.sort_unstable();
+    starts.dedup();
+    let (first, last) = (*starts.first()?, *starts.last()?);
+    let seconds = last.since(first).0 as f64 / 1e12;
+    let bytes: f64 = flows.iter().map(|flow| flow.size as f64).sum();
+    let sent = host_rates.iter().map(|&rate| rate as f64).sum::<f64>() / 8.0 * seconds;
+    if starts.len() < INSTANTS || bytes < TIMES * sent {
+        return None;
+    }
+    let text = format!(
+        "{} flows with {:.3} MB in all start within {:.3} us, in which all hosts together can send {:.3} MB. If their \
+         start times are in another unit than nanoseconds, `spinewise import flows FILE --start-unit UNIT --out FILE` \
+         reads them.",
+        flows.len(),
+        bytes / 1e6,
+        seconds * 1e6,
+        sent / 1e6
+    );
+    Some(Warning::of("starts_in_haste", format!("traffic[{entry}]"), text))
+}
