@@ -60,7 +60,7 @@ pub struct Agent<P: Plane> {
     pub plane: P,
     /// Peers in other racks.
     pub peers: Vec<Peer>,
-    /// What has happened.
+    /// The record of what happened.
     pub record: Record,
     /// When it began, ns.
     pub began: u64,
@@ -79,7 +79,7 @@ pub struct Agent<P: Plane> {
 
 /// The sockets an agent sends on.
 pub struct Doors {
-    /// To other agents.
+    /// The line to other agents.
     pub line: Line,
     /// For probing paths.
     pub prober: Prober,
@@ -101,7 +101,7 @@ impl Doors {
     }
 }
 
-/// What the scheme is told.
+/// The scheme's view of the fabric, from the configuration.
 pub fn view(config: &Config) -> View {
     let racks: Vec<u32> = config.hosts.iter().map(|host| host.rack).collect();
     let count = racks.iter().max().map_or(0, |rack| *rack as usize + 1);
@@ -235,7 +235,7 @@ impl<P: Plane> Agent<P> {
                         self.meet(now, at, speaker.instance)?;
                     }
                 }
-                // What the previous agent has said comes too late.
+                // Messages of the previous agent come too late.
                 Talk::Bye | Talk::Headers(_) if !of_now => {}
                 Talk::Bye => {
                     if let Some(at) = at {

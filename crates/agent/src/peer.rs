@@ -63,11 +63,11 @@ pub struct Peer {
     pub found: Vec<Path>,
     /// Its paths, as the data path numbers them.
     pub paths: Paths,
-    /// What was last counted.
+    /// The last counts.
     pub state: State,
-    /// What had been counted a step earlier.
+    /// The counts of a step earlier.
     before: State,
-    /// What was last published.
+    /// The table last published.
     pub table: Table,
     /// Which of them are alive.
     pub watch: Watch,
@@ -89,17 +89,17 @@ pub struct Peer {
     /// The number of the burst that was published last, and that of the last one before the scheme restarted its count.
     burst_sent: u16,
     bursts_before: u16,
-    /// By way: packets that came with a header, and have been reported with it.
+    /// Per way: packets that came with a header, and have been reported with it.
     carried: Vec<u64>,
     /// Events that the kernel could not report, as last counted.
     events_lost: u64,
-    /// Where the scheme has traced a port: the second switch on its path.
+    /// Where the scheme traced a port: the second switch on its path.
     pub via: BTreeMap<u16, Ipv4Addr>,
-    /// What the scheme last saw: the ways that it offered, and its quantities.
+    /// The scheme's last view: the ways that it offered, and its quantities.
     saw: (Vec<Way>, Vec<f64>),
 }
 
-/// What a step of a peer uses.
+/// The inputs of a peer's step.
 pub struct Step<'a> {
     /// Now, ns.
     pub now: u64,
@@ -272,7 +272,7 @@ impl Peer {
         Ok(news)
     }
 
-    /// Which paths are alive?
+    /// Finds out which paths are alive.
     fn feel(&mut self, step: &Step<'_>, news: &mut Vec<News>) -> Result<(), Failure> {
         let counts = self.state.sent.iter().zip(&self.state.echo).map(|(sent, echo)| (sent.packets, echo.packets));
         self.watch.look(step.awake, counts);
@@ -330,7 +330,7 @@ impl Peer {
         Ok(())
     }
 
-    /// What the scheme last saw of each way to it: the second-tier switch by which it leads, if known, and the scheme's
+    /// The scheme's last view of each way to it: the second-tier switch it leads through, if known, and the scheme's
     /// quantities.
     pub fn sight(&self, slow: &Slow) -> Vec<(Option<Ipv4Addr>, Vec<f64>)> {
         let (first, quantities) = slow.quantities();
@@ -347,7 +347,7 @@ impl Peer {
         ways.iter().enumerate().map(of).collect()
     }
 
-    /// From now on traffic to it is plain.
+    /// Leaves traffic to it plain from now on.
     ///
     /// # Errors
     /// The fast half is gone.

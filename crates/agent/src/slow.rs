@@ -26,13 +26,13 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Slow {
     bank: Bank,
     plan: Plan,
-    /// What it is told.
+    /// The scheme's view of the fabric.
     pub view: View,
     wishes: Vec<Wish>,
     timers: BTreeSet<(Time, Key)>,
     next_tick: Time,
     next_flow: u32,
-    /// By host: the flow of the newest unit, and when it was last asked about.
+    /// Per host: the flow of the newest unit, and when it was last asked about.
     carriers: BTreeMap<u32, (FlowKey, Time)>,
     /// The gap that opens a flowlet, if there is one.
     gap: Span,
@@ -85,13 +85,13 @@ impl Slow {
         &self.plan
     }
 
-    /// What it observes of each way.
+    /// The quantities it observes of each way.
     pub fn quantities(&self) -> (usize, &'static [Quantity]) {
         let sees = self.bank.sheet().sees;
         (sees.flow.len(), sees.way)
     }
 
-    /// Does it choose the ways of acknowledgements?
+    /// Whether it chooses the ways of acknowledgements.
     pub fn picks_acks(&self) -> bool {
         self.bank.layout(self.view.host).picks_acks
     }
@@ -158,7 +158,7 @@ impl Slow {
         self.bank.give_back(asked);
     }
 
-    /// What hooks have requested since the last call.
+    /// Returns the requests of hooks since the last call.
     pub fn wishes(&mut self) -> Vec<Wish> {
         std::mem::take(&mut self.wishes)
     }
@@ -196,7 +196,7 @@ impl Slow {
         Packet { flow, src: self.view.host, dst: to, wire, payload, way: Way::ANY, ..Packet::default() }
     }
 
-    /// What `pick` would answer for the next units to this host.
+    /// Returns what `pick` would answer for the next units to this host.
     pub fn rehearse(&mut self, now: Time, to: u32) -> Rehearsed {
         let sees = self.bank.sheet().sees;
         let ways = usize::from(self.view.ways[self.view.racks[to as usize] as usize]);
@@ -240,7 +240,7 @@ impl Slow {
     /// This many units, with this many packets in all, each of `wire` bytes, were sent to a host. Returns the headers
     /// that go back with them.
     pub fn sent(&mut self, now: Time, to: u32, (units, packets): (u32, u32), wire: u32) -> Vec<[u8; 16]> {
-        /// At most this many packets are replayed at a time.
+        /// Maximum number of packets replayed at a time.
         const MOST: u32 = 4096;
         let mut headers = Vec::new();
         let opening = if self.plan.unit == Unit::Packet { packets } else { units }.min(MOST);
@@ -259,7 +259,7 @@ impl Slow {
     }
 
     /// Packets that open no unit still carry headers. They belong to the flow that opened the last one, and come often
-    /// enough for it to go on.
+    /// enough to keep it alive.
     fn carry(&mut self, now: Time, to: u32, headers: &mut Vec<[u8; 16]>) {
         /// Packets between now and the last one, at most.
         const MOST: u32 = 64;
@@ -283,7 +283,7 @@ impl Slow {
         }
     }
 
-    /// Is there anything in this header?
+    /// Whether this header holds anything.
     fn tells(&self, header: &[u8; 16]) -> bool {
         if self.plan.by_port {
             let info = elab::header::Header::get(header).info;
@@ -340,7 +340,7 @@ impl Slow {
         }
     }
 
-    /// Would it currently hide the echo of marks from the transport?
+    /// Whether it would currently hide the echo of marks from the transport.
     pub fn hides(&mut self, now: Time, from: u32) -> bool {
         let header = self.blank();
         let packet = Packet {

@@ -207,8 +207,8 @@ impl OfClass {
         self.class.class.bind(py).call_method1("_made", (values,))
     }
 
-    /// What its object says of a seat, and whether that has a period; the default, with the failure kept, if that cannot
-    /// be.
+    /// Returns the layout that its object gives a seat, and whether that has a period; the default, with the failure
+    /// kept, if that fails.
     fn layout_of(&self, instance: &Bound<'_, PyAny>, shape: &Shape) -> (Layout, Period) {
         let asked = instance
             .call_method1("_layout", (tier(shape), shape.hosts, shape.leaves, shape.ports, shape.ways))
@@ -219,7 +219,7 @@ impl OfClass {
         })
     }
 
-    /// What its object says of these seats.
+    /// Returns the layouts that its object gives these seats.
     fn layouts_of(&self, instance: &Bound<'_, PyAny>, shapes: &[Shape]) -> Vec<(Shape, Layout)> {
         let told: Vec<_> = shapes.iter().map(|shape| (*shape, self.layout_of(instance, shape))).collect();
         if self.class.hooks.has(Hooks::TICK) && told.iter().all(|(_, (_, period))| *period == Period::Untold) {
@@ -237,7 +237,7 @@ fn tier(shape: &Shape) -> &'static str {
     views::tier_name(shape.tier)
 }
 
-/// Does a layout say when `tick` is called?
+/// Whether a layout says when `tick` is called.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Period {
     Told,

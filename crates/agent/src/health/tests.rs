@@ -55,7 +55,7 @@ fn regular(_: u64) -> u64 {
     1
 }
 
-/// Which paths died when, ms.
+/// Which paths died, and when, ms.
 fn deaths(turns: &[(u64, usize, Turn)]) -> Vec<(u64, usize)> {
     let died = turns.iter().filter(|(_, _, turn)| matches!(turn, Turn::Died(_)));
     died.map(|&(at, way, _)| (at, way)).collect()

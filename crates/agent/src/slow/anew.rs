@@ -25,7 +25,7 @@ impl Slow {
         }
     }
 
-    /// Will the scheme's time end soon? It must start over with a later epoch before that.
+    /// Whether the scheme's time ends soon. It must start over with a later epoch before that.
     pub fn is_outlived(&self, ns: u64) -> bool {
         /// 200 days.
         const LIFE: u64 = 200 * 86_400 * 1_000_000_000;

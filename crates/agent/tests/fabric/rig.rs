@@ -139,7 +139,7 @@ impl Rig {
         }
     }
 
-    /// Is any program attached to the host's device?
+    /// Whether any program is attached to the host's device.
     pub(crate) fn is_attached(&self, host: usize) -> bool {
         ["ingress", "egress"]
             .iter()
@@ -213,7 +213,7 @@ impl Rig {
         run("ip", &[&["netns", "exec", place, AGENT, "mark"], words].concat())
     }
 
-    /// A file that stands for a host's namespace.
+    /// Opens the file that represents a host's namespace.
     pub(crate) fn namespace(&self, host: usize) -> File {
         File::open(format!("/run/netns/{}", self.host(host))).expect("a namespace")
     }
@@ -223,7 +223,7 @@ impl Drop for Rig {
     fn drop(&mut self) {
         let all = (0..2).flat_map(|n| [self.host(n), self.leaf(n)]).chain((0..self.spines).map(|n| self.spine(n)));
         for place in all {
-            // What was not built need not be removed.
+            // Anything that was not built need not be removed.
             let _gone = Command::new("ip").args(["netns", "del", &place]).output();
         }
         let _gone = std::fs::remove_dir_all(&self.folder);

@@ -124,7 +124,7 @@ impl Case {
         state.sent[0].bytes += 1_500 * u64::from(packets);
     }
 
-    /// What the header of the next packet would report.
+    /// Returns what the header of the next packet would report.
     fn tells(&mut self) -> Vec<Info> {
         let now = Time(self.now * 1_000);
         let told = self.slow.sent(now, TO, (1, 1), 1_500);

@@ -13,7 +13,7 @@ crate::choice! {
 }
 
 impl Acks {
-    /// Does the scheme choose the path of such a packet?
+    /// Whether the scheme chooses the path of such a packet.
     #[inline]
     pub fn places(self, kind: Kind) -> bool {
         kind == Kind::Data || kind == Kind::Ack && self == Acks::AsData

@@ -1,4 +1,4 @@
-//! What a packet's path delay is measured as.
+//! The measure of a packet's path delay.
 
 use crate::{HostView, Span};
 

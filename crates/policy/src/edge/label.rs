@@ -53,7 +53,7 @@ impl Label {
         Way(self.value)
     }
 
-    /// Has a label been drawn?
+    /// Whether a label has been drawn.
     pub fn is_drawn(&self) -> bool {
         self.value > 0
     }
@@ -84,12 +84,12 @@ impl Label {
     }
 }
 
-/// What a receiver remembers of the data it has received.
+/// A receiver's memory of the data it has received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Heard {
     /// First byte it lacks, by its last acknowledgement.
     expected: u64,
-    /// Where the last duplicate began, plus one, in the 32 bits of TCP; 0: there was none.
+    /// Where the last duplicate began, plus one, in the 32 bits of TCP; 0 if there was none.
     duplicate: u32,
     /// The label of the last data; 0: there was none.
     label: u16,

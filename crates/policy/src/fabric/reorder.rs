@@ -13,9 +13,9 @@
 //!   [`NO_QUEUE`](header::NO_QUEUE) with a [`Body`] and the flow's row; a body of another epoch than the row's
 //!   is stale.
 //!
-//! What it expects of the source: epochs of a flow follow one another; the packets of an epoch are of phase 0 on one
+//! What it requires of the source: epochs of a flow follow one another; the packets of an epoch are of phase 0 on one
 //! path, of which the last may be marked [`Mark::Tail`], then of phase 1 (`rerouted`) on another; no next epoch before
-//! CLEAR has come, but after a silence longer than any path's delay.
+//! CLEAR has come, unless after a silence longer than any path's delay.
 //!
 //! | rule, as in conweave-ns3 | function |
 //! |---|---|
@@ -137,7 +137,7 @@ pub struct Place<'a, 'v, 'o> {
     pub now: Time,
     /// The leaf's view of itself.
     pub view: SwitchView<'v>,
-    /// What is to be done.
+    /// The requested actions.
     pub out: &'a mut Out<'o>,
 }
 
@@ -150,9 +150,9 @@ pub struct Rules {
     pub default_wait: Span,
     /// Bytes of a control packet on the wire.
     pub control_bytes: u32,
-    /// Is the source leaf told when no queue was free?
+    /// Whether the source leaf is notified when no queue was free.
     pub tell_no_queue: bool,
-    /// What a newer epoch does when packets of the last one are still held.
+    /// How a newer epoch treats held packets of the last one.
     pub new_epoch: NewEpoch,
     /// When a TAIL releases what overtook it.
     pub release: Release,
@@ -344,7 +344,7 @@ impl Row {
         }
     }
 
-    /// Is the row at an epoch after this packet's?
+    /// Whether the row is at an epoch after this packet's.
     pub(crate) fn is_beyond(&self, header: &Header) -> bool {
         self.age(header) == Age::Older
     }

@@ -163,7 +163,7 @@ pub struct Ars {
 }
 
 crate::listed! {
-    /// Why a packet gets its way.
+    /// The rule that gave a packet its way.
     enum Why: Rule {
         GoesOn = Rule::Keeps("the flow is known, and its flowlet continues"),
         Best = Rule::Chooses("a new flow or flowlet, or each packet: a member of the best quality, ties broken at \
@@ -173,7 +173,7 @@ crate::listed! {
         Full = Rule::Chooses("the table is full: by a hash of the header"),
     }
 
-    /// What it looks at of a candidate.
+    /// Quantities of a candidate that it considers.
     enum OfWay: Quantity {
         Quality = quantity("quality", "", "quality of the port, lower is better"),
         Past = quantity("past", "%", "average utilisation of its link, of the rate"),
@@ -275,7 +275,7 @@ impl Ars {
         !matches!(self.mode, Mode::FlowletRandom | Mode::PerPacketRandom)
     }
 
-    /// Is each packet assigned separately? Packets without a flow are.
+    /// Whether each packet is assigned separately. Packets without a flow are.
     #[inline]
     fn per_packet(&self, packet: &Packet) -> bool {
         matches!(self.mode, Mode::PerPacketQuality | Mode::PerPacketRandom)
@@ -287,7 +287,7 @@ impl Ars {
         now.0 / self.idle.0
     }
 
-    /// Does its flowlet go on? A fixed one does forever.
+    /// Whether its flowlet continues. A fixed one never ends.
     #[inline]
     fn goes_on(&self, entry: &Entry, now: Time) -> bool {
         entry.flowlet.seen && (self.mode == Mode::Fixed || entry.flowlet.goes_on(now, self.idle))
@@ -366,7 +366,7 @@ mod tests {
         let mut flows = [None; 4];
         let mut at = |flow: usize, stretch: u64| table.admits(&mut flows[flow], stretch, 2);
         assert!(at(0, 0) && at(1, 0) && !at(2, 0) && at(0, 0));
-        // In the next stretch the previous senders are still known.
+        // The previous senders are still known in the next stretch.
         assert!(!at(2, 1) && at(1, 1) && !at(2, 1));
         // Flow 0 has been silent for a whole stretch.
         assert!(at(2, 2) && !at(0, 2) && at(1, 2) && !at(3, 2));

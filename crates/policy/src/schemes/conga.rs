@@ -220,14 +220,14 @@ pub struct Conga {
 const REMEMBER: Span = Span::from_ms(100);
 
 crate::listed! {
-    /// Why a packet gets its way.
+    /// The rule that gave a packet its way.
     enum Why: Rule {
         GoesOn = Rule::Keeps("a packet of the flow passed within the flowlet gap: the flowlet continues"),
         LeastCongested = Rule::Chooses("a new flowlet: the uplink whose larger metric, local or remote, is smallest"),
         Hashed = Rule::Keeps("parallel links from a spine to the leaf: by a hash of the header"),
     }
 
-    /// What it looks at of a candidate.
+    /// Quantities of a candidate that it considers.
     enum OfWay: Quantity {
         Local = quantity("local", "of 2^Q - 1", "utilisation of the leaf's own uplink, from its rate estimator"),
         Remote = quantity("remote", "of 2^Q - 1", "utilisation of the path beyond, as fed back by the other leaf"),
@@ -488,7 +488,7 @@ pub(crate) const fn congestion_extent(ce: u8, metric: u8) -> u8 {
     if metric > ce { metric } else { ce }
 }
 
-/// What a metric learnt at `at` is worth at `now`.
+/// Returns the current value of a metric learnt at `at`.
 // CONGA §3.3, ageing
 #[inline]
 pub const fn aged(metric: u8, at: Time, now: Time, age: Span) -> u8 {
@@ -552,7 +552,7 @@ pub fn draw_feedback(table: &[Congestion], now: Time, age: Span, rng: &mut Rng) 
 }
 
 impl Congestion {
-    /// Has Congestion-From-Leaf been heard of within `age`?
+    /// Whether Congestion-From-Leaf has been heard of within `age`.
     #[inline]
     fn is_known(&self, now: Time, age: Span) -> bool {
         self.from.is_some() && now.since(self.from_at).0 <= age.0

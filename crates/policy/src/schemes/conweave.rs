@@ -131,9 +131,9 @@ pub enum Flow {
     /// Never seen.
     #[default]
     New,
-    /// At the source.
+    /// The row of a source leaf.
     Source(Source),
-    /// At the destination.
+    /// The row of a destination leaf.
     Destination(reorder::Row),
 }
 
@@ -176,7 +176,7 @@ crate::listed! {
 const REMEMBER: Span = Span::from_ms(2);
 
 crate::listed! {
-    /// What it looks at of a flow.
+    /// Quantities of a flow that it considers.
     enum OfFlow: Quantity {
         Silence = quantity("silence", "µs", "time since the flow's last packet here; none if there was none"),
         Late = quantity(
@@ -186,7 +186,7 @@ crate::listed! {
         ),
     }
 
-    /// What it looks at of a candidate.
+    /// Quantities of a candidate that it considers.
     enum OfWay: Quantity {
         Busy = quantity("busy", "µs", "how much longer it is not drawn, because a NOTIFY named it"),
     }

@@ -75,7 +75,7 @@ pub struct Drb {
 }
 
 crate::listed! {
-    /// Why a packet gets its way.
+    /// The rule that gave a packet its way.
     enum Why: Rule {
         First = Rule::Chooses("the first packet of the pair or flow: a path drawn at random"),
         Next = Rule::Chooses("the next path in turn, one packet per path"),

@@ -46,8 +46,8 @@
 //!   totals modulo 2¹⁶ instead of zeroing them, and nothing is lost.
 //! - *A dead path* looks free: R_i falls to zero. A path on which three or more packets were sent and nothing has
 //!   arrived for `dead_after_us` gets no packets; a search starts, and after ten times as long the path is tried again.
-//! - *ECN* goes on to the transport (§4.1: transparent); `ecn = "hidden"` keeps it, and `"all_marked"` does unless all
-//!   paths have marks, as the paper says of CLOVE.
+//! - *ECN* is passed to the transport (§4.1: transparent); `ecn = "hidden"` keeps it, and `"all_marked"` does unless
+//!   all paths have marks, as the paper says of CLOVE.
 //! - *The sequence numbers* of Burst_ID are of the pair, from 1, and wrap to 1. One up to 1024 ahead is new.
 //!
 //! Departures: tags are hashed with the two hosts only (`path_tag = "outer"`), as the inner flow is hidden. The
@@ -203,7 +203,7 @@ crate::params! {
     }
 }
 
-/// What was rejected, and dropped.
+/// The reason for rejecting, and dropping, input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
     /// A header was cut short.
@@ -226,7 +226,7 @@ impl Refused {
 /// Row of the host: how many times each [`Refused`] occurred.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Node {
-    /// By kind.
+    /// Per kind.
     pub refused: [u32; Refused::KINDS],
 }
 
@@ -304,15 +304,15 @@ pub struct Elab {
     config: Config,
     /// First B_i, kbit/s; 0: from the host's configuration.
     initial: u32,
-    /// In thousandths of the base RTT.
+    /// Unit: thousandths of the base RTT.
     t_explore: u64,
     interval: u64,
     patience: u64,
-    /// In 65536ths.
+    /// Unit: 1/65536.
     alpha: u32,
     epsilon: u32,
     floor: u32,
-    /// In 2⁻³².
+    /// Unit: 2⁻³².
     missed: u64,
     give_up: Span,
     rediscover: Span,

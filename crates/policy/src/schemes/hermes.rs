@@ -32,9 +32,9 @@
 //!   path its packets take.
 //! - The README's 60, 180 and 100 µs for a base of 40 µs at 10 Gbps stand here as 20 and 140 µs above the base, and 100
 //!   µs; they are queues, so at other path rates they shrink or grow in proportion (`scale`). The base is the time of a
-//!   full packet on an empty path, because that is what is measured. The README's base of 40 µs is four links of 10 µs
-//!   without the time to send: there a full packet takes 44.7 and a probe 40.2, so that 60 µs leave the one 15 and the
-//!   other 20 µs of queues. Preset `ns3-hermes` sets `base_us = 40` and so has the README's 60 and 180 to the digit;
+//! full packet on an empty path, because that is what is measured. The README's base of 40 µs is four links of 10 µs
+//! without the time to send: there a full packet takes 44.7 and a probe 40.2, so that 60 µs leave the former 15 and the
+//! latter 20 µs of queues. Preset `ns3-hermes` sets `base_us = 40` and so has the README's 60 and 180 to the digit;
 //!   with other links it needs its own base.
 //! - f_ECN: counts of acknowledgements and of marked ones, halved each `ecn_half_life_us`. t_RTT: moving average with
 //!   weight 1/2, as the README has it. What is older than `stale_after_us` is unknown: gray, at T_RTT_low, no marks.

@@ -139,7 +139,7 @@ pub struct Node {
     turns: [u16; MOST_GROUPS],
     /// Pointer over all links, used when no group is left.
     spray: u16,
-    /// How many input ports of each group have migrated, counted from the first.
+    /// Number of input ports of each group that have migrated, counted from the first.
     migrated: [u16; MOST_GROUPS],
     /// Failures heard of.
     pub known: Known,
@@ -384,7 +384,7 @@ impl Lbsp {
     /// Recomputes the rows of these addresses, and tells the leaves below what changes for them.
     fn bring_up_to_date(&self, cx: &mut Cx<'_, Self>, tree: &Tree, (first, last): (u32, u32)) {
         let switch = cx.view.switch;
-        // It knows its own links however many failures elsewhere it has heard of.
+        // It knows its own links, however many failures elsewhere it has heard of.
         let gone = (0u16..).zip(&*cx.ports).filter(|(_, link)| link.gone);
         let own = gone.filter_map(|(port, _)| tree.uplink(switch, port)).fold(0, |dead, link| dead | 1 << link);
         let place = Place { tree: *tree, switch, groups: self.bits.map(|bits| 1 << bits), own };
@@ -409,7 +409,7 @@ impl Lbsp {
         cx.out.send(To::Port(port), ESCALATION, None, Way::ANY, &told.put(), self.message_bytes);
     }
 
-    /// A leaf is told by the aggregation switch at uplink `link`.
+    /// Handles a message to a leaf from the aggregation switch at uplink `link`.
     fn heed(&self, cx: &mut Cx<'_, Self>, tree: &Tree, link: u32, told: Escalation) {
         for leaf in told.first / tree.hosts_per_leaf..=told.last / tree.hosts_per_leaf {
             let (row, _) = cx.peers.at(leaf as usize);
@@ -441,7 +441,7 @@ const fn level(tier: Tier) -> usize {
     if matches!(tier, Tier::Leaf) { 0 } else { 1 }
 }
 
-/// How many of `ports` input ports migrate when their group and the next one have these numbers of packets.
+/// Returns how many of `ports` input ports migrate when their group and the next one have these numbers of packets.
 // LBSP §5, reactive reading.
 pub fn migrate(migrated: u16, ports: u32, own: u32, next: u32, delta: u32) -> u16 {
     let gap = own.saturating_sub(next);

@@ -106,7 +106,7 @@ pub struct Mrc {
 }
 
 crate::listed! {
-    /// Why a packet gets its way.
+    /// The rule that gave a packet its way.
     enum Why: Rule {
         Next = Rule::Chooses("every packet: the next good entropy value of the rotation"),
         PassesOver = Rule::Chooses("a value that met a mark or a trim is skipped once: the next good one"),
@@ -114,7 +114,7 @@ crate::listed! {
         NoneGood = Rule::Chooses("no value is good or skipped: the next of those assumed bad"),
     }
 
-    /// What it looks at of a flow.
+    /// Quantities of a flow that it considers.
     enum OfFlow: Quantity {
         Plane = quantity("plane", "", "plane of the value"),
         Bad = quantity("bad", "values", "values assumed bad"),
@@ -217,7 +217,7 @@ impl Policy for Mrc {
                 cx.peers.current().0.forget(key);
                 profile.asks = 0;
             }
-            // What the message before on this connection asks is answered to that one.
+            // The request of the previous message on this connection is answered to that message.
             (Event::FlowStart { .. }, Some(profile), _) => profile.asks = 0,
             (event @ (Event::Ack { .. } | Event::Trimmed { .. } | Event::Timeout), Some(profile), Some(key)) => {
                 let number = way.wrapping_sub(profile.above);
@@ -265,7 +265,7 @@ impl Mrc {
                     }
                 }
             }
-            // At the port of the destination no other path would have helped.
+            // At the destination's port no other path would have helped.
             Event::Ack { marked: false, .. } | Event::Trimmed { last_hop: true, .. } => {}
             Event::FlowStart { .. } | Event::FlowEnd | Event::Retransmit => {}
             Event::ProbeReply { .. } | Event::ProbeLost => {}

@@ -43,7 +43,7 @@ crate::params! {
 pub struct Rps;
 
 crate::listed! {
-    /// Why a packet gets its way.
+    /// The rule that gave a packet its way.
     enum Drawn: Rule {
         Always = Rule::Chooses("every packet: an uplink drawn at random"),
     }
@@ -106,7 +106,7 @@ impl Turn {
 }
 
 crate::listed! {
-    /// Why a packet gets its way.
+    /// The rule that gave a packet its way.
     enum Next: Rule {
         Always = Rule::Chooses("every packet: the next uplink in turn"),
     }

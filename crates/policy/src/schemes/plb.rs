@@ -72,7 +72,7 @@ pub struct Round {
 }
 
 impl Round {
-    /// Is nothing in flight?
+    /// Whether nothing is in flight.
     const fn is_idle(&self) -> bool {
         self.acked >= self.sent
     }
@@ -143,7 +143,7 @@ pub struct Plb {
 }
 
 crate::listed! {
-    /// Why a packet gets its way.
+    /// The rule that gave a packet its way.
     enum Why: Rule {
         Stays = Rule::Keeps("no reason to change the label"),
         First = Rule::Chooses("the first packet: a label drawn at random"),
@@ -152,7 +152,7 @@ crate::listed! {
         Timeout = Rule::Chooses("a timeout: another label"),
     }
 
-    /// What it looks at of a flow.
+    /// Quantities of a flow that it considers.
     enum OfFlow: Quantity {
         Congested = quantity("congested", "round trips", "consecutive congested ones"),
         Marked = quantity("marked", "bytes", "marked ones in the current round trip"),
@@ -277,7 +277,7 @@ impl Policy for Plb {
                     cx.out.record(Points::Timeout, f64::from(end.label.number()));
                 }
             }
-            // Of a connection that has carried other messages: bytes count from 0 again.
+            // The connection has carried other messages: bytes count from 0 again.
             Event::FlowStart { .. } => end.round = Round::default(),
             Event::FlowEnd
             | Event::Trimmed { .. }

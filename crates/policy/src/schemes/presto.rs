@@ -139,20 +139,20 @@ pub struct Presto {
 }
 
 crate::listed! {
-    /// Why a packet gets its way.
+    /// The rule that gave a packet its way.
     enum Why: Rule {
         GoesOn = Rule::Keeps("the flowcell is not full: it continues"),
         First = Rule::Chooses("the flow's first packet: a path drawn at random"),
         Full = Rule::Chooses("the flowcell is full: the next path in turn"),
     }
 
-    /// What it looks at of a flow.
+    /// Quantities of a flow that it considers.
     enum OfFlow: Quantity {
         Sent = quantity("cell_sent", "packets or bytes", "part of this flowcell sent so far, in units of count"),
         Size = quantity("cell_size", "packets or bytes", "size of a full flowcell"),
     }
 
-    /// What it looks at of a candidate.
+    /// Quantities of a candidate that it considers.
     enum OfWay: Quantity {
         Weight = quantity("weight", "", "its rate as given, as a share of the fastest path's, if weights are in use"),
     }
@@ -253,7 +253,7 @@ impl Policy for Presto {
 }
 
 impl Presto {
-    /// How much of a cell a packet takes.
+    /// Returns how much of a cell a packet takes.
     #[inline]
     fn amount(&self, packet: &Packet) -> u32 {
         match self.count {
@@ -286,8 +286,8 @@ impl Cell {
     }
 }
 
-/// Is a path of this weight due in this round? Over any number of rounds it is due as often as its weight says, to
-/// within one.
+/// Whether a path of this weight is due in this round. Over any number of rounds it is due as often as its weight says,
+/// to within one.
 #[inline]
 pub const fn is_due(round: u64, weight: u64) -> bool {
     (round + 1) * weight / ONE > round * weight / ONE
@@ -322,7 +322,8 @@ fn first_cell(rng: &mut Rng, paths: u16, order: Order) -> Cell {
     Cell { sent: 0, size: 0, path, stride, turn: 0 }
 }
 
-/// Does a packet of `amount` still belong to a cell that holds `sent` of at most `size`? An empty cell takes any packet.
+/// Whether a packet of `amount` still belongs to a cell that holds `sent` of at most `size`. An empty cell takes any
+/// packet.
 // Presto Algorithm 1: a new cell iff bytecount + len > threshold.
 #[inline]
 pub(crate) const fn continues_cell(sent: u32, amount: u32, size: u32) -> bool {

@@ -223,7 +223,7 @@ fn a_flow_that_found_no_queue_keeps_its_path_until_silent_or_for_the_time_given(
         shell.wait(Span(8 * US + 1));
         assert_eq!(next(&mut shell, 1).mark, Mark::Tail, "silence ends it");
     }
-    // About another epoch it says nothing.
+    // It says nothing about another epoch.
     let mut shell = leaf(&Config::default(), 0);
     next(&mut shell, 1);
     hear(&mut shell, 1, NO_QUEUE, 1, 0, Way(0));

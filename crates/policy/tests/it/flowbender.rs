@@ -61,7 +61,7 @@ fn a_timeout_changes_the_tag_if_it_may() {
     }
 }
 
-/// Where links are down a rack has fewer paths than others: another tag is still another path.
+/// A rack has fewer paths than others where links are down: another tag is still another path.
 #[test]
 fn another_tag_is_another_path_where_there_are_few() {
     for change in [Change::Random, Change::Next] {

@@ -20,7 +20,7 @@ fn path(ports: &[u16]) -> Path {
     path
 }
 
-/// What the last hook call sent: destination, class, body.
+/// Returns what the last hook call sent: destination, class, body.
 fn sent(shell: &Shell<Luopan>) -> Vec<(To, u8, Sample)> {
     let of = |action: &Action| match *action {
         Action::Send { to, class, flow: None, way: Way::ANY, at, len, wire: 64 } => {

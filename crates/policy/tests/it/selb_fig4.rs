@@ -84,7 +84,7 @@ fn source<P: Policy<Site = AtSwitch>>(config: &P::Config, seed: u64) -> Shell<P>
     source
 }
 
-/// What arrives early of a flow under SELB, and the new path.
+/// Early arrivals of a flow under SELB, and the new path.
 fn under_selb(monitor: Monitor, seed: u64) -> Option<(Vec<u64>, Span, usize)> {
     let config = selb::Config { monitor, ..selb::Config::default() };
     let mut shell = source::<Selb>(&config, seed);

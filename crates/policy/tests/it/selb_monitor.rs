@@ -22,7 +22,7 @@ fn measure(shell: &mut Shell<Selb>, after: Span) {
     shell.tick();
 }
 
-/// From here on the queue of uplink `way` holds this many bytes.
+/// Makes the queue of uplink `way` hold this many bytes from here on.
 fn queue(shell: &mut Shell<Selb>, way: usize, bytes: u64) {
     shell.room.ports.bytes[4 + way] = bytes;
 }

@@ -35,7 +35,7 @@ pub(super) struct Instance {
     origin: Origin,
     /// One hook of a run is called at a time.
     handles: Mutex<Handles>,
-    /// By the shapes of the run.
+    /// Layouts by the shapes of the run.
     layouts: Vec<(Shape, Layout)>,
 }
 

@@ -70,7 +70,7 @@ impl Stamp {
     }
 }
 
-/// What a data packet asks of the destination leaf.
+/// A data packet's request to the destination leaf.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mark {
     /// Nothing.
@@ -89,7 +89,7 @@ pub struct Header {
     pub stamped: bool,
     /// Sent after a reroute whose TAIL was not known to have arrived ("phase 1").
     pub rerouted: bool,
-    /// What it asks for.
+    /// The request.
     pub mark: Mark,
     /// Bytes charged.
     pub charged: u8,
@@ -150,7 +150,7 @@ pub struct Body {
 }
 
 impl Body {
-    /// About this packet.
+    /// Builds a body about this packet.
     pub fn about(header: &Header) -> Body {
         Body { epoch: header.epoch, way: header.way }
     }
@@ -161,7 +161,7 @@ impl Body {
         [self.epoch, low, high]
     }
 
-    /// From bytes; nothing if they are not of this form.
+    /// Parses bytes; `None` if they are not of this form.
     pub fn get(bytes: &[u8]) -> Option<Body> {
         let &[epoch, low, high] = bytes else { return None };
         Some(Body { epoch, way: Way(u16::from_le_bytes([low, high])) })

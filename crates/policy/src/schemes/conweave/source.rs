@@ -74,7 +74,7 @@ pub struct Rules {
 }
 
 crate::listed! {
-    /// Why a packet gets its way.
+    /// The rule that gave a packet its way.
     pub(crate) enum Why: Rule {
         Silent = Rule::Chooses(
             "idle for longer than θ_inactive, so nothing of it is in flight: a path drawn among those not busy, if any",
@@ -187,7 +187,7 @@ impl Source {
 
     /// RTT_REPLY: the INIT of `epoch` has arrived. Only a reply in time shows that the path is good.
     pub(crate) fn replied(&mut self, now: Time, epoch: u8) {
-        // In phase 1 none is awaited.
+        // No answer is awaited in phase 1.
         if epoch == self.epoch && self.deadline != Time::NEVER && now < self.deadline {
             self.stabilised = true;
         }

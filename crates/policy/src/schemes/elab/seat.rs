@@ -1,4 +1,4 @@
-//! What a host does at each hook: it takes the table of the pair, lets both halves work, and handles the results.
+//! A host's work at each hook: it takes the table of the pair, lets both halves work, and handles the results.
 
 use super::discovery::{Found, Prober, draw_port};
 use super::header::{Header, Info, LONG_BYTES, NO_PATH, UDP_BYTES};
@@ -18,13 +18,13 @@ const BELOW: u32 = 14 + 20 + UDP_BYTES as u32;
 const LEAST_FRAME: u32 = 64;
 
 crate::listed! {
-    /// Why a packet gets its way.
+    /// The rule that gave a packet its way.
     enum Why: Rule {
         InTurn = Rule::Chooses("every packet: the virtual path whose turn it is by share"),
         Burst = Rule::Chooses("a burst measures what a virtual path can carry: all of its packets go there"),
     }
 
-    /// What it looks at of a candidate.
+    /// Quantities of a candidate that it considers.
     enum OfWay: Quantity {
         Ceiling = quantity("ceiling", "Mbit/s", "B_i: estimated capacity of the path"),
         Rate = quantity("rate", "Mbit/s", "R_i: what it carries for this pair, as last reported"),
@@ -33,7 +33,7 @@ crate::listed! {
     }
 }
 
-/// What is reported of choices.
+/// The reported quantities of choices.
 pub(super) const SEES: Sees = Sees { rules: Why::ALL, way: OfWay::ALL, ..Sees::NOTHING };
 
 impl Elab {
@@ -123,7 +123,7 @@ impl Elab {
         }
         let info = Arrivals { peer, routes }.report(self, now);
         let mut paths = Paths { peer, routes };
-        // What was sent before a pause may have been lost, and shows nothing.
+        // Packets sent before a pause may have been lost, and show nothing.
         if now.since(paths.peer.told) > self.dead_after {
             paths.forget_silence();
         }

@@ -66,7 +66,7 @@ impl Turns for Route {
     }
 }
 
-/// Eq. (1): what a path could still carry, kbit/s, but at least `epsilon` (in 65536ths) of its ceiling: with nothing it
+/// Eq. (1): the spare capacity of a path, kbit/s, but at least `epsilon` (in 65536ths) of its ceiling: with nothing it
 /// would get no packet, and nothing would ever be learnt of it again.
 // ELAB Eq. (1): A_i = B_i - R_i.
 #[inline]
@@ -101,7 +101,7 @@ pub struct Paths<'a> {
     pub routes: &'a mut [Route],
 }
 
-/// What feedback has changed, for series.
+/// Changes made by feedback, for series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Heard {
     /// The path concerned.
@@ -166,14 +166,14 @@ impl Paths<'_> {
         self.peer.explore = self.in_use().iter().map(|route| route.vp.explore).min().unwrap_or(Time::NEVER);
     }
 
-    /// Eq. (2): computes the shares of all paths. Has a path newly been given up?
+    /// Eq. (2): computes the shares of all paths. Returns whether a path has newly been given up.
     // ELAB Eq. (2): w_i = A_i / sum of all A_j.
     pub fn weigh(&mut self, elab: &Elab, now: Time) -> bool {
         let mut died = false;
         for route in self.in_use_mut() {
             died |= route.vp.judge(elab.dead_after, now);
         }
-        // Where nothing arrives, no path is at fault.
+        // If nothing arrives on any path, no path is at fault.
         let all_dead = self.in_use().iter().all(|route| route.vp.state.dead);
         let usable = |vp: &Vp| all_dead || !vp.state.dead;
         let part = |vp: &Vp| available(vp.ceiling, vp.rate, elab.epsilon);

@@ -1,4 +1,4 @@
-//! What a host knows of one path to another rack, and the class that follows from it (Algorithm 1).
+//! A host's knowledge of one path to another rack, and the class that follows from it (Algorithm 1).
 
 use super::Signals;
 use crate::{Span, Time};
@@ -8,7 +8,7 @@ use crate::{Span, Time};
 pub struct Crossing {
     /// When it was sent.
     pub sent: Time,
-    /// How long it took: one way, or the round trip.
+    /// The measured delay: one way, or the round trip.
     pub delay: Span,
     /// It was marked.
     pub marked: bool,
@@ -40,7 +40,7 @@ pub struct Limits {
     pub rate: u32,
 }
 
-/// What the rules of sensing need, from the parameters.
+/// The parameters that the rules of sensing need.
 #[derive(Clone, Copy, Debug)]
 pub struct Senses {
     /// The signals of congestion.
@@ -106,7 +106,7 @@ impl Meter {
     }
 }
 
-/// What is known of one path; made from a [`Route`] for the rerouting rules.
+/// Known facts about one path; made from a [`Route`] for the rerouting rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
     /// Its class.
@@ -270,7 +270,7 @@ impl Route {
         self.timeouts >= senses.timeouts && self.fail(now, senses)
     }
 
-    /// Has a packet sent later than this got through?
+    /// Whether a packet sent later than this got through.
     pub(crate) fn has_outdone(&self, sent: Time) -> bool {
         self.proven > ticks(sent)
     }

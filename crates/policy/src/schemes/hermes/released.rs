@@ -18,7 +18,7 @@ const LEVELS: u32 = 5;
 /// After this many steps an estimate has long arrived.
 const MOST_STEPS: u64 = 512;
 
-/// What the code keeps of a flow.
+/// The code's record of a flow.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Record {
     /// Bytes acknowledged on the current path.
@@ -37,7 +37,7 @@ impl Record {
         Record { acked: 0, tried: now, live: now, active: now }
     }
 
-    /// Does it still exist?
+    /// Whether it still exists.
     #[inline]
     pub(crate) fn is_kept(&self, now: Time) -> bool {
         now.since(self.live) < RECORD

@@ -1,4 +1,4 @@
-//! Where a flow goes (Algorithm 2): a placement takes what is best, a move only what is notably better.
+//! The choice of a flow's path (Algorithm 2): a placement takes the best, a move only one that is notably better.
 
 use super::path::{Class, Seen};
 use crate::{Rng, Way};
@@ -58,7 +58,7 @@ pub struct Margins {
 }
 
 impl Margins {
-    /// Is `other` notably better than `own`?
+    /// Whether `other` is notably better than `own`.
     // Hermes Algorithm 2: t_RTT(p) − t_RTT(p') > Δ_RTT and f_ECN(p) − f_ECN(p') > Δ_ECN.
     pub(crate) fn are_met(&self, own: &Seen, other: &Seen) -> bool {
         own.delay.saturating_sub(other.delay) > self.delay

@@ -97,7 +97,7 @@ pub enum Lost {
     },
 }
 
-/// An aggregation switch's state towards other pods, as told to the leaves of its pod.
+/// An aggregation switch's state towards other pods, as reported to the leaves of its pod.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum State {
     /// It has a whole link group.

@@ -12,12 +12,12 @@ use crate::{Span, Time, To, Way};
 pub(super) const PROBES: usize = 3;
 
 impl Meet {
-    /// Is this host its rack's proxy, and in service?
+    /// Whether this host is its rack's proxy, and in service.
     pub(super) fn is_proxy(&self, cx: &Cx<'_, Self>) -> bool {
         cx.node.proxy == cx.view.host && self.serves(cx)
     }
 
-    /// Can this host be a proxy? The first host of one rack fails, if a run asks for it.
+    /// Whether this host can be a proxy. The first host of one rack fails, if a run asks for it.
     fn serves(&self, cx: &Cx<'_, Self>) -> bool {
         let fails = |(leaf, at)| cx.view.leaf == leaf && cx.node.place == Some(0) && cx.now >= at;
         !self.fails.is_some_and(fails)
@@ -151,7 +151,7 @@ impl Meet {
         }
         let parcel = self.parcel(cx, To::Rack, class::BROADCAST, mean);
         let (stride, routes) = (cx.peers.stride, &*cx.peers.routes);
-        // Where every host probes, each combines its own probes with what it hears.
+        // If every host probes, each combines its own probes with what it hears.
         let pooled = self.config.probe == Probe::Proxy;
         let entries = paths(&cx.view).map(|(leaf, way)| {
             let route = &routes[leaf as usize * stride + way.index()];

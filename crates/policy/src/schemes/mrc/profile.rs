@@ -9,7 +9,7 @@ enum State {
     #[default]
     Good,
     Skip,
-    /// With this many consecutive probes answered.
+    /// The number of consecutive probes answered.
     AssumedBad(u8),
     Denied,
 }
@@ -25,7 +25,7 @@ impl State {
 pub struct Profile {
     /// Numbers: those in rotation, followed by the backups.
     slots: [u16; ROOM],
-    /// By number.
+    /// Indexed by number.
     states: [State; ROOM],
     pub(super) begun: bool,
     /// Outstanding probes.

@@ -22,7 +22,7 @@ crate::choice! {
 /// The spread of a set of delays, µs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Spread {
-    /// How many.
+    /// Number of delays.
     pub count: u32,
     /// Their mean.
     pub mean: f64,
@@ -33,7 +33,7 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    /// Of these delays.
+    /// Computes the spread of these delays.
     pub(crate) fn of(delays: impl Iterator<Item = f64>) -> Spread {
         let (mut count, mut sum, mut min, mut max) = (0, 0.0, f64::INFINITY, 0.0);
         for delay in delays {

@@ -38,7 +38,7 @@ crate::choice! {
     }
 }
 
-/// What has been learnt about the paths of one pair (or of one sender).
+/// Knowledge of the paths of one pair (or of one sender).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Paths {
     /// m: live paths.
@@ -66,7 +66,7 @@ impl Paths {
 /// The constants of the models.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Constants {
-    /// Which objective.
+    /// The objective.
     pub model: Model,
     /// Rounding of W / gran.
     pub cells: Cells,

@@ -1,8 +1,8 @@
 //! SELB's Algorithm 1: k-means of queue lengths, one number per path.
 //!
 //! Centroids are kept as fractions, sum and count of their members: distances compare exactly, so that "until centroids
-//! do not change" is a question with an answer, and no rounding can make the cost rise. Nothing is copied or sorted;
-//! the values stay in the rows they come from, however many there are, and only the centroids stand on the stack.
+//! do not change" is well defined, and no rounding can make the cost rise. Nothing is copied or sorted; the values stay
+//! in the rows they come from, however many there are, and only the centroids are on the stack.
 //!
 //! Lengths are numbers on a line. So clusters are stretches of it, and stay in order: cluster 0 is that of the shortest
 //! queues, the paper's backup, whatever the start.
@@ -40,7 +40,7 @@ pub trait Point {
 pub struct Centroid {
     /// The sum of their lengths.
     pub sum: u64,
-    /// How many there are; at least one.
+    /// Number of centroids; at least one.
     pub count: u32,
 }
 
@@ -63,7 +63,7 @@ impl Clusters {
 }
 
 impl Centroid {
-    /// Is `length` strictly nearer to this one than to `other`?
+    /// Whether `length` is strictly nearer to this one than to `other`.
     #[inline]
     pub fn nearer(&self, other: &Centroid, length: u64) -> bool {
         self.distance(length) * u128::from(other.count) < other.distance(length) * u128::from(self.count)

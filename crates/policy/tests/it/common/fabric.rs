@@ -92,7 +92,7 @@ pub(crate) struct Seen {
 pub(crate) struct Fabric<P: Policy<Site = AtSwitch>> {
     pub leaves: [Shell<P>; 2],
     pub flows: Vec<Seen>,
-    /// What the scheme recorded: when, at which leaf, series, value.
+    /// Points recorded by the scheme: when, at which leaf, series, value.
     pub records: Vec<(Time, usize, u16, f64)>,
     setting: Setting,
     events: BTreeMap<(Time, u64), Event<P::Header>>,
@@ -301,7 +301,7 @@ impl<P: Policy<Site = AtSwitch>> Fabric<P> {
         self.carry_out(1, Some(port));
     }
 
-    /// Does what the last hook of a leaf requested; the packet in hand has been queued.
+    /// Carries out the requests of the last hook of a leaf; the packet in hand has been queued.
     fn carry_out(&mut self, leaf: usize, arrived: Option<usize>) {
         let (did, bodies) = (self.leaves[leaf].did.clone(), self.leaves[leaf].bodies.clone());
         for action in did {

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, VecDeque};
 /// A packet of a flow, by its position in the flow.
 pub(crate) type Item = (u32, u64);
 
-/// What waits for the line.
+/// An item that waits for the line.
 pub(crate) enum Waiting {
     Packet(Item),
     Lane(usize),
@@ -33,7 +33,7 @@ pub(crate) struct LastHop {
     pub lanes: Vec<Lane>,
     pub free_at: u64,
     pub armed: BTreeMap<u32, u64>,
-    /// What the host received, in order.
+    /// Items that the host received, in order.
     pub host: Vec<Item>,
     /// Control packets on their way back: flow, class, body.
     pub replies: Vec<(u32, u8, Body)>,
