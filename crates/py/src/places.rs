@@ -1,4 +1,4 @@
-//! Where the keys of a TOML text are: Python's own reader gives values, but no positions.
+//! The positions of the keys of a TOML text: Python's own reader gives values, but no positions.
 
 use pyo3::prelude::*;
 use toml::de::{DeTable, DeValue};

@@ -31,7 +31,7 @@ impl Address {
         node.number().checked_sub(hosts).map_or(Address(node.number()), |switch| Address(switch | SWITCH))
     }
 
-    /// Whom a scheme sends to, if it is one device.
+    /// Returns the destination of a scheme's message, if it is one device.
     pub fn of(to: To) -> Address {
         match to {
             To::Host(host) => Address::host(HostId::new(host)),

@@ -20,8 +20,8 @@ pub enum Values {
 pub struct Column {
     /// Name.
     pub name: &'static str,
-    /// Type, as numpy calls it; `bool` is stored as 0 or 1 in a byte. A `word8` or `word32` is a number of that many bits
-    /// that stands for a word; the largest one for none.
+    /// Type, as numpy calls it; `bool` is stored as 0 or 1 in a byte. A `word8` or `word32` is a number of that many
+    /// bits that encodes a word; the largest number means that there is none.
     pub dtype: &'static str,
     /// Unit.
     pub unit: &'static str,
@@ -31,7 +31,7 @@ pub struct Column {
 
 /// A type that a column can have.
 pub(crate) trait Cell: Sized {
-    /// What it is called.
+    /// Its name in numpy.
     const DTYPE: &'static str;
 
     /// A column of these.
@@ -102,7 +102,7 @@ macro_rules! columns {
         struct $gatherer { $( $name: Vec<$type>, )* }
 
         impl $gatherer {
-            /// With room for `rows` rows.
+            /// Creates it with room for `rows` rows.
             fn with_capacity(rows: usize) -> Self {
                 Self { $( $name: Vec::with_capacity(rows), )* }
             }

@@ -79,8 +79,8 @@ ids! {
     NodeId;
     /// A flow. Numbered by start.
     FlowId;
-    /// What of a flow goes by one path: all of it, or a subflow of MPTCP, or the part of a message that one queue pair
-    /// carries. Packets name it.
+    /// The part of a flow that takes one path: all of it, or a subflow of MPTCP, or the part of a message that one
+    /// queue pair carries. Packets name it.
     SubflowId;
 }
 
@@ -107,7 +107,7 @@ impl LinkId {
 }
 
 impl SubflowId {
-    /// The flow of this number: it is all of that, unless it is a subflow of another, which has a number above all flows.
+    /// This number as a flow. Valid only if it is not a subflow number (those are above all flow numbers).
     #[inline(always)]
     pub const fn as_whole(self) -> FlowId {
         FlowId(self.0)
@@ -135,22 +135,22 @@ impl<K: Id, T> Table<K, T> {
         self.list
     }
 
-    /// How many there are.
+    /// Number of places.
     pub fn len(&self) -> usize {
         self.list.len()
     }
 
-    /// Are there none?
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// That of an id, if there is a place for it.
+    /// Returns the entry of an id, if there is a place for it.
     pub fn get(&self, id: K) -> Option<&T> {
         self.list.get(id.index())
     }
 
-    /// That of an id, to be changed, if there is a place for it.
+    /// Returns the entry of an id mutably, if there is a place for it.
     pub fn get_mut(&mut self, id: K) -> Option<&mut T> {
         self.list.get_mut(id.index())
     }
@@ -165,7 +165,7 @@ impl<K: Id, T> Table<K, T> {
         self.ids().zip(&self.list)
     }
 
-    /// What there is a place for.
+    /// The ids that have a place.
     pub fn ids(&self) -> impl ExactSizeIterator<Item = K> + Clone + use<K, T> {
         (0..self.list.len()).map(K::at)
     }

@@ -26,7 +26,7 @@ pub struct Line {
 
 const _: () = assert!(size_of::<Line>() == 64);
 
-/// How long a packet takes.
+/// The time a packet takes.
 #[derive(Debug)]
 enum Pace {
     /// Picoseconds a byte, always.
@@ -50,7 +50,7 @@ impl Line {
     pub fn new(clock: Clock, (rate, delay): (u64, Span), link: LinkId, outlet: Option<Box<Outlet>>) -> Line {
         let pace = match ps_per_byte(rate) {
             Some(ps) if clock == Clock::Exact && outlet.is_none() => Pace::Even(ps),
-            // Of a rate that changes nothing is known before.
+            // Nothing is known in advance of a rate that changes.
             ps => {
                 let serializer = Serializer::new(clock, rate, ps.filter(|_| outlet.is_none()));
                 Pace::Uneven(Box::new(Uneven { serializer, busy: Span::ZERO, outlet }))
@@ -105,7 +105,7 @@ impl Line {
         self.busy_until
     }
 
-    /// From its end to the other.
+    /// Delay from its end to the other.
     #[inline]
     pub fn delay(&self) -> Span {
         self.delay
@@ -119,7 +119,7 @@ impl Line {
         }
     }
 
-    /// How long it would send `bytes` at a stretch if it began at `now`.
+    /// Returns how long it would send `bytes` at a stretch if it began at `now`.
     pub fn would_take(&self, now: Time, bytes: u64) -> Span {
         match &self.pace {
             Pace::Even(ps_per_byte) => Span(ps_per_byte.saturating_mul(bytes)),
@@ -140,7 +140,7 @@ impl Line {
         }
     }
 
-    /// Does a packet always take the same time and arrive after the same delay, whatever was sent before?
+    /// Whether a packet always takes the same time and arrives after the same delay, whatever was sent before.
     pub fn is_even(&self) -> bool {
         match &self.pace {
             Pace::Even(_) => true,
@@ -148,7 +148,7 @@ impl Line {
         }
     }
 
-    /// How long a packet of `bytes` takes that is sent alone.
+    /// Returns how long a packet of `bytes` takes that is sent alone.
     pub fn alone(&self, bytes: u16) -> Span {
         match &self.pace {
             Pace::Even(ps_per_byte) => Span(ps_per_byte * u64::from(bytes)),

@@ -23,11 +23,11 @@ pub struct Carried {
     started: Option<Time>,
 }
 
-/// What is in flight on one link: where it lies fits into one line of the cache.
+/// The packets in flight on one link: their bookkeeping fits into one cache line.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 struct Flight {
-    /// What leaves in the order in which it was queued.
+    /// Packets that leave in the order in which they were queued.
     main: Ring<Packet>,
     /// Control that was queued behind data and leaves before it.
     ahead: Ring<Packet>,
@@ -38,7 +38,7 @@ const _: () = assert!(size_of::<Flight>() == 64);
 /// One of the two queues on a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Track {
-    /// What leaves in the order in which it was queued.
+    /// A packet that leaves in the order in which it was queued.
     Main,
     /// Control that goes ahead of data that waits.
     Ahead,
@@ -131,7 +131,7 @@ pub struct Wires {
     flights: Vec<Flight>,
     /// Bodies, by link; empty before the first one.
     bodies: Vec<Bodies>,
-    /// What is due, by link and by node.
+    /// The events due, by link and by node.
     pub agenda: Agenda,
     /// When packets in flight left, of links whose receivers ask.
     starts: BTreeMap<LinkId, VecDeque<Time>>,
@@ -164,7 +164,7 @@ impl Wires {
         &mut self.flights[link.index()].main
     }
 
-    /// What goes ahead on a link.
+    /// Returns the ring of packets that go ahead on a link.
     #[inline]
     pub fn ring_ahead(&self, link: LinkId) -> &Ring<Packet> {
         &self.flights[link.index()].ahead

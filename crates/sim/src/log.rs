@@ -1,4 +1,4 @@
-//! What a run records as it goes: points of series, and the account of packets.
+//! A run's records as it goes: points of series, and the account of packets.
 
 use crate::bank::REGISTRY;
 use crate::choices::Recorder;
@@ -13,9 +13,9 @@ use spinewise_policy::{Span, Time};
 pub struct Point {
     /// When.
     pub time: Time,
-    /// Which series: index into the run's names of series.
+    /// The series: index into the run's names of series.
     pub series: u16,
-    /// Of what: a node, or a link counted behind the nodes.
+    /// Its entity: a node, or a link counted behind the nodes.
     pub entity: u32,
     /// Value.
     pub value: f64,
@@ -81,9 +81,9 @@ impl Account {
 pub struct Log {
     /// Points of series.
     pub points: Vec<Point>,
-    /// How many there is memory for, if that is known.
+    /// Maximum number there is memory for, if that is known.
     pub most_points: Option<usize>,
-    /// There were more. The run cannot go on: points are missing.
+    /// There were more. The run cannot continue: points are missing.
     pub full: bool,
     /// Made by hosts and switches.
     pub created: Account,
@@ -99,27 +99,27 @@ pub struct Log {
     pub trimmed: Account,
     /// Taken by a scheme on the way.
     pub consumed: Account,
-    /// Of the created: probes and their replies.
+    /// Those created that are probes and their replies.
     pub probes: Account,
-    /// Of the created: messages between schemes.
+    /// Those created that are messages between schemes.
     pub messages: Account,
-    /// Of the created: frames of priority flow control.
+    /// Those created that are frames of priority flow control.
     pub pauses: Account,
-    /// Of the created: acknowledgements, SYN-ACKs among them.
+    /// Those created that are acknowledgements, SYN-ACKs among them.
     pub acks: Account,
-    /// Of the created: SYNs, and the acknowledgements of SYN-ACKs and of FINs.
+    /// Those created that are SYNs, and the acknowledgements of SYN-ACKs and of FINs.
     pub handshakes: Account,
     /// Bytes of schemes' headers, per packet that carried one; acknowledgements and handshakes are counted without theirs.
     pub header_bytes: u64,
     /// Data packets that have reached their hosts.
     pub arrived: u64,
-    /// What receivers have held back below TCP.
+    /// Packets that receivers have held back below TCP.
     pub resequenced: Tally,
     /// Packets without a route.
     pub unroutable: u64,
     /// Events handled.
     pub events: u64,
-    /// What writes down choices of traced flows, if there are any.
+    /// Writes down choices of traced flows, if there are any.
     pub recorder: Option<Box<Recorder>>,
 }
 

@@ -12,7 +12,7 @@ pub enum Rider {
     Long(Box<[u8]>),
 }
 
-/// Where the options of a run are.
+/// The place of a run's options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Options {
     /// Short ones in the packet: no scheme writes a header there.

@@ -49,7 +49,7 @@ impl<R: Clone + Default> FlowRows<R> {
         FlowRows { rows: NumberMap::default(), idle, sweep_at: Self::FIRST_SWEEP, nothing: R::default() }
     }
 
-    /// The row of a flow, fresh if there is none or it has aged.
+    /// Returns the row of a flow, fresh if there is none or it has aged.
     #[inline]
     pub(crate) fn row(&mut self, key: u32, now: Time) -> &mut R {
         if size_of::<R>() == 0 {
@@ -105,7 +105,7 @@ impl<R: Clone + Default> FlowRows<R> {
         }
     }
 
-    /// How many there are.
+    /// Number of rows kept.
     pub(crate) fn kept(&self) -> usize {
         self.rows.len()
     }

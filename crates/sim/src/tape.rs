@@ -6,17 +6,17 @@ use rand::Rand;
 use spinewise_policy::Rng;
 use spinewise_policy::rng::LENT;
 
-/// What `run.py` of ConWeave's public code seeds `rand()` with.
+/// The seed of `rand()` in the followed program (source: `run.py` of ConWeave's public code).
 const SEED: u32 = 1;
 
-/// What a scheme takes from the tape as it chooses.
+/// Numbers that a scheme takes from the tape as it chooses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Draws {
     /// As many as it draws.
     AsNeeded,
     /// Three, the first of which is not used.
     Three,
-    /// What a shuffle of all candidates takes.
+    /// As many as a shuffle of all candidates takes.
     Shuffle,
 }
 
@@ -30,7 +30,7 @@ pub struct Tape {
 }
 
 impl Tape {
-    /// From its start.
+    /// Creates a tape at its start.
     pub fn new(draws: Draws) -> Tape {
         let mut rand = Rand::new(SEED);
         let ahead = std::array::from_fn(|_| rand.next());
@@ -45,7 +45,7 @@ impl Tape {
         number
     }
 
-    /// What a scheme draws from as it chooses among `candidates` ways; [`Tape::take_back`] must follow.
+    /// Lends the numbers for a choice among `candidates` ways; [`Tape::take_back`] must follow.
     pub fn lend(&mut self, candidates: usize) -> Rng {
         match self.draws {
             Draws::AsNeeded => Rng::lent(self.ahead),
@@ -131,8 +131,8 @@ mod tests {
     #[test]
     fn a_shuffle_gives_its_first_two() {
         let mut tape = Tape::new(Draws::Shuffle);
-        // By hand: 0 1 2 3 4 5 6 7, places changed with 1804289383 % 2 = 1, 846930886 % 3 = 1, 1681692777 % 4 = 1,
-        // 1714636915 % 5 = 0, 1957747793 % 6 = 5, 424238335 % 7 = 3, 719885386 % 8 = 2.
+        // Computed by hand: 0 1 2 3 4 5 6 7, places changed with 1804289383 % 2 = 1, 846930886 % 3 = 1, 1681692777 % 4
+        // = 1, 1714636915 % 5 = 0, 1957747793 % 6 = 5, 424238335 % 7 = 3, 719885386 % 8 = 2.
         let order = tape.clone().shuffled(8);
         assert_eq!(order, [4, 3, 7, 6, 0, 5, 2, 1]);
         let mut rng = tape.lend(8);

@@ -1,5 +1,5 @@
-//! What a node has planned: its own small heap, and a short queue for when its lines become free. Both are ordered by
-//! (instant, class, what), never by insertion.
+//! A node's plans: its own small heap, and a short queue for when its lines become free. Both are ordered by (instant,
+//! class, what), never by insertion.
 
 use crate::ids::{FlowId, SubflowId};
 use spinewise_policy::{FlowKey, Key, Time, Way};
@@ -28,7 +28,7 @@ pub enum Class {
     Sample = 7,
 }
 
-/// What is planned.
+/// A planned event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum What {
     /// Something about the links or routes of this switch changes: which, by number.
@@ -43,9 +43,9 @@ pub enum What {
     FlowStart,
     /// The flows behind a gate of this host start.
     Gate(u32),
-    /// An operation of this host may start, or go on.
+    /// An operation of this host may start, or continue.
     Operation(u32),
-    /// What this operation receives has come without the network.
+    /// The data that this operation receives has come without the network.
     Landed(u32),
     /// Retransmission timer of a subflow.
     Retransmit(SubflowId),
@@ -59,7 +59,7 @@ pub enum What {
     Resequence(SubflowId),
     /// A paced packet of a flow is due.
     Pace(FlowId),
-    /// Nobody answered this probe.
+    /// This probe was not answered.
     ProbeLost(u32),
     /// A timer of the scheme.
     Scheme(Key),
@@ -220,7 +220,7 @@ impl Timers {
         (next.at(), next.class())
     }
 
-    /// Does the next one go before an arrival at `now`?
+    /// Whether the next one goes before an arrival at `now`.
     #[inline]
     pub fn precede_arrival(&self, now: Time) -> bool {
         self.next_at <= now && self.peek().0 < u128::from(now.0) << 64 | u128::from(FIRST_BEHIND << SUBJECT)
@@ -284,7 +284,7 @@ impl Soon {
         }
         // The later of the two joins the others.
         let later = if entry < self.first { std::mem::replace(&mut self.first, entry) } else { entry };
-        // Where one has been taken there is room before the others: what is due again at once goes there.
+        // If one has been taken there is room before the others: one that is due again at once goes there.
         if self.head > 0 && self.others.get(self.head).is_some_and(|&next| later < next) {
             self.head -= 1;
             self.others[self.head] = later;

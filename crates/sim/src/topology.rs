@@ -57,11 +57,11 @@ pub struct LinkSpec {
     pub nominal_rate: u64,
     /// Propagation, with the latency of the receiving switch.
     pub delay: Span,
-    /// Does it work?
+    /// Whether it works.
     pub up: bool,
 }
 
-/// Where a host is, in one load: a switch needs to know whether the host is its own, and which port leads to it.
+/// The location of a host, in one load: a switch needs to know whether the host is its own, and which port leads to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Home {
     /// Its leaf.
@@ -91,24 +91,24 @@ pub struct Topology {
     /// At least the number of ways between any two leaves, of a leaf's links to switches, which schemes also number,
     /// and of the equal-cost ports of any switch.
     pub most_ways: u16,
-    /// Does a packet between leaves have at most two choices on its way, one at its leaf and one at the next switch, so
-    /// that a way is a whole path?
+    /// Whether a packet between leaves has at most two choices on its way, one at its leaf and one at the next switch,
+    /// so that a way is a whole path.
     pub tags_name_paths: bool,
     /// Rate and delay of each link of the nominal path between two racks, host to host. Leaf-spine: as if there were no
     /// overrides. Graphs: the most common host link at both ends, and between them the shortest path of the two leaves
     /// farthest apart in hops, then in delay.
     pub nominal_path: Vec<(u64, Span)>,
-    /// How a fat-tree is numbered.
+    /// The numbering of a fat-tree.
     pub tree: Option<Tree>,
-    /// Do routes use the whole fabric, whatever links are down? For a scheme that routes around dead links itself; what
-    /// is sent to a dead link is then lost.
+    /// Whether routes use the whole fabric, whatever links are down. For a scheme that routes around dead links itself;
+    /// a packet sent to a dead link is then lost.
     pub as_wired: bool,
     /// Static routes: the ports of a switch towards a leaf.
     fixed: BTreeMap<(SwitchId, SwitchId), Vec<u16>>,
     homes: Table<HostId, Home>,
     /// Hosts by leaf, in the order of its ports.
     hosts_by_leaf: Vec<HostId>,
-    /// Where each switch's hosts begin there, one more at the end.
+    /// The first of each switch's hosts there, and one more entry at the end.
     first_host: Vec<u32>,
     /// Bits per second of each leaf's links to switches, before overrides.
     nominal_uplinks: Vec<u64>,
@@ -122,7 +122,7 @@ pub struct Topology {
     uniform: Option<u16>,
 }
 
-/// How switches are named.
+/// The naming of switches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Naming {
     /// `leaf0`, `spine3`.
@@ -145,7 +145,7 @@ impl Topology {
         Topology::build(spec, ALWAYS)
     }
 
-    /// Builds the fabric of a spec as long as it may go on; if stopped, it has no routes.
+    /// Builds the fabric of a spec as long as `go_on` allows it; if stopped, it has no routes.
     ///
     /// # Errors
     /// When an override selects nothing, or static routes form a loop.
@@ -174,7 +174,7 @@ impl Topology {
         }
     }
 
-    /// Is it a general graph, without tiers for routes to follow?
+    /// Whether it is a general graph, without tiers for routes to follow.
     pub fn is_graph(&self) -> bool {
         self.naming == Naming::Numbers
     }
@@ -201,7 +201,7 @@ impl Topology {
         NodeId::new(host.number())
     }
 
-    /// Is a node a host?
+    /// Whether a node is a host.
     #[inline]
     pub fn is_host(&self, node: NodeId) -> bool {
         node.number() < self.hosts
@@ -256,7 +256,7 @@ impl Topology {
         (switch.number() * self.leaves + leaf.number()) as usize
     }
 
-    /// Where the routes of a switch begin as long as nothing has broken: see [`Topology::choices`].
+    /// Index of the first route of a switch as long as nothing has broken: see [`Topology::choices`].
     #[inline]
     pub fn first_row(&self, switch: SwitchId) -> u32 {
         switch.number() * self.leaves
@@ -366,7 +366,7 @@ impl Topology {
         self.ways[self.pair(self.leaf(from), self.leaf(to))]
     }
 
-    /// Does any switch have a choice of ports towards any leaf, now or after a fault?
+    /// Whether any switch has a choice of ports towards any leaf, now or after a fault.
     pub fn has_choice(&self) -> bool {
         self.routes.iter().any(|&(_, ports)| ports > 1)
     }
@@ -398,7 +398,7 @@ impl Topology {
         self.switch_number(self.out(self.switch_node(switch), port).to.0)
     }
 
-    /// Does a link lead from switch to switch?
+    /// Whether a link leads from switch to switch.
     pub fn joins_switches(&self, number: LinkId) -> bool {
         let link = &self.links[number];
         !self.is_host(link.from.0) && !self.is_host(link.to.0)

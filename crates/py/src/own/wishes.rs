@@ -45,7 +45,7 @@ pub struct Wishes {
     pub extent: Extent,
     /// The hooks that it has.
     pub hooks: Hooks,
-    /// What path tags are that hosts write.
+    /// The meaning of the path tags that hosts write.
     pub tags: Tags,
 }
 
@@ -219,7 +219,7 @@ impl Wishes {
         })
     }
 
-    /// Refuses a message that nobody would read: a scheme sits at hosts or at switches.
+    /// Refuses a message that nothing would read: a scheme sits at hosts or at switches.
     fn check_reader(&self, to: To) -> PyResult<()> {
         self.check_not_itself(to)?;
         lent(&self.lease, |place| {
@@ -318,7 +318,7 @@ fn timer(key: &Bound<'_, PyTuple>) -> PyResult<Key> {
     })
 }
 
-/// A key of the engine as Python has it.
+/// Converts a key of the engine to its Python form.
 pub(super) fn told_key(py: Python<'_>, key: Key) -> PyResult<Py<PyAny>> {
     let tuple = match key {
         Key::Flow(flow, n) => ("flow", flow.0, n).into_pyobject(py)?,

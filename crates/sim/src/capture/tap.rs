@@ -1,4 +1,4 @@
-//! What is kept of one link.
+//! The packets kept of one link.
 
 use super::taps::Sides;
 use crate::packet::{BODY, InHand};
@@ -49,12 +49,12 @@ impl Tap {
         }
     }
 
-    /// Is what leaves then captured?
+    /// Whether packets that leave then are captured.
     pub fn sends(&self, at: Time) -> bool {
         self.sides.sent && self.holds(at)
     }
 
-    /// Is what arrives then captured?
+    /// Whether packets that arrive then are captured.
     pub fn receives(&self, at: Time) -> bool {
         self.sides.received && self.holds(at)
     }

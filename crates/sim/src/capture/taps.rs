@@ -1,4 +1,4 @@
-//! Which links are looked at.
+//! The selection of links to capture.
 
 use super::{PACKET_BYTES, Tap};
 use crate::ids::{HostId, LinkId};
@@ -18,7 +18,7 @@ pub struct Point {
     pub back: LinkId,
 }
 
-/// What is looked at of a link.
+/// The ends of a link that are captured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sides {
     /// As packets leave.
@@ -45,10 +45,10 @@ impl Default for Taps {
 }
 
 impl Taps {
-    /// From the spec, on a machine with `room` bytes of memory.
+    /// Creates the taps of the spec, on a machine with `room` bytes of memory.
     ///
     /// # Errors
-    /// A name is none of a node or a link, or there is no room for what may be kept.
+    /// A name is not one of a node or a link, or there is no room for the packets that may be kept.
     pub fn new(spec: Option<&CaptureSpec>, topology: &Topology, room: u64) -> Result<Taps, SpecError> {
         let Some(spec) = spec else { return Ok(Taps::default()) };
         let mut found = BTreeSet::new();
@@ -65,7 +65,7 @@ impl Taps {
         Ok(Taps { points, links, span: (spec.from, spec.to), most: spec.most })
     }
 
-    /// What keeps the packets of a link, if it is looked at.
+    /// Creates the tap that keeps the packets of a link, if it is captured.
     pub fn tap(&self, link: LinkId) -> Option<Box<Tap>> {
         let sides = *self.links.get(&link)?;
         Some(Box::new(Tap::new(sides, self.span, self.most)))

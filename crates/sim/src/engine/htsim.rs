@@ -31,7 +31,7 @@ enum Event {
     Plan(NodeId, What),
 }
 
-/// What has been put on a link.
+/// A packet that has been put on a link.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sent {
     /// Packets in its ring whose transmission has ended.
@@ -56,7 +56,7 @@ struct Run {
 /// Runs to the end. Returns the instant it stopped at.
 ///
 /// # Errors
-/// [`Interrupted`] if `watch` says so.
+/// [`Interrupted`] if `watch` asks for it.
 pub fn run(sim: &mut Sim<'_>, watch: Watch<'_>) -> Result<Time, Interrupted> {
     let mut this = Run::new(sim);
     sim.hosts.iter_mut().for_each(|host| host.is_freed = true);

@@ -23,7 +23,7 @@ use crate::world::World;
 use spinewise_policy::{Kind, Span, Time};
 use std::collections::VecDeque;
 
-/// How often that program counts open connections (`periodic_monitoring`).
+/// Interval at which that program counts open connections (`periodic_monitoring`).
 const COUNTS_EVERY: Span = Span::from_us(10);
 
 /// A planned event.
@@ -45,7 +45,7 @@ enum Event {
     Count,
 }
 
-/// What has been put on a link, and which of its events are planned.
+/// A packet that has been put on a link, and which of its events are planned.
 #[derive(Clone, Debug, Default)]
 struct Sent {
     /// Packets in its ring that are known here.
@@ -73,7 +73,7 @@ struct Run {
 /// Runs to the end. Returns the instant it stopped at.
 ///
 /// # Errors
-/// [`Interrupted`] if `watch` says so.
+/// [`Interrupted`] if `watch` asks for it.
 pub fn run(sim: &mut Sim<'_>, watch: Watch<'_>) -> Result<Time, Interrupted> {
     let mut this = Run::new(sim);
     if sim.world.flows.facts.looks_change {
@@ -279,7 +279,7 @@ impl Run {
         }
     }
 
-    /// Is there a reason to plan a look of this host's NIC at this instant?
+    /// Whether there is a reason to plan a look of this host's NIC at this instant.
     fn looks_again(&self, sim: &Sim<'_>, host: HostId, at: Time) -> bool {
         let planned = self.looks[host];
         planned == Time::NEVER || (at < planned && !sim.net.habits.nic_look_stays)

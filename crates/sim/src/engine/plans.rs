@@ -55,7 +55,7 @@ pub(super) trait Order {
     /// A planned event.
     type Event: Ord;
 
-    /// What is planned so far.
+    /// The plans so far.
     fn plans(&mut self) -> &mut Plans<Self::Event>;
 
     /// Handles what was planned under this number.
@@ -65,7 +65,7 @@ pub(super) trait Order {
 /// Runs to the end in this order. Returns the instant it stopped at.
 ///
 /// # Errors
-/// [`Interrupted`] if `watch` says so.
+/// [`Interrupted`] if `watch` asks for it.
 pub(super) fn run<O: Order>(order: &mut O, sim: &mut Sim<'_>, mut watch: Watch<'_>) -> Result<Time, Interrupted> {
     let mut grid = Grid::new(sim);
     let mut count = 0u64;

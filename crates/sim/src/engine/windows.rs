@@ -1,7 +1,7 @@
 //! The engine: windows of time, node by node.
 //!
-//! What a node sends in a window arrives after the window's end, because no window is longer than the shortest link
-//! delay. So within a window each node gathers what arrives, sorts it once, and processes it together with its own
+//! Anything that a node sends in a window arrives after the window's end, because no window is longer than the shortest
+//! link delay. So within a window each node gathers what arrives, sorts it once, and processes it together with its own
 //! plans, touching nothing but itself and the far ends of its own links. That is the conservative parallel algorithm,
 //! run by one thread here and by several in [`parts`](super::parts). It keeps a node's state in the cache for a whole
 //! window, or for two: see [`blocks`].
@@ -39,7 +39,7 @@ pub(super) const MOST_WINDOWS: u64 = 64;
 /// Runs to the end, in windows of at most `window`. Returns the instant it stopped at.
 ///
 /// # Errors
-/// [`Interrupted`] if `watch` says so.
+/// [`Interrupted`] if `watch` asks for it.
 pub fn run(sim: &mut Sim<'_>, window: Span, watch: Watch<'_>) -> Result<Time, Interrupted> {
     check(window);
     let nodes = sim.net.topology.nodes();
@@ -49,7 +49,7 @@ pub fn run(sim: &mut Sim<'_>, window: Span, watch: Watch<'_>) -> Result<Time, In
     let mut grid = Grid::new(sim);
     let mut todo = Vec::new();
     let mut worker = Worker::new(watch);
-    // What hosts send each other outside the network reaches beyond the neighbours of a block.
+    // News that hosts send each other outside the network reaches beyond the neighbours of a block.
     let mut blocks = sim.world.flows.operations.is_empty().then(|| Blocks::of(&sim.net.topology));
     // If many nodes have something to do in one window, some will in the next, so the scan for the earliest instant is
     // skipped.
@@ -89,7 +89,7 @@ pub(super) fn check(window: Span) {
     assert!(window > Span::ZERO && window.0 < 1 << (64 - PLACE_BITS), "windows last from 1 ps to 1.09 s");
 }
 
-/// Is prefetching worthwhile when `due` of `nodes` nodes have something to do?
+/// Whether prefetching is worthwhile when `due` of `nodes` nodes have something to do.
 pub(super) fn fetches(sim: &Sim<'_>, due: usize, nodes: usize) -> bool {
     sim.world.wires.agenda.heads.len() >= LARGE && due * DENSE >= nodes
 }
@@ -247,7 +247,7 @@ fn work_host(sim: &mut Sim<'_>, (node, host): (NodeId, HostId), end: Time, hand:
         }
         events += 1;
         world.now = next;
-        // At one instant: transmit-done, then arrival (or the other way round), then timers.
+        // Order at one instant: transmit-done, then arrival (or the other way round), then timers.
         if host.wake == next && !(arrival == next && late) {
             host.pull(world);
         } else if arrival == next {

@@ -13,13 +13,13 @@ struct Change {
     delay: Span,
 }
 
-/// How a link changes. Each transmission uses the state in force when it starts.
+/// The changes of a link. Each transmission uses the state in force when it starts.
 #[derive(Debug)]
 pub struct Outlet {
     link: LinkId,
     /// In order; the first holds from the start.
     changes: Vec<Change>,
-    /// Which of them was in force at the last transmission: transmissions start in order.
+    /// Index of the change in force at the last transmission: transmissions start in order.
     now: usize,
     /// When the last packet arrives.
     last: Time,

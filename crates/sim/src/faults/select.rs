@@ -1,4 +1,4 @@
-//! Which links a fault affects, by the names in the spec.
+//! The links that a fault affects, by the names in the spec.
 
 use crate::ids::{LinkId, SwitchId};
 use crate::spec::{Broken, Effect, Fault, FaultWay, Pairs, SpecError};

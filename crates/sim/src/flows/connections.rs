@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 /// The mark of a flow that has no connection (UDP): its own number follows.
 const OWN: u32 = 1 << 31;
 
-/// Which flow uses which connection, and which used it last.
+/// The connection that each flow uses, and the flow that used it last.
 #[derive(Debug)]
 pub(super) struct Connections {
     /// The connection of the fabric that each flow uses.
@@ -57,7 +57,7 @@ impl Flows {
         last.replace(flow)
     }
 
-    /// Will another message of its connection begin with what this one has learnt?
+    /// Whether another message of its connection begins with what this one has learnt.
     pub fn has_heir(&self, flow: FlowId) -> bool {
         self.connections.as_ref().is_some_and(|connections| {
             let (last, left) = connections.last[connections.of[flow] as usize];
@@ -65,8 +65,9 @@ impl Flows {
         })
     }
 
-    /// By number of flow or path: its connection between the two hosts, if messages share connections. Messages of a
-    /// pair of hosts take the connections in turn, in numerical order; the parts of a split message have one each.
+    /// Returns, by number of flow or path: its connection between the two hosts, if messages share connections.
+    /// Messages of a pair of hosts take the connections in turn, in numerical order; the parts of a split message have
+    /// one each.
     pub fn shared_connections(&self, transport: &TransportSpec) -> Option<Vec<u32>> {
         let many = transport.sheet().connections?;
         let mut turns = BTreeMap::new();

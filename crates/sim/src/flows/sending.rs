@@ -30,12 +30,12 @@ impl Flows {
         }
     }
 
-    /// Is it a UDP flow that has started?
+    /// Whether it is a UDP flow that has started.
     pub(super) fn paces(&self, flow: FlowId) -> bool {
         self.udp_ends.get(self.udp_of[flow] as usize).is_some_and(Option::is_some)
     }
 
-    /// Does this flow of the NIC's round have something to send? If not, it leaves the round.
+    /// Whether this flow of the NIC's round has something to send. If not, it leaves the round.
     #[inline(always)]
     pub fn stays(&mut self, flow: FlowId) -> bool {
         self.ends.stays(flow).unwrap_or_else(|| self.udp_stays(flow))
@@ -68,7 +68,7 @@ impl Flows {
         self.udp(flow).map_or(Time::NEVER, |(sending, config)| sending.machine.may_send_from(config))
     }
 
-    /// What is kept of a subflow at its sender.
+    /// Returns the sender's state of a subflow.
     #[inline]
     pub fn lane(&mut self, subflow: SubflowId) -> Option<&mut Lane> {
         if self.goes_by_transport(subflow) {

@@ -13,7 +13,7 @@ use crate::workload::load::Loads;
 use serde_json::{Value, json};
 use spinewise_policy::Time;
 
-/// What happened, as JSON.
+/// Reports the events of a run, as JSON.
 pub(super) fn report(sim: &Sim<'_>, links: &[LinkAccount], stop: Time, loads: Option<Loads>) -> Value {
     let topology = &sim.net.topology;
     let log = &sim.world.log;

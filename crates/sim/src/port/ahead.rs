@@ -18,7 +18,7 @@ impl Kept {
         self
     }
 
-    /// Does control go on the link as it is queued? Then its queue in the lanes is always empty.
+    /// Whether control goes on the link as it is queued. Then its queue in the lanes is always empty.
     #[inline]
     pub fn commits_control(&self) -> bool {
         self.commits_control
@@ -105,7 +105,7 @@ mod tests {
         Packet { seq: length, wire: 43, echo: priority, kind: Kind::Pause, ..Packet::default() }
     }
 
-    /// What is on the link: kind, flow, length of a pause, and arrival in ns.
+    /// Returns the packets on the link: kind, flow, length of a pause, and arrival in ns.
     fn on_link(wires: &Wires) -> Vec<(Kind, u32, u64, u64)> {
         wires
             .ring(LinkId::new(0))

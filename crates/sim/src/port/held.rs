@@ -7,7 +7,7 @@ use spinewise_policy::{FlowKey, Queue};
 /// A held queue that is free again, and the flow it was pinned for.
 pub(crate) type Drained = (Queue, Option<FlowKey>);
 
-/// What a release led to.
+/// The effect of a release.
 #[derive(Clone, Copy, Debug)]
 pub enum Released {
     /// The queue is not taken, or was released before.
@@ -71,7 +71,7 @@ impl Held {
         self.in_all
     }
 
-    /// Are there no held queues?
+    /// Whether there are no held queues.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.queues.is_empty()
@@ -97,12 +97,12 @@ impl Held {
         self.queues.iter().position(|one| one.state == State::Free).map(|free| Queue(free as u16))
     }
 
-    /// How many are free.
+    /// Number of free queues.
     pub(super) fn free_queues(&self) -> u16 {
         self.queues.iter().filter(|one| one.state == State::Free).count() as u16
     }
 
-    /// How many are taken.
+    /// Number of taken queues.
     pub(super) fn taken(&self) -> usize {
         self.queues.iter().filter(|one| one.state != State::Free).count()
     }

@@ -8,12 +8,12 @@ use crate::series::Counted;
 use crate::telemetry::{self, Hop};
 use spinewise_policy::{FlowKey, Kind, Queue, Span, Time};
 
-/// Is a packet that starts marked?
+/// Whether a packet that starts is marked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     /// Yes, whatever the port's own rules say.
     CalledFor,
-    /// As the port's rules say.
+    /// According to the port's rules.
     AsRulesSay,
 }
 
@@ -58,13 +58,13 @@ impl Kept {
         Kept { stamps: true, ..self }
     }
 
-    /// What it sends on.
+    /// The line it sends on.
     #[inline(always)]
     pub fn line(&self) -> &Line {
         &self.line
     }
 
-    /// Which of [`AllRules`](super::AllRules) apply to it.
+    /// Index of the [`AllRules`](super::AllRules) that apply to it.
     #[inline(always)]
     pub fn class(&self) -> u16 {
         self.class
@@ -108,13 +108,13 @@ impl Kept {
         self.counts.refuse(bytes);
     }
 
-    /// Does anything wait, apart from held packets?
+    /// Whether anything waits, apart from held packets.
     #[inline]
     pub fn waits(&self) -> bool {
         self.waiting.packets > 0
     }
 
-    /// Would a packet that joins any queue start at once if the line is free at `now`?
+    /// Whether a packet that joins any queue would start at once if the line is free at `now`.
     #[inline]
     pub fn passes(&self, now: Time) -> bool {
         self.waiting.packets == 0 && self.open_from <= now
@@ -187,13 +187,14 @@ impl Kept {
         }
     }
 
-    /// What starts next at `now`: see [`Lanes::next`].
+    /// Returns the packet that starts next at `now`: see [`Lanes::next`].
     #[inline(always)]
     pub fn next(&self, now: Time) -> Option<Next> {
         self.lanes.next(now)
     }
 
-    /// Puts what starts [next](Self::next) on the line, which is free at `now`, marking it as `mark` or the rules say.
+    /// Puts the packet that starts [next](Self::next) on the line, which is free at `now`, marking it according to
+    /// `mark` or the rules.
     #[inline]
     pub fn send_next(&mut self, now: Time, next: Next, mark: Mark, rules: &Rules, wires: &mut Wires) {
         let Next { lane, wire, .. } = next;
@@ -299,7 +300,7 @@ impl Kept {
 
     /// See [`Port::finish`](super::Port::finish).
     pub fn finish(&mut self, stop: Time, wires: &Wires) -> Counters {
-        // Of what waits, only control was committed.
+        // Only control, of the waiting packets, was committed.
         let (ahead, ahead_bytes) = self.ahead(stop - Span(1), Freed::Already, wires);
         let (packets, bytes) = self.line.sent();
         let sent = (packets - ahead as u64, bytes - ahead_bytes);

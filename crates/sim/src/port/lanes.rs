@@ -52,12 +52,12 @@ pub struct Lanes {
     pub(super) trimming: Option<Trimming>,
 }
 
-/// Where control packets wait.
+/// The place where control packets wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Control {
-    /// In a queue of its own, which goes first.
+    /// A queue of its own, which goes first.
     Apart,
-    /// Among data.
+    /// The data queues.
     WithData,
 }
 
@@ -168,7 +168,8 @@ impl Lanes {
         data.chain(self.held.queues())
     }
 
-    /// What starts next at `now`: pause frames first, then control, then the data queues in turn, except paused ones.
+    /// Returns the packet that starts next at `now`: pause frames first, then control, then the data queues in turn,
+    /// except paused ones.
     #[inline]
     pub fn next(&self, now: Time) -> Option<Next> {
         if let Some(frame) = self.pauses.front() {
@@ -214,7 +215,7 @@ impl Lanes {
         }
     }
 
-    /// Can data queues do without turns?
+    /// Whether data queues can do without turns.
     pub fn has_one_data_queue(&self) -> bool {
         self.data.len() == 1
     }
@@ -265,12 +266,12 @@ impl Lanes {
         (self.paused.0 + running, self.paused.1)
     }
 
-    /// Is this data queue paused?
+    /// Whether this data queue is paused.
     pub fn is_paused(&self, priority: u8, now: Time) -> bool {
         self.data[usize::from(priority)].pausing.is_on(now)
     }
 
-    /// Is any data queue paused?
+    /// Whether any data queue is paused.
     pub fn any_paused(&self, now: Time) -> bool {
         self.data.iter().any(|data| data.pausing.is_on(now))
     }
@@ -318,12 +319,12 @@ impl Lanes {
         Some(Lost { packet, lane: self.lane_of(&packet), left, was_held: true })
     }
 
-    /// How many held queues are free.
+    /// Number of free held queues.
     pub fn free_queues(&self) -> u16 {
         self.held.free_queues()
     }
 
-    /// How many held queues are taken.
+    /// Number of taken held queues.
     pub fn taken(&self) -> usize {
         self.held.taken()
     }

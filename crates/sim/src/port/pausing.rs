@@ -16,7 +16,7 @@ impl Pausing {
         self.until
     }
 
-    /// Is it paused?
+    /// Whether it is paused.
     #[inline]
     pub(crate) fn is_on(&self, now: Time) -> bool {
         self.until > now

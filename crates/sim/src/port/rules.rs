@@ -21,7 +21,7 @@ pub struct Rules {
     pub(super) lazy_bytes: u64,
 }
 
-/// What an admitted packet found.
+/// The state of the queue that an admitted packet found.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Found {
     pub(super) mark: bool,
@@ -31,7 +31,7 @@ pub struct Found {
 const LOOK_AT: u32 = 16;
 
 impl Rules {
-    /// From the spec, for a port of `rate` bits per second. A shared buffer has its own rules.
+    /// Reads the rules of the spec, for a port of `rate` bits per second. A shared buffer has its own rules.
     pub fn new(spec: &SwitchSpec, rate: u64) -> Self {
         let SwitchSpec::OutputQueued(spec) = spec else { return Rules::boundless() };
         let (max_packets, max_bytes) = split(spec.buffer, rate);
@@ -65,7 +65,7 @@ impl Rules {
         }
     }
 
-    /// Are marks decided as a packet leaves the queue?
+    /// Whether marks are decided as a packet leaves the queue.
     #[inline]
     pub fn marks_at_dequeue(&self) -> bool {
         self.mark_at_dequeue
@@ -115,7 +115,7 @@ pub struct AllRules {
 }
 
 impl AllRules {
-    /// From the spec and the rates of all links.
+    /// Derives the rules from the spec and the rates of all links.
     pub fn new(spec: &SwitchSpec, rates: impl Iterator<Item = u64>) -> AllRules {
         let line = |limit: &Limit| matches!(limit, Limit::Line { .. });
         let by_rate = matches!(spec, SwitchSpec::OutputQueued(spec)
@@ -137,7 +137,7 @@ impl AllRules {
         self.rates.binary_search(&rate).unwrap_or(0) as u16
     }
 
-    /// Are marks decided as a packet leaves the queue?
+    /// Whether marks are decided as a packet leaves the queue.
     #[inline]
     pub fn marks_at_dequeue(&self) -> bool {
         self.by_class.first().is_some_and(Rules::marks_at_dequeue)

@@ -1,4 +1,4 @@
-//! A port that trims and commits: what it queues goes on the link there and then, control before data that waits.
+//! A port that trims and commits: a packet goes on the link as it is queued, control before data that waits.
 //!
 //! It does what a [`Kept`](super::Kept) port that trims does, without an event of its own. Data that waits is the tail
 //! of the link's ring, as in a [`Fifo`](super::Fifo) port. Control gets a track of its own, ahead of data, so when data
@@ -46,7 +46,7 @@ struct Data {
     longest: u32,
 }
 
-/// What has happened to data.
+/// An event of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     /// The first waiting packet has started, and leaves at this time.
@@ -59,7 +59,7 @@ impl Data {
     const NONE: Data =
         Data { next_start: Time::NEVER, sent_at: Time::NEVER, bytes: 0, packets: 0, serving: 0, longest: 0 };
 
-    /// Does anything happen by `now`?
+    /// Whether anything happens by `now`.
     #[inline(always)]
     fn is_due(&self, now: Time) -> bool {
         self.next_start.min(self.sent_at) <= now
@@ -136,14 +136,14 @@ impl Trimmer {
         Trimmer { line, data: Data::NONE, rare: Box::default(), rules }
     }
 
-    /// Can such a port send on this line? A packet must always take the same time and must not arrive as it is sent.
-    /// Bytes are counted up to 4 GB.
+    /// Whether such a port can send on this line. A packet must always take the same time and must not arrive as it is
+    /// sent. Bytes are counted up to 4 GB.
     pub fn can_serve(line: &Line, rules: &TrimRules) -> bool {
         let most = rules.room.max(rules.control_room).saturating_add(u64::from(u16::MAX));
         line.is_even() && line.delay() > Span::ZERO && most <= u64::from(u32::MAX)
     }
 
-    /// What it sends on.
+    /// The line it sends on.
     #[inline(always)]
     pub fn line(&self) -> &Line {
         &self.line
@@ -219,8 +219,8 @@ impl Trimmer {
         true
     }
 
-    /// Is there room for control, and is the waiting queue no longer than one found before? Both hold if the line is
-    /// free of all but data soon enough.
+    /// Whether there is room for control, and the waiting queue is no longer than one found before. Both hold if the
+    /// line is free of all but data soon enough.
     #[inline]
     fn has_ample_room(&self, now: Time, largest: u64) -> bool {
         let ahead = self.data.free_before(self.line.free_at()).since(now);
@@ -427,7 +427,8 @@ mod tests {
         port.takes(at(ns), &mut hand, u64::from(DATA), wires)
     }
 
-    /// What is on the link: bytes, when the last of them leaves in ns if it has started, and whether it is marked.
+    /// Returns the packets on the link: bytes, when the last of them leaves in ns if it has started, and whether it is
+    /// marked.
     fn on_link(wires: &Wires) -> Vec<(u16, Option<u64>, bool)> {
         let mut packets: Vec<_> = wires.first(LinkId::new(0), usize::MAX).collect();
         packets.sort_by_key(|packet| packet.at);
@@ -451,7 +452,7 @@ mod tests {
         );
         assert_eq!(port.queue(at(4000), &wires), (8000, 2), "the answer has started");
         assert_eq!(port.occupancy(at(4000), &wires), 8064);
-        // The second goes on while the third waits; when the third goes on, nothing waits.
+        // The second continues while the third waits; when the third continues, nothing waits.
         port.settle(at(20_000), &mut wires, || 0.5);
         let last = [(4000, Some(8064), true), (4000, Some(12_064), false)];
         assert_eq!(on_link(&wires), [[(4000, Some(4000), true), (64, Some(4064), false)], last].concat());

@@ -34,7 +34,7 @@ pub(crate) type Instant = (Time, Freed);
 pub(crate) enum Room {
     /// There is room for it.
     Fits,
-    /// There is none.
+    /// No room.
     Full,
 }
 
@@ -49,7 +49,7 @@ pub(crate) enum Trimmed {
     Never,
 }
 
-/// What a port offers where a coin decides which packet is trimmed.
+/// The operations of a port where a coin decides which packet is trimmed.
 pub(crate) trait Trims {
     /// The link that it feeds.
     fn link(&self) -> LinkId;
@@ -60,7 +60,7 @@ pub(crate) trait Trims {
     /// Bytes that a packet for this lane finds, including what is on the line.
     fn held(&self, at: Instant, lane: Lane, wires: &Wires) -> u64;
 
-    /// Is the line free, with nothing waiting for it?
+    /// Whether the line is free, with nothing waiting for it.
     fn is_idle(&self, now: Time) -> bool;
 
     /// The counters of packets without room.
@@ -72,7 +72,7 @@ pub(crate) trait Trims {
     /// Queues control for which there is room; it came by this port.
     fn queue_control(&mut self, now: Time, hand: &mut InHand, came_by: u16, wires: &mut Wires);
 
-    /// Is there room for a packet of `wire` bytes in this lane?
+    /// Whether there is room for a packet of `wire` bytes in this lane.
     fn room(&self, at: Instant, lane: Lane, wire: u32, wires: &Wires) -> Room {
         let Some(rules) = self.rules() else { return Room::Fits };
         let room = match lane {
@@ -146,7 +146,7 @@ impl Kept {
         self
     }
 
-    /// Does it trim?
+    /// Whether it trims.
     #[inline]
     pub fn trims(&self) -> bool {
         self.trims
@@ -180,8 +180,8 @@ impl Kept {
         self.lanes.trimming.as_ref().map_or(0, |trimming| self.control(trimming, at, wires).0)
     }
 
-    /// Is there certainly room for control, where no packet has more than `largest` bytes? And is the waiting queue no
-    /// longer than one found before? Both hold if the line is free soon enough.
+    /// Whether there is certainly room for control, where no packet has more than `largest` bytes, and the waiting
+    /// queue is no longer than one found before. Both hold if the line is free soon enough.
     #[inline]
     pub fn has_ample_room(&self, now: Time, largest: u64) -> bool {
         let ahead = self.line.free_at().since(now);
@@ -226,7 +226,7 @@ impl Kept {
     }
 
     /// Queues a data packet, which came by `in_port`, if nothing more need be done: the line is busy, there is room,
-    /// and what is due next is planned. Has it joined the queue?
+    /// and the next event is planned. Returns whether it has joined the queue.
     #[inline(never)]
     pub fn joins(&mut self, at: Instant, hand: &mut InHand, in_port: u16) -> bool {
         let Some(trimming) = &self.lanes.trimming else { return false };
@@ -388,7 +388,7 @@ mod tests {
             assert_eq!((port.due(at(20)), port.line.free_at()), (decides.0, at(4064).0), "where enough waits to mark");
             port.settle(at(4000).0, &mut wires, || 0.5);
             assert_eq!(port.due(at(4000)), at(4064).0, "decided, or too late");
-            // What comes later marks nothing more.
+            // Later packets mark nothing more.
             queue_data(&mut port);
             port.settle(at(4064).0, &mut wires, || 0.5);
             let ring = wires.ring(LinkId::new(0));

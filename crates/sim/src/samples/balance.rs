@@ -1,8 +1,8 @@
-//! How evenly nodes use links among which a packet may choose.
+//! Evenness of the use of links among which a packet may choose.
 //!
-//! CONGA §5, throughput imbalance: of the throughputs of a leaf's uplinks in an interval, (greatest - least) / mean. Here
-//! throughput is the share of the interval that a link was sending, so that links of different rates are even if they
-//! are equally full.
+//! Throughput imbalance (source: CONGA §5): of the throughputs of a leaf's uplinks in an interval, (greatest - least) /
+//! mean. Here throughput is the share of the interval that a link was sending, so that links of different rates are
+//! even if they are equally full.
 
 use crate::ids::{SwitchId, Table};
 use crate::topology::Topology;
@@ -31,12 +31,12 @@ pub(super) struct Balance {
     groups: Table<SwitchId, Vec<Group>>,
 }
 
-/// How uneven they were.
+/// Their unevenness.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Imbalance {
-    /// Over all nodes, each weighing as much as it sent.
+    /// Mean over all nodes, weighted by the traffic they sent.
     pub mean: f64,
-    /// That of the most uneven node.
+    /// Imbalance of the most uneven node.
     pub greatest: f64,
     /// Its number among the switches.
     pub switch: SwitchId,
@@ -50,7 +50,7 @@ impl Balance {
         Balance { groups: topology.switch_ids().map(of).collect() }
     }
 
-    /// How long each port of a switch has spent sending in an interval.
+    /// Adds the time that each port of a switch has spent sending in an interval.
     pub(super) fn add(&mut self, switch: SwitchId, sent: &[Span]) {
         for group in &mut self.groups[switch] {
             let (mut least, mut greatest, mut sum) = (u64::MAX, 0, 0);
@@ -70,7 +70,7 @@ impl Balance {
         std::mem::swap(&mut self.groups[switch], &mut other.groups[switch]);
     }
 
-    /// Of all that has been added; nothing if no group has sent anything.
+    /// Returns the imbalance of everything added; `None` if no group has sent anything.
     pub(super) fn imbalance(&self) -> Option<Imbalance> {
         let all = self.groups.numbered().flat_map(|(switch, groups)| groups.iter().map(move |group| (switch, group)));
         let (mut spread, mut mean) = (0.0, 0.0);

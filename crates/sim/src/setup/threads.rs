@@ -10,8 +10,8 @@ use std::num::NonZero;
 use std::panic::resume_unwind;
 use std::thread::{self, ScopedJoinHandle};
 
-/// Runs to the end, as [`Sim::finish`], on as many threads as the tuning says, if the run can be split. None if they
-/// are not worthwhile: the run must then be repeated.
+/// Runs to the end, as [`Sim::finish`], on as many threads as the tuning asks for, if the run can be split. `None` if
+/// they are not worthwhile: the run must then be repeated.
 ///
 /// # Errors
 /// As [`Sim::finish`].

@@ -23,12 +23,12 @@ keys! {
     }
 }
 
-/// Which packets are written down.
+/// The packets to capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CaptureSpec {
     /// Names of nodes and links.
     pub at: Vec<String>,
-    /// From this instant on.
+    /// Start of the capture.
     pub from: Time,
     /// Before this one.
     pub to: Time,

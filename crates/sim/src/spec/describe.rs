@@ -33,39 +33,39 @@ struct Table {
     preset: Says,
 }
 
-/// What a preset says of the keys of a table.
+/// Returns the preset's values for the keys of a table.
 type Says = fn(&Preset) -> Map<String, Value>;
 
 fn says_nothing(_: &Preset) -> Map<String, Value> {
     Map::new()
 }
 
-/// Of TCP, and which kind of transport it has.
+/// The preset's keys of TCP, and its kind of transport.
 fn of_tcp(preset: &Preset) -> Map<String, Value> {
     of_this_preset("kind", preset.transport.tcp(), preset.transport.values())
 }
 
-/// Of RDMA, and which kind of transport it has.
+/// The preset's keys of RDMA, and its kind of transport.
 fn of_rdma(preset: &Preset) -> Map<String, Value> {
     of_this_preset("kind", preset.transport.rdma(), preset.transport.values())
 }
 
-/// Of Ultra Ethernet, and which kind of transport it has.
+/// The preset's keys of Ultra Ethernet, and its kind of transport.
 fn of_uet(preset: &Preset) -> Map<String, Value> {
     of_this_preset("kind", preset.transport.uet(), preset.transport.values())
 }
 
-/// Of queues that trim, and which model of a switch it has.
+/// The preset's keys of queues that trim, and its model of a switch.
 fn of_trimming(preset: &Preset) -> Map<String, Value> {
     of_this_preset("model", switch::of_model(switch::TRIMMING, preset, preset.switch()), preset.switch())
 }
 
-/// Of output queues, and which model of a switch it has.
+/// The preset's keys of output queues, and its model of a switch.
 fn of_queues(preset: &Preset) -> Map<String, Value> {
     of_this_preset("model", switch::of_model(switch::OUTPUT_QUEUED, preset, preset.switch()), preset.switch())
 }
 
-/// Of a shared buffer, and which model of a switch it has.
+/// The preset's keys of a shared buffer, and its model of a switch.
 fn of_shared(preset: &Preset) -> Map<String, Value> {
     of_this_preset("model", switch::of_model(switch::SHARED_BUFFER, preset, preset.switch()), preset.switch())
 }
@@ -138,7 +138,7 @@ fn fabric_tables() -> Vec<Table> {
     of_kinds.chain(others).collect()
 }
 
-/// `[[traffic]]` and what stands in it.
+/// `[[traffic]]` and its subtables.
 fn traffic_tables() -> Vec<Table> {
     let every = [
         table("[[traffic]]", "What is sent. Every entry has these keys and those of its kind.", EntryKeys::KEYS),
@@ -161,7 +161,7 @@ fn traffic_tables() -> Vec<Table> {
     every.into_iter().chain(of_kinds).chain(parts).collect()
 }
 
-/// What breaks, when a run ends, and what is kept of it.
+/// The tables of faults, of the end of a run, and of the data kept.
 fn run_tables() -> Vec<Table> {
     vec![
         table("[[fault]]", "What breaks during the run: a link or a switch.", FaultKeys::KEYS),
@@ -317,7 +317,7 @@ fn describe_scheme(entry: &Entry) -> Value {
     })
 }
 
-/// What a scheme looks at, for people.
+/// Describes the quantities that a scheme looks at, for people.
 fn describe_sees(sees: &Sees) -> Vec<String> {
     let unit = |q: &Quantity| if q.unit.is_empty() { String::new() } else { format!(" ({})", q.unit) };
     sees.flow.iter().chain(sees.way).map(|q| format!("{}: {}{}", q.name, q.meaning, unit(q))).collect()

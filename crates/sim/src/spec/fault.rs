@@ -84,7 +84,7 @@ words! {
     }
 }
 
-/// What fails.
+/// The failing part.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Broken {
     /// The link between these, or one of parallel ones.
@@ -93,7 +93,7 @@ pub enum Broken {
     Switch(String),
 }
 
-/// Which pairs of a source and a destination a black hole swallows.
+/// Pairs of a source and a destination that a black hole swallows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Pairs {
     /// This share, chosen by hash.
@@ -102,14 +102,14 @@ pub enum Pairs {
     Listed(BTreeSet<(u32, u32)>),
 }
 
-/// What happens to it.
+/// The effect on it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
     /// Nothing gets through.
     Down,
     /// For how long at the start of each period nothing gets through.
     Flap {
-        /// From one outage to the next.
+        /// Time from one outage to the next.
         period: Span,
         /// Length of each.
         down: Span,
@@ -120,12 +120,12 @@ pub enum Effect {
     BlackHole(Pairs),
     /// So many bits per second are left.
     Rate(u64),
-    /// So much is added to the delay.
+    /// Addition to the delay.
     Delay(Span),
 }
 
 impl Effect {
-    /// Does nothing get through while it lasts?
+    /// Whether nothing gets through while it lasts.
     pub fn takes_down(&self) -> bool {
         matches!(self, Effect::Down | Effect::Flap { .. })
     }
@@ -134,11 +134,11 @@ impl Effect {
 /// A fault.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
-    /// What fails.
+    /// The failing part.
     pub broken: Broken,
-    /// Which way.
+    /// The direction.
     pub way: Way,
-    /// What happens to it.
+    /// The effect on it.
     pub effect: Effect,
     /// When it starts.
     pub from: Time,
@@ -148,12 +148,12 @@ pub struct Fault {
     pub may_cut_off: bool,
 }
 
-/// What breaks, and how that is found.
+/// The faults, and how they are found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FaultSpec {
-    /// What breaks, in the order of the spec.
+    /// The faults, in the order of the spec.
     pub faults: Vec<Fault>,
-    /// How that is found.
+    /// The rules of detection.
     pub detection: Detection,
 }
 
@@ -274,7 +274,8 @@ fn pairs(keys: &FaultKeys, reader: &Reader<'_>) -> Result<Pairs, SpecError> {
     }
 }
 
-/// Do pauses end by themselves, where a fault may lose the frame that ends one? Names of nodes are checked first.
+/// Checks that pauses end by themselves, where a fault may lose the frame that ends one. Names of nodes are checked
+/// first.
 fn check_pauses(faults: &[Fault], topology: &TopologySpec, switch: &SwitchSpec) -> Result<(), SpecError> {
     let SwitchSpec::SharedBuffer(shared) = switch else { return Ok(()) };
     if faults.is_empty() || !shared.pfc || shared.pause > Span::ZERO {

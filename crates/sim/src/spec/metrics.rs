@@ -64,11 +64,11 @@ keys! {
 /// The links that time series are kept of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SeriesLinks {
-    /// Of those between switches: use and queue.
+    /// Links between switches: use and queue.
     Fabric,
-    /// Of all: with marks, drops and pauses.
+    /// All links: with marks, drops and pauses.
     All,
-    /// Of those with these names, likewise.
+    /// Links with these names, likewise.
     Named(Vec<String>),
 }
 
@@ -102,7 +102,7 @@ pub struct SizeClass {
     pub below: u64,
 }
 
-/// What is kept of a run.
+/// The records kept of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MetricsSpec {
     /// Classes that summaries are made for.
@@ -111,17 +111,17 @@ pub struct MetricsSpec {
     pub series_interval: Option<Span>,
     /// The links.
     pub series_links: SeriesLinks,
-    /// Are links sampled and reroutes counted?
+    /// Whether links are sampled and reroutes counted.
     pub facts: bool,
-    /// How often; `None` = as the fabric calls for.
+    /// Interval of samples; `None`: the one that suits the fabric.
     pub sample_interval: Option<Span>,
-    /// What slowdowns are measured against.
+    /// The reference of slowdowns.
     pub ideal: Ideal,
     /// Packets, besides those of the flow's own transport, that the ideal may be reached with.
     pub ideal_frames: Vec<IdealFrame>,
     /// Most flows for which rows are kept.
     pub keep_flows_up_to: u64,
-    /// Which packets are captured.
+    /// The packets captured.
     pub capture: Option<CaptureSpec>,
 }
 

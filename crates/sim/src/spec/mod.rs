@@ -116,23 +116,23 @@ pub struct Spec {
     pub transport: TransportSpec,
     /// The load-balancing scheme.
     pub scheme: SchemeSpec,
-    /// What is sent.
+    /// The traffic.
     pub traffic: Vec<TrafficEntry>,
-    /// What breaks, if anything does, and how that is found.
+    /// The faults, if any, and how they are found.
     pub faults: Option<FaultSpec>,
     /// When the run ends.
     pub run: RunSpec,
     /// The rules of the program that it follows.
     pub rules: Rules,
-    /// What is kept.
+    /// The records kept.
     pub metrics: MetricsSpec,
     /// The spec with every default written out; resolving it again gives the same.
     pub resolved: Value,
-    /// What is allowed and may still not be meant.
+    /// Settings that are allowed but may not be intended.
     pub warnings: Vec<Warning>,
 }
 
-/// Reads a spec, as a TOML file says it.
+/// Reads a spec in the form of a TOML file.
 ///
 /// # Errors
 /// A key that is not declared, a value that is not allowed, or values that do not fit each other: the first found.
@@ -148,7 +148,7 @@ pub fn resolve_with(value: &Value, guests: &[Entry]) -> Result<Spec, SpecError> 
     read(value, guests).map(|(spec, _)| spec)
 }
 
-/// What is derived from the fabric where a spec says "auto" or its preset does, and how.
+/// Returns the values derived from the fabric where a spec or its preset says "auto", and how they were derived.
 ///
 /// # Errors
 /// As [`resolve`].
@@ -221,7 +221,7 @@ fn read_tables(value: &Value, guests: &[Entry]) -> Result<(Spec, Vec<Auto>), Spe
     Ok((spec, autos))
 }
 
-/// Faults and how they are found; nothing is said of that in a spec without faults.
+/// Reads faults and how they are found; a spec without faults says nothing of that.
 fn read_faults(
     keys: &RootKeys,
     reader: &mut Reader<'_>,
@@ -240,7 +240,7 @@ fn read_faults(
     Ok((!faults.is_empty()).then_some(FaultSpec { faults, detection }))
 }
 
-/// Is it seen where it is printed? Marks that turn the direction of a text, break lines or have no width are not.
+/// Whether a character is visible when printed: bidi controls, line breaks and zero-width characters are not.
 pub(crate) fn is_printable(c: char) -> bool {
     let hidden = matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
     !c.is_control() && !hidden

@@ -67,17 +67,17 @@ words! {
 /// When a run ends, and by which engine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunSpec {
-    /// What ends it.
+    /// The condition that ends it.
     pub stop: Stop,
     /// Hard limit.
     pub until: Time,
     /// Stop and snapshot grid.
     pub grid: Span,
-    /// Which engine.
+    /// The engine.
     pub engine: EngineKind,
     /// Window of the windowed engine; `None` = the shortest link delay.
     pub window: Option<Span>,
-    /// Which program is followed event by event.
+    /// The program that is followed event by event.
     pub follow: Follow,
 }
 

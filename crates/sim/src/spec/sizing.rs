@@ -1,4 +1,4 @@
-//! How a shared buffer is divided: what each cable needs as headroom, what is guaranteed, what all may share.
+//! The division of a shared buffer: the headroom that each cable needs, the guaranteed part, and the shared part.
 
 use super::{HeaderBytes, PauseRenewal, SharedBufferSpec, Spec, SwitchSpec, Traffic};
 use crate::ids::NodeId;
@@ -67,7 +67,7 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// Of a switch with these cables, where the largest packet has `packet` bytes.
+    /// Divides the buffer of a switch with these cables, where the largest packet has `packet` bytes.
     pub fn new(spec: &SharedBufferSpec, cables: &[Cable], packet: u64) -> Parts {
         let priorities = u64::from(spec.priorities);
         let headroom = |cable: &Cable| match spec.headroom {
@@ -91,13 +91,13 @@ impl Parts {
     }
 }
 
-/// Bytes that can still come once an ingress has asked for a pause, the packet that made it ask among them.
+/// Returns how many bytes can still come once an ingress has asked for a pause, including the packet that triggered it.
 ///
 /// Let that packet have arrived at instant 0, and d and d' be the delays towards the switch and away from it. The
-/// sender went on at -d. The frame waits for a packet that has just been started, p, and for frames of other priorities
-/// (in `frames`, with itself: f), is sent and travels: the sender stops at p + f + d', but finishes what it has just
-/// started then. In a time of d + p + f + d' it starts no more than that times the rate, and one packet; with the first
-/// one that makes 2 packets + rate (p + f + d + d'). Nothing less will do, up to the part of a packet.
+/// sender continued at -d. The frame waits for a packet that has just been started, p, and for frames of other
+/// priorities (in `frames`, with itself: f), is sent and travels: the sender stops at p + f + d', but finishes what it
+/// has just started then. In a time of d + p + f + d' it starts no more than that times the rate, and one packet; with
+/// the first one that makes 2 packets + rate (p + f + d + d'). Nothing less will do, up to the part of a packet.
 pub fn needed_headroom(cable: &Cable, packet: u64, frames: u32) -> u64 {
     let time = longest_wait(cable.outward, packet, frames) + cable.delay;
     let bits = u128::from(cable.inward) * u128::from(time.0);

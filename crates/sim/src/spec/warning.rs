@@ -1,4 +1,4 @@
-//! What is allowed but may not be intended: reported before a run and in its report.
+//! Settings that are allowed but may not be intended: reported before a run and in its report.
 
 use crate::flows::FLOW_COLUMNS;
 use serde_json::{Value, json};
@@ -32,18 +32,18 @@ pub struct Warning {
 }
 
 impl Warning {
-    /// About `key`.
+    /// A warning about `key`.
     pub fn of(code: &'static str, key: impl Into<String>, text: impl Into<String>) -> Warning {
         Warning { code, key: Some(key.into()), text: text.into() }
     }
 
-    /// As reports have it.
+    /// Returns it in the form of reports.
     pub fn json(&self) -> Value {
         json!({"code": self.code, "key": self.key, "text": self.text})
     }
 }
 
-/// What can be said from the spec alone.
+/// Returns the warnings that follow from the spec alone.
 pub(crate) fn warnings(spec: &Spec) -> Vec<Warning> {
     let mut found = Vec::new();
     for (n, entry) in spec.traffic.iter().enumerate() {
@@ -309,7 +309,7 @@ fn about_target(spec: &Spec, found: &mut Vec<Warning>) {
     }
 }
 
-/// The target of NSCC is for queues that trim unless it is said otherwise.
+/// The target of NSCC is for queues that trim, unless the spec gives another.
 fn about_delay(spec: &Spec, found: &mut Vec<Warning>) {
     let TransportSpec::Uet(uet) = &spec.transport else { return };
     let trims = matches!(&spec.switch, SwitchSpec::Trimming(trimming) if trimming.cut != Cut::Off);
@@ -372,7 +372,7 @@ fn about_increases(spec: &Spec, found: &mut Vec<Warning>) {
     found.push(Warning::of("increases_of_slower_links", "transport.dcqcn_hyper_increase_gbps", text));
 }
 
-/// Is the timeout a multiple of the period?
+/// Whether the timeout is a multiple of the period.
 fn in_step(period: Span, rto: Span) -> bool {
     rto >= period && rto.0.is_multiple_of(period.0)
 }

@@ -2,7 +2,7 @@
 
 use spinewise_policy::Rng;
 
-/// What a switch draws from when a queue marks some of its packets.
+/// The random source of a switch when a queue marks some of its packets.
 #[derive(Clone, Debug)]
 pub(super) enum Dice {
     /// Each port has a stream of its own: what one port draws never shifts what another draws.

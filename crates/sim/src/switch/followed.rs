@@ -12,7 +12,7 @@ use crate::world::World;
 use spinewise_policy::Queue;
 
 impl Switch {
-    /// Carries out what a hook requested before the packet in hand goes on. Nothing remains to be done afterwards.
+    /// Carries out the requests of a hook before the packet in hand continues. Nothing remains to be done afterwards.
     #[cold]
     pub(super) fn perform_first(&mut self, w: &mut World<'_>, asked: Option<Asked>) -> Option<Asked> {
         self.perform_later(w, asked);

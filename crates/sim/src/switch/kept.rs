@@ -83,7 +83,7 @@ impl Switch {
         }
     }
 
-    /// Is there room for a packet, in held queue `held` or else where it belongs? If so, it is admitted.
+    /// Admits a packet if there is room, in held queue `held` or else where it belongs.
     #[inline(always)]
     pub(super) fn admit_kept(
         &mut self,
@@ -192,7 +192,7 @@ impl Switch {
         }
     }
 
-    /// Has the line of this port become free, if it does so at this instant?
+    /// Whether the line of this port has become free, if it does so at this instant.
     #[inline]
     pub(crate) fn freed(&self, port: u16) -> Freed {
         Freed::up_to(self.freed, port)
@@ -212,7 +212,7 @@ impl Switch {
         // Another event has set it going, or will: this plan is stale.
         if port.armed() == w.now {
             port.arm(Time::NEVER);
-            // What waits has waited since before the last packet was sent: it counts for that packet's mark.
+            // The waiting packets have waited since before the last packet was sent: they count for that packet's mark.
             port.settle(w.now, &mut w.wires, || self.dice.roll(out));
             if free <= w.now {
                 self.start(w, out);
@@ -392,7 +392,7 @@ impl Switch {
         packets.map(move |packet| (came(packet.came_by(), Lane::Data(priority)), u64::from(packet.wire)))
     }
 
-    /// Do the accounts of the buffer agree with what the ports hold?
+    /// Whether the accounts of the buffer agree with the packets that the ports hold.
     pub(crate) fn accounts_agree(&self) -> bool {
         let Some(buffer) = self.buffer.as_deref() else { return true };
         let all = |port| (0..buffer.priorities()).flat_map(move |priority| self.waiting(port, priority));

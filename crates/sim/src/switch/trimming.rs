@@ -27,8 +27,8 @@ fn trim(w: &mut World<'_>, port: &mut impl Trims, (node, at): (NodeId, Instant),
     }
 }
 
-/// Is there room for a packet of this lane at a port that trims? If not, a coin decides whether it loses its payload or
-/// the last queued packet does. Returns where it is queued, if it is.
+/// Admits a packet of this lane at a port that trims, if there is room. If not, a coin decides whether it loses its
+/// payload or the last queued packet does. Returns where it is queued, if it is.
 fn admit_or_trim(
     w: &mut World<'_>,
     port: &mut impl Trims,
@@ -58,7 +58,7 @@ fn admit_or_trim(
 }
 
 impl Switch {
-    /// At a port that trims, queues a packet for which room is not certain; or drops it.
+    /// Queues or drops a packet at a port that trims, where room is not certain.
     #[cold]
     pub(super) fn queue_or_trim(&mut self, w: &mut World<'_>, (in_port, out): (u16, u16), hand: &mut InHand) {
         match self.admit_or_trim(w, (in_port, out), hand) {
@@ -67,7 +67,7 @@ impl Switch {
         }
     }
 
-    /// Is there room for a packet at a port that trims what finds none?
+    /// Admits a packet at a port that trims packets without room.
     pub(super) fn admit_or_trim(
         &mut self,
         w: &mut World<'_>,

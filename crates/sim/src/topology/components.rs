@@ -69,9 +69,9 @@ struct Map {
     leaves: u32,
     /// Equal-cost ports by `switch * leaves + leaf`; those of the topology if nothing is down.
     routes: Option<Vec<Vec<u16>>>,
-    /// By link: a sum of a random number for each pair of leaves that uses it.
+    /// Indexed by link: a sum of a random number for each pair of leaves that uses it.
     labels: Table<LinkId, u64>,
-    /// By `from * leaves + to`: the components, if there is more than one.
+    /// Indexed by `from * leaves + to`: the components, if there is more than one.
     pairs: Vec<OnceLock<Box<[Component]>>>,
 }
 
@@ -103,7 +103,7 @@ fn even_loads(topology: &Topology) -> Loads {
         for from in SwitchId::first(leaves).filter(|&from| from != to) {
             amounts[from] = 1.0;
             let mut open = VecDeque::from([from]);
-            // In the order of hops, so that all senders to a switch come before it.
+            // The order of hops ensures that all senders to a switch come before it.
             while let Some(switch) = open.pop_front() {
                 let amount = std::mem::take(&mut amounts[switch]);
                 ports.clear();

@@ -12,7 +12,7 @@ use crate::transport::Frame;
 #[derive(Clone, Debug)]
 pub(crate) struct Fabric {
     path: Vec<(u64, Span)>,
-    /// How much longer, at most, an override makes the round trip over its links.
+    /// Maximum addition of an override to the round trip over its links.
     pub(crate) detour: Span,
     clock: Clock,
 }
@@ -66,7 +66,7 @@ impl Fabric {
         ((bits / 8) as u64).max(u64::from(mss))
     }
 
-    /// What schemes may derive their parameters from; a queue of `marked` bytes is marked.
+    /// Returns the facts from which schemes may derive their parameters; a queue of `marked` bytes is marked.
     pub(crate) fn facts(&self, frame: Frame, marked: u64) -> Facts {
         Facts {
             base_rtt_us: self.base_rtt(frame).as_us_f64(),

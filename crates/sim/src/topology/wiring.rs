@@ -1,4 +1,4 @@
-//! From a list of cables to ports, links and the places of hosts.
+//! Converts a list of cables to ports, links and the places of hosts.
 
 use super::spec::{Change, Direction, Graph, LeafSpine, LinkOverride};
 use super::{Home, LinkSpec, Naming, Topology};

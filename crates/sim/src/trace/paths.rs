@@ -8,14 +8,14 @@ use crate::topology::LinkSpec;
 use spinewise_policy::{Hashes, Span, Tier, Time, Way};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// How a packet finds its way after the choice.
+/// The way in which a packet is routed after the choice.
 #[derive(Clone, Copy, Debug)]
 enum Beyond {
-    /// By choices yet to be made: any of the equal-cost ports.
+    /// Choices are yet to be made: any of the equal-cost ports.
     Any,
-    /// By its path tag, which was written below this leaf.
+    /// Its path tag decides, which was written below this leaf.
     Tagged(SwitchId, Packet),
-    /// By a hash that is known.
+    /// A hash that is known decides.
     Hashed(Packet),
 }
 
@@ -33,7 +33,7 @@ pub(super) struct Candidate<'a> {
     last: &'a LinkSpec,
     beyond: Beyond,
     wire: u64,
-    /// From the device to where the path begins.
+    /// Time from the device to where the path begins.
     access: Span,
 }
 
@@ -48,19 +48,19 @@ pub(super) struct Path {
     pub travel: Span,
     /// Bits per second of its slowest link between switches.
     pub slowest: u64,
-    /// How many paths the candidate stands for; none where a switch on the way had no next hop. Its links end there.
+    /// Number of paths that the candidate covers; 0 where a switch on the way had no next hop. Its links end there.
     pub paths: u32,
     /// A switch on the way had no next hop.
     cut: bool,
 }
 
 impl Path {
-    /// Do all its links work?
+    /// Whether all its links work.
     pub(super) fn is_open(&self) -> bool {
         !self.cut && self.hops.iter().all(|(_, seen)| seen.state != State::Down)
     }
 
-    /// How long it would have taken.
+    /// Returns how long it would have taken.
     pub(super) fn time(&self) -> u64 {
         self.queueing.0.saturating_add(self.travel.0)
     }
@@ -181,7 +181,7 @@ impl<'a> Candidate<'a> {
         }
     }
 
-    /// How many paths there are from `switch` on; `known` holds what was counted.
+    /// Number of paths from `switch` on; `known` holds the earlier counts.
     fn count(&self, switch: SwitchId, known: &mut BTreeMap<SwitchId, u32>) -> u32 {
         if switch == self.leaf {
             return 1;
@@ -200,14 +200,14 @@ impl<'a> Candidate<'a> {
     }
 }
 
-/// How long `wire` bytes take over a link in its state at this instant.
+/// Returns how long `wire` bytes take over a link in its state at this instant.
 fn crossing(sim: &Sim<'_>, at: Time, link: &LinkSpec, wire: u64) -> Span {
     let number = sim.net.topology.out_number(link.from.0, link.from.1);
     let (rate, delay) = sim.net.faults.line(number, link, at);
     Span(sim.net.clock.tx_time(wire, rate)) + delay
 }
 
-/// What was seen, for a choice made at `at`, of a switch's port.
+/// Returns the observations of a switch's port for a choice made at `at`.
 pub(super) fn seen(sim: &Sim<'_>, at: Time, (switch, port): (SwitchId, u16)) -> Seen {
     let looks = sim.switches[switch].looks.as_deref();
     looks.map_or(Seen::default(), |looks| looks.at(at, port))

@@ -134,7 +134,7 @@ pub(super) fn table(sim: &Sim<'_>, choices: &Choices) -> Trace {
     rows.close(sim, losses(sim, choices))
 }
 
-/// What was lost, and the words for that.
+/// Returns the losses, and the words for them.
 fn losses(sim: &Sim<'_>, choices: &Choices) -> (Vec<Values>, Value) {
     let topology = &sim.net.topology;
     let mut table = LossTable::with_capacity(choices.losses.len());
@@ -243,7 +243,7 @@ impl Rows {
         }
     }
 
-    /// What the chooser saw; others saw nothing.
+    /// Records the chooser's observations; others saw nothing.
     fn see(&mut self, chooser: usize, of_flow: &[f64], of_way: &[f64]) {
         let own = self.choosers[chooser].columns.clone();
         let mut values = of_flow.iter().chain(of_way);
@@ -289,7 +289,7 @@ fn worded(numbers: &mut [Word32], word: impl Fn(u32) -> String) -> Vec<String> {
     known.into_keys().map(word).collect()
 }
 
-/// Was it this scheme that chose?
+/// Whether it was this scheme that chose.
 fn chose(bank: &Bank, sim: &Sim<'_>, choice: &Choice) -> bool {
     let at_host = sim.net.topology.is_host(choice.node);
     let of_edge = sim.world.edge.as_ref().is_some_and(|edge| std::ptr::eq(edge, bank));

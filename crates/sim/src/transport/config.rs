@@ -24,7 +24,7 @@ words! {
 }
 
 impl Recovery {
-    /// Do acknowledgements report what has arrived beyond a gap?
+    /// Whether acknowledgements report data that has arrived beyond a gap.
     #[inline]
     pub const fn has_sack(self) -> bool {
         matches!(self, Recovery::Sack | Recovery::Rack)

@@ -22,12 +22,12 @@ pub(in crate::engine) struct Stretch {
     pub(in crate::engine) start: Time,
     /// The length of its windows; the last may be shorter.
     pub(in crate::engine) window: Span,
-    /// Where it ends.
+    /// The end of the block.
     pub(in crate::engine) end: Time,
 }
 
 impl Stretch {
-    /// How many windows it has.
+    /// Number of its windows.
     pub(in crate::engine) fn windows(&self) -> u64 {
         self.end.since(self.start).0.div_ceil(self.window.0)
     }

@@ -9,7 +9,7 @@ use crate::port::Port;
 use crate::prefetch;
 use spinewise_policy::Time;
 
-/// How many of a link's first packets are prefetched. They lie in a row, and processors fetch the rest of a row on
+/// How many of a link's first packets are prefetched. They are contiguous, and processors fetch the rest of the run on
 /// their own.
 const PACKETS: usize = 3;
 

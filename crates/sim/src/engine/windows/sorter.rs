@@ -7,7 +7,7 @@ use spinewise_policy::Span;
 pub(super) const PLACE_BITS: u32 = 24;
 const PLACE_MASK: u64 = (1 << PLACE_BITS) - 1;
 
-/// Where something arrives: the in-port, and the track of its link.
+/// The place where something arrives: the in-port, and the track of its link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) port: u16,
@@ -33,7 +33,7 @@ impl Place {
 /// leaves hardly any comparisons.
 pub(super) struct Sorter {
     spare: Vec<u64>,
-    /// Where the buckets end.
+    /// The ends of the buckets.
     ends: [u32; Sorter::MOST_BUCKETS],
     /// Arrivals at one instant: place and key.
     tied: Vec<(u64, u64)>,

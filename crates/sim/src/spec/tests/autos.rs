@@ -1,4 +1,4 @@
-//! What follows from the fabric.
+//! Values that follow from the fabric.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What is allowed, and said all the same.
+//! Settings that are allowed but cause warnings.
 
 use serde_json::{Value, json};
 

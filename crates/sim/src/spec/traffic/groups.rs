@@ -8,7 +8,7 @@ use crate::topology::{Topology, TopologySpec};
 use crate::workload::collective::check_group;
 use crate::workload::{Members, WorkloadError};
 
-/// What is allowed as hosts.
+/// The values allowed as hosts.
 pub(super) const HOSTS: &str = "\"all\", a list of hosts, or a list of such lists (groups)";
 
 words! {
@@ -77,7 +77,7 @@ fn by(hosts: &[u32], groups: u32, number: impl Fn(usize, u32) -> u32) -> Vec<Vec
     found
 }
 
-/// Of each host the number of its leaf, counted among leaves.
+/// Returns, for each host, the number of its leaf, counted among leaves.
 fn leaves(fabric: &TopologySpec) -> Result<Vec<u32>, SpecError> {
     let topology = Topology::new(fabric)?;
     let mut known: Vec<_> = topology.host_ids().map(|host| topology.leaf(host)).collect();

@@ -1,4 +1,4 @@
-//! Which leaves of a graph only other leaves join.
+//! The leaves of a graph that only other leaves join.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::links::Graph;
 pub(crate) struct Transit {
     /// The first pair, as nodes of the graph.
     pub first: (u32, u32),
-    /// How many pairs there are.
+    /// Number of pairs.
     pub pairs: usize,
 }
 
