@@ -8,10 +8,10 @@
 //!
 //! The NICs of that program are part of its order. Everything that happens at a host makes its NIC look for something
 //! to send. If no queue pair is ready, the NIC plans to look again when the first will be; a planned look is never
-//! moved, even if another queue pair becomes ready sooner (`m_nextSend` in ConWeave's qbb-net-device.cc). Packets that
-//! a host neither answers nor needs trigger no look (`ReceiveUdp` and `ReceiveAck` in rdma-hw.cc return early). Under
-//! IRN a look changes the state it inspects (`GetBytesLeft` in rdma-queue-pair.cc), and so does the program's count of
-//! open connections.
+//! moved, even if another queue pair becomes ready sooner (source: `m_nextSend` in ConWeave's qbb-net-device.cc).
+//! Packets that a host neither answers nor needs trigger no look (`ReceiveUdp` and `ReceiveAck` in rdma-hw.cc return
+//! early). Under IRN a look changes the state it inspects (`GetBytesLeft` in rdma-queue-pair.cc), and so does the
+//! program's count of open connections.
 
 use super::Sim;
 use super::plans::{self, FIRST, Plans};

@@ -85,8 +85,8 @@ impl Flows {
     }
 
     /// Source port (low half) and destination port of each number: counted per source host from 10,000 and per
-    /// destination host from 100, in starting order, as in the public ns-3 code of ConWeave. Messages that share a
-    /// connection share its ports.
+    /// destination host from 100, in starting order, as in the followed program. Messages that share a connection share
+    /// its ports.
     pub fn ports(&self, pairs: Option<&[u32]>) -> Vec<u32> {
         let hosts = self.first.len();
         let (mut from, mut to) = (vec![10_000u32; hosts], vec![100u32; hosts]);

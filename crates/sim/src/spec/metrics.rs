@@ -6,7 +6,7 @@ use spinewise_policy::Span;
 use super::capture::{self, CaptureSpec};
 use crate::keys::{Default, Kind, LARGEST_EXACT, Reader, SpecError, Unit, Zero, keys, words};
 
-/// PDLB's split: short flows are below 100 KB.
+/// Short flows are below 100 KB (source: PDLB's split).
 const SHORT_BELOW: u64 = 100_000;
 /// More samples would cost more time than they are worth.
 const SHORTEST_SAMPLE: Span = Span::from_us(1);

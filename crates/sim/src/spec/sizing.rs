@@ -76,7 +76,7 @@ impl Parts {
             None => needed_headroom(cable, packet, spec.pause_bytes * spec.priorities),
         };
         let headrooms: Vec<u64> = cables.iter().map(headroom).collect();
-        // As in the ns-3 code of ConWeave, packets of each port; no less than what the guarantees promise.
+        // As in the followed program, packets of each port; no less than what the guarantees promise.
         let reserved = (spec.reserved_packets * packet).max(priorities * spec.guaranteed) * cables.len() as u64;
         Parts {
             all_headroom: headrooms.iter().map(|&bytes| bytes.saturating_mul(priorities)).sum(),

@@ -279,7 +279,7 @@ fn about_drops(spec: &Spec, found: &mut Vec<Warning>) {
     }
 }
 
-/// The hash of the public ns-3 code of ConWeave takes addresses and ports alone.
+/// Warns that the hash of the followed program takes addresses and ports alone.
 fn about_values(spec: &Spec, found: &mut Vec<Warning>) {
     let Some(edge) = &spec.scheme.edge else { return };
     if spec.scheme.hash == HashKind::Murmur3 && edge.layout(&shape(Tier::Host, &spec.topology)).draws_tags {

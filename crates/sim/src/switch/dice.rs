@@ -1,4 +1,4 @@
-//! Random numbers for marking: who draws from which stream.
+//! Random numbers for marking: which stream each port draws from.
 
 use spinewise_policy::Rng;
 
@@ -7,8 +7,8 @@ use spinewise_policy::Rng;
 pub(super) enum Dice {
     /// Each port has a stream of its own: what one port draws never shifts what another draws.
     PerPort(Vec<Rng>),
-    /// All ports of a switch draw from one stream, and all switches from the same: in the ns-3 code of ConWeave every
-    /// switch opens stream 0 of ns-3's default seed and run.
+    /// All ports of a switch draw from one stream, and all switches from the same: in the followed program every switch
+    /// opens stream 0 of ns-3's default seed and run.
     Ns3(Box<Mrg32k3a>),
 }
 

@@ -1,4 +1,4 @@
-//! Held queues outside the buffer, as in the public ns-3 code of ConWeave.
+//! Held queues outside the buffer, as in the followed program.
 //!
 //! Held packets are in no buffer. On release they are admitted one by one, as if they arrived at that time at their
 //! original in-ports. A scheme's message to other switches goes before the packet that triggered it.

@@ -1,9 +1,9 @@
-//! Symmetric components: which paths between two leaves are equivalent, as a controller computes it from a map of the
+//! Symmetric components: which paths between two leaves are equivalent, as computed by a controller from a map of the
 //! fabric.
 //!
 //! Every link is labelled with the pairs of leaves whose shortest paths use it. Two paths of a pair are equivalent if,
-//! hop by hop, their links have the same rate and the same label. Equivalent paths form a component (DRILL §3.4, from
-//! memory).
+//! hop by hop, their links have the same rate and the same label. Equivalent paths form a component (source: DRILL
+//! §3.4, from memory).
 
 use super::{Reach, Topology};
 use crate::ids::{LinkId, SwitchId, Table};

@@ -56,8 +56,8 @@ impl Fabric {
         Span(self.base_rtt(frame).0.saturating_add(self.detour.0))
     }
 
-    /// Bandwidth-delay product for IRN as computed in the public ns-3 code of ConWeave: twice the propagation and once
-    /// the payload of a packet on each link, at the rate of the slowest.
+    /// Bandwidth-delay product for IRN as computed in the followed program: twice the propagation and once the payload
+    /// of a packet on each link, at the rate of the slowest.
     pub(crate) fn irn_window(&self, mss: u32) -> u64 {
         let delays: u64 = self.path.iter().map(|&(_, delay)| delay.0).sum();
         let sending: u64 = self.path.iter().map(|&(rate, _)| self.clock.tx_time(u64::from(mss), rate)).sum();

@@ -172,7 +172,7 @@ keys! {
         also {
             /// The parameters of each congestion control.
             control: Settings = Settings::default();
-            /// By what it is drawn how late a timeout is ([`Self::rto_tick`]).
+            /// Draws how late a timeout is ([`Self::rto_tick`]).
             dice: u64 = 0;
         }
     }
@@ -236,7 +236,7 @@ impl TcpConfig {
         }
     }
 
-    /// How the congestion control handles marks.
+    /// Returns how the congestion control handles marks.
     #[inline(always)]
     pub fn marks(&self) -> Marks {
         self.control.marks(self.kind)
@@ -280,7 +280,7 @@ impl TcpConfig {
         matches!(self.kind, window::Kind::Mptcp)
     }
 
-    /// What receivers hold back below TCP, if they do.
+    /// Returns the rules by which receivers hold data back below TCP, if they do.
     pub(crate) fn held_back(&self) -> Option<Rules> {
         let periods = match self.resequencing {
             Resequencing::Off => return None,

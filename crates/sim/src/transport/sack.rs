@@ -34,7 +34,7 @@ impl Sack {
         &self.blocks[..usize::from(self.n)]
     }
 
-    /// Does it have no blocks?
+    /// Whether it has no blocks.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.n == 0
@@ -66,7 +66,7 @@ impl Sack {
         Rider::of(&words.flat_map(u64::to_le_bytes).collect::<Vec<u8>>())
     }
 
-    /// What [`Sack::encode`] wrote.
+    /// Decodes the bytes of [`Sack::encode`].
     pub fn decode(bytes: &[u8]) -> Sack {
         let word = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_le_bytes);
         let mut sack = Sack::NONE;

@@ -1,4 +1,4 @@
-//! What the layers around a TCP sender need of it, with or without selective acknowledgements: the handshake
+//! The interface that the layers around a TCP sender need, with or without selective acknowledgements: the handshake
 //! (`opening.rs`) and the subflows of MPTCP (`mptcp/`).
 
 use super::config::TcpConfig;

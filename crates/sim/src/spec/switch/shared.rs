@@ -144,8 +144,8 @@ pub struct SharedBufferSpec {
     pub holds_outside: bool,
 }
 
-/// Bytes of buffer for each Gbps of a switch, headroom left out: 9 MiB for 24 ports of 100 Gbps (conweave-ns3), and what
-/// chips have.
+/// Bytes of buffer for each Gbps of a switch, headroom left out: 9 MiB for 24 ports of 100 Gbps (source: conweave-ns3),
+/// and what chips have.
 const BYTES_PER_GBPS: u64 = 4_000;
 /// Start and end of the marking ramp, for each Gbps: 100 and 400 KB at 100 Gbps (source: conweave-ns3).
 const RAMP_BYTES_PER_GBPS: [u64; 2] = [1_000, 4_000];

@@ -69,7 +69,7 @@ pub struct Hpcc {
     until: u64,
     /// L: what the ports last reported.
     path: Vec<Hop>,
-    /// What else limits the data in flight.
+    /// Another limit of the data in flight.
     bound: u64,
 }
 

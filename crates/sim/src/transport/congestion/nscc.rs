@@ -71,7 +71,7 @@ pub struct Nscc {
     mtu: i64,
     mss: f64,
     most: i64,
-    /// How the network compares with the reference.
+    /// Ratio of the network to the reference.
     scale: f64,
     /// Increases that have not taken effect, in bytes times bytes of window; and bytes delivered since the last took
     /// effect.
@@ -188,7 +188,8 @@ impl Nscc {
         self.average = averaged(self.average, (delay, marked), (self.base_rtt, self.target), config.weight);
     }
 
-    /// Quick adapt: has the window become what was delivered, or is this the echo of what was before?
+    /// Whether quick adapt acts now (setting the window to the bytes delivered), or this feedback is older than the
+    /// last adaptation.
     fn adapts(
         &mut self,
         config: &Config,
@@ -334,9 +335,9 @@ mod tests {
     #[test]
     fn less_than_nothing_under_way_wraps() {
         let [wraps, plain] = [true, false].map(|flight_wraps| Config { flight_wraps, ..Config::defaults() });
-        // What was in flight is out of date, including one packet of it.
+        // Data in flight is out of date, including one packet of it.
         assert_eq!([&wraps, &plain].map(|config| adapted(config, 50_000)), [12_450; 2]);
-        // With nothing in flight nothing is out of date, so the window falls; a count that wraps never ends.
+        // If nothing is in flight nothing is out of date, so the window falls; a count that wraps never ends.
         assert_eq!([&wraps, &plain].map(|config| adapted(config, 0)), [8_300; 2]);
         assert_eq!([&wraps, &plain].map(|config| adapted(config, -4_150)), [12_450, 8_300]);
     }

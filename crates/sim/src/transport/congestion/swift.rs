@@ -188,7 +188,7 @@ mod tests {
     }
 
     impl Flow {
-        /// With a window of this many packets.
+        /// A flow with a window of this many packets.
         fn of(packets: f64) -> Self {
             let config = Config::defaults();
             let swift = Swift { cwnd: packets, ..Swift::new(&config, &Start { hops: 3, ..Start::default() }) };
@@ -241,7 +241,7 @@ mod tests {
         close(flow.acked(110, 1.0, 58), expected);
         close(flow.acked(160, 1.0, 60), expected);
         close(flow.acked(209, 1.0, 100), expected);
-        // At 120 packets the target is still the one of large windows.
+        // The target at 120 packets is still that of large windows.
         expected *= 1.0 - 0.8 * (70.0 - 29.0) / 70.0;
         close(flow.acked(210, 1.0, 70), expected);
         close(flow.acked(1300, 1.0, 1000), expected * 0.5);

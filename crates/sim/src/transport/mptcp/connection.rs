@@ -1,11 +1,11 @@
 //! The sending end of an MPTCP connection: the subflows of one flow, and which of them sends next.
 //!
 //! Each subflow has a number of its own, above those of all flows, which its packets, its timers and its rows at
-//! schemes use: to switches and schemes it is a flow. The flow's own number stands for the connection: in the NIC's
+//! schemes use: to switches and schemes it is a flow. The flow's own number identifies the connection: in the NIC's
 //! round, at gates and in the records. So the NIC pulls a segment from the connection, which asks its subflows, in this
 //! order:
 //! * one that has a handshake packet to send;
-//! * one that has to send again what it has sent;
+//! * one that has to send again earlier data;
 //! * of those whose windows have room, for data that another one has given up as lost, else for new data: that of the
 //!   minimum smoothed round-trip time, as in Linux's default scheduler. One without a sample counts as 0, and the
 //!   lowest number wins a tie.
@@ -58,7 +58,7 @@ impl<S: Stream> Subflow<S> {
         self.end.open().is_some_and(|stream| stream.can_send(config))
     }
 
-    /// Does it have something to send that it has sent before?
+    /// Whether it has something to send that it has sent before.
     fn repeats(&self, config: &TcpConfig) -> bool {
         self.end.open().is_some_and(|stream| stream.repeats() && stream.can_send(config))
     }
@@ -219,7 +219,7 @@ impl<S: Stream> Sender for Connection<S> {
 
     fn account(&self, counts: &mut Counts) {
         self.subflows.iter().for_each(|subflow| subflow.end.account(counts));
-        // To their subflow they are new.
+        // They are new to their subflow.
         counts.retransmits += self.data.reinjections();
     }
 }

@@ -1,4 +1,5 @@
-//! The data of a connection at its sending end: what has gone on which subflow, and what is to go on another one.
+//! The data of a connection at its sending end: the parts that have gone on each subflow, and those to go on another
+//! one.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -13,7 +14,7 @@ pub(crate) struct Chunk {
     pub again: bool,
 }
 
-/// Which data a segment of a subflow carries (RFC 8684 §3.3.1).
+/// The data that a segment of a subflow carries (RFC 8684 §3.3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Mapping {
     /// Its first byte in the subflow.
@@ -46,7 +47,7 @@ impl Mappings {
         }
     }
 
-    /// Is nothing outstanding?
+    /// Whether nothing is outstanding.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -82,7 +83,7 @@ impl DataSender {
         DataSender { size, mss: mss.into(), window, next: 0, acked: 0, distrusted, waiting: 0, reinjections: 0 }
     }
 
-    /// What subflow `subflow` would take next: a segment that another one has given up, else new data.
+    /// Returns the data that subflow `subflow` would take next: a segment that another one has given up, else new data.
     pub(crate) fn chunk_for(&self, subflow: usize) -> Option<Chunk> {
         let given_up = if self.waiting > 0 { self.given_up_by_others(subflow) } else { None };
         let (data, again) = given_up.map_or((self.next, false), |data| (data, true));
@@ -94,7 +95,7 @@ impl DataSender {
         others.filter_map(|(_, of)| of.first().copied()).min()
     }
 
-    /// Does the receiver have room for a segment? For what has been sent before, it has.
+    /// Whether the receiver has room for a segment. It always has for data that has been sent before.
     pub(crate) fn fits(&self, chunk: &Chunk) -> bool {
         // RFC 8684 §3.3.4: the window counts from the Data ACK
         chunk.again || chunk.data + chunk.len <= self.acked.saturating_add(self.window)
@@ -126,8 +127,8 @@ impl DataSender {
         }
     }
 
-    /// Subflow `subflow` has given up waiting for segments that begin at these bytes: another may take them (RFC 8684
-    /// §3.3.6).
+    /// Notes that subflow `subflow` has given up waiting for segments that begin at these bytes: another may take them
+    /// (RFC 8684 §3.3.6).
     pub(crate) fn distrust(&mut self, subflow: usize, data: impl Iterator<Item = u64>) {
         // RFC 8684 §3.3.6
         if self.distrusted.len() > 1 {
@@ -137,7 +138,7 @@ impl DataSender {
         }
     }
 
-    /// Has everything arrived?
+    /// Whether everything has arrived.
     pub(crate) fn is_done(&self) -> bool {
         self.acked == self.size
     }

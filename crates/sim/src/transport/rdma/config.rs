@@ -108,14 +108,15 @@ keys! {
         also {
             /// The parameters of each congestion control.
             control: Settings = Settings::default();
-            /// The window counts from the newest packet, whatever its size: a last packet that is shorter than the others
-            /// may go beyond it (`CanIrnTransmit` of ConWeave's public code).
+            /// The window counts from the newest packet, whatever its size: a last packet that is shorter than the
+            /// others may go beyond it (source: `CanIrnTransmit` of ConWeave's public code).
             window_from_newest: bool = false;
             /// IRN: a timeout leaves the end of the recovery where it was, so that the first NACK after it ends that
-            /// recovery and makes the sender go back once more (ConWeave's public code).
+            /// recovery and makes the sender go back once more (source: ConWeave's public code).
             recover_kept_on_timeout: bool = false;
-            /// IRN: a sender steps over what NACKs told of as its NIC looks at it, not as it sends (`GetBytesLeft` of ConWeave's
-            /// public code). The NIC has asked before whether the window has room, so a packet may go beyond it.
+            /// IRN: a sender skips data reported by NACKs as its NIC looks at it, not as it sends (source:
+            /// `GetBytesLeft` of ConWeave's public code). The NIC has asked before whether the window has room, so a
+            /// packet may go beyond it.
             steps_at_looks: bool = false;
         }
     }
@@ -152,14 +153,14 @@ impl RdmaConfig {
         }
     }
 
-    /// The public ns-3 code of the ConWeave paper with its evaluation's settings, at 100 Gbps (run.py, rdma-hw.cc).
-    /// Time is in whole nanoseconds. A window of 104,000 bytes is one BDP of its leaf-spine; a spec uses that of its
-    /// own fabric.
+    /// The settings of the followed program's evaluation, at 100 Gbps (source: run.py and rdma-hw.cc of ConWeave's
+    /// public code). Time is in whole nanoseconds. A window of 104,000 bytes is one BDP of its leaf-spine; a spec uses
+    /// that of its own fabric.
     pub fn conweave_ns3(recovery: Recovery) -> Self {
         Self { clock: Clock::Floor1Ns, ..Self::selb(recovery) }
     }
 
-    /// The evaluation of SELB, which uses ConWeave's public code, in exact time.
+    /// The same settings in exact time (source: the evaluation of SELB, which uses ConWeave's public code).
     pub fn selb(recovery: Recovery) -> Self {
         let irn = recovery == Recovery::Irn;
         Self {

@@ -8,7 +8,7 @@ use spinewise_policy::time::{BYTE_PS, Span, Time};
 pub(super) struct Pacing {
     /// The floor of the exact instant.
     next: Time,
-    /// What the floor cut off, in units of 1 / `rate` picoseconds.
+    /// The remainder of the floor, in units of 1 / `rate` picoseconds.
     fraction: u64,
     rate: u64,
 }

@@ -126,7 +126,7 @@ impl RdmaReceiver {
     }
 }
 
-/// What a NACK of IRN reports. It is charged no bytes.
+/// Returns the report of an IRN NACK. It is charged no bytes.
 #[cold]
 fn told(sack: (u64, u32)) -> Told {
     Told { option: Rider::of(&put_sack(sack)), wire: 0 }

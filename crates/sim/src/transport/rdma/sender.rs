@@ -93,7 +93,7 @@ impl RdmaSender {
         len > 0 && (fits || (config.window_from_newest && self.fits_from_newest(config, len)))
     }
 
-    /// Is there data that has not been sent, or is to be sent again?
+    /// Whether there is data that has not been sent, or is to be sent again.
     pub fn has_unsent(&self) -> bool {
         self.snd_nxt < self.size
     }
@@ -156,7 +156,7 @@ impl RdmaSender {
         if !self.sacked.is_empty() {
             self.clean_up();
         }
-        // What arrived before the sender went back need not be sent again.
+        // Data that arrived before the sender went back need not be sent again.
         self.snd_nxt = self.snd_nxt.max(self.snd_una);
         self.step();
         out.newly_acked = self.snd_una - before;

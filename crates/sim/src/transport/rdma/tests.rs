@@ -30,7 +30,7 @@ fn a_sack_travels_in_twelve_bytes() {
     assert_eq!([0, 11, 13].map(|len| get_sack(&[1; 13][..len])), [None; 3]);
 }
 
-/// How bad the wire is, in percent; delays in steps of the wire, of 100 ns.
+/// The impairments of the wire, in percent; delays in steps of the wire, of 100 ns.
 #[derive(Clone, Copy, Debug)]
 struct Wire {
     loss: u64,
@@ -152,7 +152,7 @@ proptest! {
     ) {
         let recovery = if irn { Recovery::Irn } else { Recovery::GoBackN };
         let config = if paper { RdmaConfig::dcqcn_paper(recovery) } else { RdmaConfig::conweave_ns3(recovery) };
-        // With go-back-N a lossy wire often causes its long timeout.
+        // A lossy wire often causes the long timeout of go-back-N.
         let config = RdmaConfig { rto: Span::from_us(60), ..config };
         finishes(&config, size, Wire { loss, double, marks, jitter }, seed);
     }

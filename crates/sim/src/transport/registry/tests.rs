@@ -14,7 +14,7 @@ use crate::transport::rdma;
 use spinewise_policy::Span;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How bad a wire is: percent lost and duplicated, and the microseconds that a packet may be late.
+/// The impairments of a wire: percent lost and duplicated, and the microseconds that a packet may be late.
 #[derive(Clone, Copy, Debug)]
 struct Wire {
     lost: u64,
@@ -150,7 +150,7 @@ impl Flow {
         self.plan(timer, Event::Delayed(subflow));
     }
 
-    /// Is all acknowledged?
+    /// Lets an event happen. Returns whether everything is acknowledged.
     fn happen(&mut self, event: Event) -> bool {
         match event {
             Event::Data(subflow, data, option) => self.arrive(subflow, &data, &option),
@@ -272,7 +272,7 @@ fn arrival(data: &Data, stamp: Time) -> Arrival {
         seq: data.seq,
         len: data.len.into(),
         stamp,
-        // What queue pairs and TCP have at these places is not read on arrival here.
+        // The values of queue pairs and TCP at these places are not read on arrival here.
         urgent: is(URGENT),
         retransmit: is(RETRANSMIT),
         ..Arrival::default()

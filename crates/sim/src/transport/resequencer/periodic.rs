@@ -1,15 +1,16 @@
-//! The receive buffer of the public ns-3 code of Hermes (snowzjx/ns3-load-balance, `tcp-resequence-buffer`).
+//! A receive buffer with periodic checks (source: public ns-3 code of Hermes, snowzjx/ns3-load-balance,
+//! `tcp-resequence-buffer`).
 //!
 //! It checks its two clocks only once a period, and the periods begin with the packet that finds it idle. In-order data
-//! goes on as soon as enough of it is there, [`Periods::at_once`] bytes, or when a check finds that nothing in order
-//! has gone on for more than [`Rules::in_order`]. Data beyond a gap goes on when the gap closes, or when a check finds
-//! that no gap has closed for more than [`Rules::timeout`].
+//! continues as soon as enough of it is there, [`Periods::at_once`] bytes, or when a check finds that nothing in order
+//! has continued for more than [`Rules::in_order`]. Data beyond a gap continues when the gap closes, or when a check
+//! finds that no gap has closed for more than [`Rules::timeout`].
 //!
-//! The byte it expects next stays at the gap, even after data beyond the gap has gone on. So from then on everything
-//! lies beyond a gap that nothing will close, and goes on by the clock. A retransmitted segment takes it back to what
-//! follows that segment, however much else has come, with the same result again. The first packet of a connection,
-//! which should be the acknowledgement that ends the handshake, sets what is expected; if data overtakes it, it is
-//! taken for such a retransmission.
+//! The byte it expects next stays at the gap, even after data beyond the gap has continued. So from then on everything
+//! lies beyond a gap that nothing will close, and continues by the clock. A retransmitted segment takes it back to the
+//! byte that follows that segment, however much else has come, with the same result again. The first packet of a
+//! connection, which should be the acknowledgement that ends the handshake, sets the byte that is expected; if data
+//! overtakes it, it is taken for such a retransmission.
 
 use super::{Rules, Tally};
 use spinewise_policy::time::{Span, Time};
@@ -20,27 +21,27 @@ use std::collections::BTreeMap;
 pub struct Periods {
     /// It checks this often while anything waits, and once after.
     pub every: Span,
-    /// This many payload bytes in order go on at once.
+    /// This many payload bytes in order continue at once.
     pub at_once: u64,
 }
 
 /// The waiting packets of one flow.
 #[derive(Clone, Debug)]
 pub(crate) struct Periodic<T> {
-    /// What is before this byte has gone on, in order or not: data there is a retransmission.
+    /// Data before this byte has continued, in order or not: data there is a retransmission.
     first: u64,
     /// The byte that is expected.
     next: u64,
-    /// What has come from `first` to `next`, and its bytes.
+    /// The items from `first` to `next`, and their bytes.
     in_order: Vec<T>,
     bytes: u64,
-    /// What lies beyond, by its first byte, with its end.
+    /// Data beyond, by its first byte, with its end.
     beyond: BTreeMap<u64, (u64, T)>,
     /// The first packet has come.
     begun: bool,
     /// The next check; in the past when nothing waits: it is idle.
     look: Time,
-    /// When something in order last went on, and when a gap last closed; or when it began to check.
+    /// When something in order last continued, and when a gap last closed; or when it began to check.
     moved: Time,
     closed: Time,
 }
@@ -61,7 +62,7 @@ impl<T> Periodic<T> {
         self.in_order.push(item);
     }
 
-    /// Bytes `seq..seq + len` arrive as `item`. What may go on now is added to `ready`, in order.
+    /// Bytes `seq..seq + len` arrive as `item`. Items that may continue now are added to `ready`, in order.
     pub(crate) fn arrive(
         &mut self,
         (rules, periods): (&Rules, &Periods),
@@ -102,7 +103,7 @@ impl<T> Periodic<T> {
         } // else it waits here already
     }
 
-    /// Adds what may go on at `now` to `ready`.
+    /// Adds the items that may continue at `now` to `ready`.
     pub(crate) fn expire(
         &mut self,
         (rules, periods): (&Rules, &Periods),

@@ -33,7 +33,7 @@ impl TcpSender {
         self.size = size;
     }
 
-    /// In congestion avoidance the window grows as one of `window` bytes would, if that is larger (RFC 6356).
+    /// Makes the window grow in congestion avoidance as one of `window` bytes would, if that is larger (RFC 6356).
     pub fn couple(&mut self, window: u64) {
         self.control.couple(window);
     }

@@ -1,4 +1,4 @@
-//! How a TCP sender reacts to marks and losses: fast retransmit and fast recovery of RFC 5681, with the changes of RFC
+//! A TCP sender's reaction to marks and losses: fast retransmit and fast recovery of RFC 5681, with the changes of RFC
 //! 6582.
 
 use super::{AckOutcome, Cut, TcpSender};

@@ -20,7 +20,7 @@ use spinewise_policy::time::Time;
 mod board;
 mod rack;
 
-/// What may go next.
+/// The segment that may go next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Due {
     /// The next new segment.
@@ -31,7 +31,7 @@ enum Due {
     Rescue(u64),
 }
 
-/// Which timer has expired.
+/// The timer that has expired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expired {
     /// The retransmission timeout.
@@ -48,7 +48,7 @@ pub struct SackSender {
     /// None with RFC 6675.
     rack: Option<Box<Rack>>,
     due: Option<Due>,
-    /// What is due goes whatever the window.
+    /// The due segment goes whatever the window.
     forced: bool,
     /// Segments that the bound on bursts still allows.
     burst: u64,
@@ -107,7 +107,7 @@ impl SackSender {
         self.due.is_some() && (self.forced || self.burst > 0 && self.fits())
     }
 
-    /// RFC 6675 §5 step (C): does the window leave room for what is due?
+    /// RFC 6675 §5 step (C): whether the window leaves room for the due segment.
     #[inline]
     fn fits(&self) -> bool {
         let number = match self.due {
@@ -235,7 +235,7 @@ impl SackSender {
         (at != Time::NEVER).then_some(at)
     }
 
-    /// An event lets another burst go; whatever the window prevented of the previous one is forfeit.
+    /// Allows another burst after an event; anything the window prevented of the previous one is forfeit.
     fn release(&mut self, config: &TcpConfig) {
         if config.max_burst > 0 {
             let kept = if self.fits() { self.burst } else { 0 };
@@ -330,7 +330,7 @@ impl SackSender {
             self.forced = true;
             return;
         }
-        // Rule (1); what was sent after a timeout waits for a recovery of its own.
+        // Rule (1); data sent after a timeout waits for a recovery of its own.
         let waits = self.board.number(tcp.recover);
         let all = tcp.in_recovery || self.after_timeout && self.rack.is_some();
         let lost = self.board.next_lost().filter(|&number| all || self.after_timeout && number < waits);

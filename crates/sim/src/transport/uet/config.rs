@@ -125,7 +125,7 @@ impl UetConfig {
             connections: self.connections,
             paths: ("subflows", 0),
             most_subflows: 1,
-            // One number stands for no packet.
+            // One number means no packet.
             most_bytes: u64::from(self.mss) * u64::from(Psn::MAX - 1),
             fixed_timeout: Some(("rto_us", self.rto)),
             least_timeout: None,

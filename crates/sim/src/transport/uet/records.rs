@@ -1,10 +1,10 @@
-//! What a sender knows of its packets between first sending and acknowledgement.
+//! A sender's knowledge of its packets between first sending and acknowledgement.
 
 use super::Psn;
 use spinewise_policy::time::Time;
 use std::collections::{BTreeSet, VecDeque};
 
-/// Where a packet is, as far as its sender knows.
+/// The state of a packet, as far as its sender knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// In flight.
@@ -18,7 +18,7 @@ enum State {
 #[derive(Clone, Copy, Debug)]
 struct Record {
     sent: Time,
-    /// How many times it was sent again.
+    /// Number of times it was sent again.
     again: u8,
     state: State,
 }
@@ -28,7 +28,7 @@ struct Record {
 pub(super) struct Records {
     base: Psn,
     records: VecDeque<Record>,
-    /// Those that wait to be sent again.
+    /// The packets that wait to be sent again.
     queued: BTreeSet<Psn>,
     /// All packets before this one have been sent again, are no longer in flight, or have no timer.
     first_new: Psn,
@@ -53,7 +53,7 @@ impl Records {
         self.queued.first().copied()
     }
 
-    /// Those that are to be sent again.
+    /// Returns the packets that are to be sent again.
     pub(super) fn queued(&self) -> impl Iterator<Item = Psn> {
         self.queued.iter().copied()
     }
@@ -116,7 +116,7 @@ impl Records {
         }
     }
 
-    /// Was a packet that has not arrived sent again?
+    /// Whether a packet that has not arrived was sent again.
     pub(super) fn was_sent_again(&mut self, psn: Psn) -> bool {
         self.record(psn).is_some_and(|record| record.again > 0)
     }

@@ -107,7 +107,7 @@ fn a_step_of_all_to_all_waits_for_both_directions_of_the_one_before() {
     }
 }
 
-/// Whatever the numbers: no cycle, every flow starts, and the longest chain is one step after another.
+/// For any numbers: no cycle, every flow starts, and the longest chain is one step after another.
 #[test]
 fn every_flow_starts_in_the_end() {
     let groups = Members::Groups(vec![vec![5, 1, 3], vec![0, 1], vec![7, 6, 5, 4, 3]]);

@@ -28,7 +28,7 @@ struct Seg {
     flags: u8,
 }
 
-/// What the delivery of a segment reveals.
+/// The findings from the delivery of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Delivery {
     /// Its number.
@@ -46,7 +46,7 @@ pub(super) struct Board {
     /// Number of the first of them.
     first: u64,
     mss: u64,
-    /// By how many bytes segments begin before a multiple of `mss`: a short segment is behind them.
+    /// Number of bytes by which segments begin before a multiple of `mss`: a short segment is behind them.
     shift: u64,
     size: u64,
     /// RFC 6675's pipe: bytes thought to be in flight.
@@ -141,12 +141,12 @@ impl Board {
         self.segs[(number - self.first) as usize].flags
     }
 
-    /// Is the first outstanding segment presumed lost?
+    /// Whether the first outstanding segment is presumed lost.
     pub(super) fn first_is_lost(&self) -> bool {
         self.segs.front().is_some_and(|seg| seg.flags & LOST != 0)
     }
 
-    /// How many times a segment with these flags counts in the pipe (RFC 6675 §4, SetPipe).
+    /// Returns how many times a segment with these flags counts in the pipe (RFC 6675 §4, SetPipe).
     fn weight(flags: u8) -> u64 {
         if flags & SACKED != 0 { 0 } else { u64::from(flags & LOST == 0) + u64::from(flags & AGAIN != 0) }
     }

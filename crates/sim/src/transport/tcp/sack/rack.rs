@@ -25,7 +25,7 @@ const PERSIST: u32 = 16;
 /// `tcp_recovery.c`: the window is at most this many quarters of the minimum round trip.
 const MOST_STEPS: u32 = 255;
 
-/// What a reduction of the window has changed, until it is known to have been right.
+/// The changes of a window reduction, until it is known to have been right.
 #[derive(Clone, Debug)]
 struct Undo {
     /// `snd_una` when the recovery began.
@@ -108,7 +108,7 @@ impl Rack {
         self.reorder_at.min(self.probe_at)
     }
 
-    /// Is a probe to be sent now?
+    /// Whether a probe is to be sent now.
     pub(super) fn probes(&self) -> bool {
         self.probing
     }
@@ -342,7 +342,7 @@ impl SackSender {
 }
 
 impl Rack {
-    /// Does this acknowledgement show that the last reduction was wrong?
+    /// Whether this acknowledgement shows that the last reduction was wrong.
     fn judge(&mut self, ack: &Ack, una: u64, duplicate: Option<(u64, u64)>) -> bool {
         let of_probe = |end: u64| self.probe_again && self.probe_end == Some(end);
         let Some(undo) = self.undo.as_mut().filter(|undo| undo.sent > 0) else { return false };
