@@ -23,7 +23,7 @@ fn check_account(spec: &Value, outcome: &Outcome) {
     let counters = &outcome.report["counters"];
     for unit in ["packets", "bytes"] {
         let count = |fate: &str| crate::common::counter(outcome, fate, unit);
-        // Trimmed packets go on, without the bytes that they have lost.
+        // Trimmed packets continue, without the bytes that they have lost.
         let trimmed = if unit == "bytes" { counters["trimmed"]["bytes"].as_u64().unwrap_or(0) } else { 0 };
         let gone = count("delivered") + count("dropped") + count("consumed") + count("in_network_at_stop") + trimmed;
         assert_eq!(count("created"), gone, "{unit}: {counters}\n{spec}");
@@ -75,8 +75,8 @@ fn least_time(topology: &Topology, flow: &FlowSpec, payload: u64, header: u64) -
     each.max(all) + last.delay.0
 }
 
-/// The flow that stands for one whose message is split over queue pairs, byte by byte on the wire; for other flows, the
-/// flow itself.
+/// Returns the flow to compare for one whose message is split over queue pairs, byte by byte on the wire; for other
+/// flows, the flow itself.
 fn split(transport: &Value, carried: bool, whole: (FlowSpec, u64, u64)) -> (FlowSpec, u64, u64) {
     let pairs = transport["queue_pairs"].as_u64().unwrap_or(0);
     let (flow, payload, header) = whole;

@@ -99,7 +99,7 @@ fn within_a_pod_and_over_two_tiers_a_path_is_an_uplink() {
     }
 }
 
-/// From 300 µs on. An uplink that dies takes its paths out of the set; a link that dies beyond it is avoided there.
+/// Starts at 300 µs. An uplink that dies takes its paths out of the set; a link that dies beyond it is avoided there.
 #[test]
 fn paths_with_a_dead_link_are_left_or_gone_round() {
     let after = |outcome: &spinewise_sim::outcome::Outcome| -> Vec<f64> {

@@ -60,7 +60,7 @@ fn packets_circle_until_all_know_and_no_longer_than_their_hop_limit() {
     assert_eq!(fates.filter(|&fate| fate == "hop limit reached").count(), circled);
 }
 
-/// With an oracle nothing loops, and TCP finishes over the other way.
+/// Nothing loops with an oracle, and TCP finishes over the other path.
 #[test]
 fn flows_take_the_other_way() {
     let spec = merged(

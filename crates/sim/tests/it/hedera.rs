@@ -20,7 +20,7 @@ fn leaf_spine(leaves: u32, spines: u32, scheme: &str, list: Vec<Value>) -> Value
     spec
 }
 
-/// From each host of the first rack to its counterpart in the second.
+/// Flows from each host of the first rack to its counterpart in the second.
 fn pairs(size: u64) -> Vec<Value> {
     (0..4).map(|host| flow(host, 4 + host, size, 1_000 * u64::from(host))).collect()
 }

@@ -32,7 +32,7 @@ fn in_a_leaf_spine_each_link_carries_one_probe_of_each_leaf_an_interval() {
     for (leaves, spines) in [(2, 3), (4, 4), (5, 2)] {
         let outcome = run_both(&leaf_spine(leaves, spines, "hula", nothing()));
         let (n, m) = (u64::from(leaves), u64::from(spines));
-        // Up each uplink, and down to all leaves but its own.
+        // Probes go up each uplink, and down to all leaves but their own.
         assert_eq!(counter(&outcome, "messages", "packets"), INTERVALS * n * (m + m * (n - 1)));
         for leaf in 0..leaves {
             for spine in 0..spines {

@@ -146,7 +146,7 @@ fn every_path_group_carries_the_same() {
         let params = json!({"round_robin": round_robin});
         let outcome = run(&tree(k, json!({"traffic": list, "scheme": {"params": params}})));
         assert_eq!(counter(&outcome, "dropped", "packets"), 0);
-        // On each link of a leaf as many packets as a host sends.
+        // Each link of a leaf carries as many packets as a host sends.
         let carried = used(&outcome, 1);
         assert_eq!(carried.len() as u32, k * k * k / 2);
         let total: u64 = carried.iter().filter(|(name, _)| name.starts_with("leaf")).map(|(_, packets)| packets).sum();

@@ -186,7 +186,7 @@ fn wcmp_loads_links_by_what_is_behind_them() {
     };
     for (params, expected) in [
         (json!({}), [100.0, 200.0, 1000.0, 1000.0]),
-        // Of all groups of at most 4 entries, the only one: one for each.
+        // The only one of all groups of at most 4 entries: one for each.
         (json!({"table_entries": 4}), [575.0; 4]),
         // 1 : 1 : 5 : 5, which gives the slowest twice 1/12 for 1/23.
         (

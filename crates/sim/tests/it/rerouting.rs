@@ -17,7 +17,7 @@ fn asymmetric(scheme: Value, seed: u32) -> Value {
     })
 }
 
-/// The 99th percentile of completion times, as reports have it.
+/// The 99th percentile of completion times, in the form of reports.
 fn p99(outcome: &Outcome) -> f64 {
     assert_eq!(outcome.report["finished"], outcome.report["flows"]);
     let mut times = flow_column(outcome, "fct_ps");
@@ -82,7 +82,7 @@ fn a_path_that_swallows_packets_is_left_and_avoided() {
     let ecmp = run(&blackhole(json!({"name": "ecmp"})));
     assert!(ecmp.report["finished"].as_u64() < Some(40), "ECMP's flows are stuck: {}", ecmp.report["finished"]);
     let mut met = 0;
-    // With probes the agent knows before most flows ask; without, each host learns separately; FlowBender never learns,
+    // The agent with probes knows before most flows ask; without, each host learns separately; FlowBender never learns,
     // but a timeout moves a flow.
     for (scheme, most) in [
         (json!({"name": "hermes"}), 1),

@@ -193,7 +193,7 @@ pub(crate) fn fat_tree() -> Value {
     json!({"kind": "fat_tree", "k": 4, "host_rate_gbps": 10, "fabric_rate_gbps": 10})
 }
 
-/// What changes at every switch.
+/// Returns the changes at every switch.
 pub(crate) fn steps(spec: &Value) -> Vec<(u32, Time, Step)> {
     let spec = resolved(spec);
     let mut topology = Topology::new(&spec.topology).expect("a topology");

@@ -22,9 +22,9 @@ pub(crate) enum What {
     Data { seq: u64, bytes: u64, value: u16, sent: u64, rule: String, uplink: String, row: usize },
     /// An answer came to what was sent with this value at that instant.
     Ack { next: u64, value: u16, marked: bool, sent: u64 },
-    /// What was sent with this value was not answered in time.
+    /// A packet with this value was not answered in time.
     TimedOut { value: u16 },
-    /// What was sent with this value has been trimmed.
+    /// A packet with this value has been trimmed.
     Trim { value: u16, last_hop: bool, sent: u64 },
     /// A probe left.
     Probe { value: u16, number: u64 },
@@ -33,7 +33,7 @@ pub(crate) enum What {
 }
 
 impl What {
-    /// At one instant a host receives before it sends; its scheme learns of a trim when data has left.
+    /// Order at one instant: a host receives before it sends; its scheme learns of a trim when data has left.
     fn rank(&self) -> u8 {
         match self {
             What::Ack { .. } | What::Reply { .. } => 0,
@@ -44,7 +44,7 @@ impl What {
     }
 }
 
-/// What is computed of a flow from what passes its NIC.
+/// A computation about a flow from the packets that pass its NIC.
 pub(crate) trait Follows: Clone {
     /// Advances by one step.
     ///
@@ -97,7 +97,7 @@ pub(crate) fn with_timeouts(mut passes: Vec<Pass>, rto: u64) -> Vec<Pass> {
         What::Ack { sent, .. } | What::Trim { sent, .. } => Some((sent, pass.at)),
         What::Data { .. } | What::Probe { .. } | What::Reply { .. } | What::TimedOut { .. } => None,
     };
-    // Of several answers the first.
+    // The first of several answers.
     let answered: BTreeMap<u64, u64> = passes.iter().rev().filter_map(answer).collect();
     let end = passes.last().map_or(0, |pass| pass.at);
     let late = |pass: &Pass| match pass.what {
@@ -170,7 +170,7 @@ fn numbers(outcome: &Outcome, name: &str) -> Vec<u64> {
     }
 }
 
-/// What left by a captured port: when, and of which flow.
+/// Returns the packets that left by a captured port: when, and of which flow.
 pub(crate) fn left(outcome: &Outcome) -> Vec<(u64, u64)> {
     let packets = outcome.packets.as_ref().expect("a capture");
     let [at, out, flow] = ["time_ps", "outbound", "flow"].map(|name| numbers(outcome, name));
