@@ -1,4 +1,4 @@
-//! The digest of the engine: SHA-256 over the sources that decide what a run gives.
+//! The digest of the engine: SHA-256 over the sources that determine the results of a run.
 //!
 //! It covers, for each file in the order of their names: the name with `/` between folders, its length, and its bytes.
 //! So it is the same on every machine and in every profile, and a change of any of these files changes it.

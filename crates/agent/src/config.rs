@@ -47,7 +47,7 @@ pub struct Config {
     pub health: Health,
     /// Series and events go to this file.
     pub record: Option<PathBuf>,
-    /// Interval at which what the scheme sees of each path is also recorded there; 0: never.
+    /// Interval at which the scheme's view of each path is also recorded there; 0: never.
     #[serde(default)]
     pub record_sight_ms: u64,
 }

@@ -73,7 +73,7 @@ pub struct Table {
     pub slots: [u16; SLOTS],
     /// The way after a way.
     pub after: [u16; WAYS],
-    /// Ways of what the scheme leaves to the fabric.
+    /// Ways of packets that the scheme leaves to the fabric.
     pub fabric: [u16; WAYS],
     /// Source port of each way.
     pub ports: [u16; WAYS],

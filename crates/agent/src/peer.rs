@@ -1,5 +1,5 @@
-//! One peer: report the data path's counts since the last step to the scheme, and publish what the scheme would decide
-//! next.
+//! One peer: reports the data path's counts since the last step to the scheme, and publishes the scheme's next
+//! decisions.
 
 mod headers;
 mod tell;
@@ -279,7 +279,7 @@ impl Peer {
         if self.watch.condemned(step.awake, &step.config.health).is_none() {
             return Ok(());
         }
-        // An answer may be among what the kernel could not report.
+        // An answer may be among the events that the kernel could not report.
         let lost = step.plane.counters()?[EVENTS_LOST];
         if lost != self.events_lost {
             self.events_lost = lost;
@@ -292,7 +292,7 @@ impl Peer {
         Ok(())
     }
 
-    /// Updates the table with what the watch says.
+    /// Updates the table with the findings of the watch.
     pub fn mark_dead(&mut self) {
         let dead = (0..self.found.len()).filter(|way| self.watch.is_dead(*way));
         let dead = dead.fold(0u64, |bits, number| bits | 1 << (number & 63));

@@ -1,8 +1,8 @@
 //! The slow half: a scheme of `spinewise-policy` with its rows, unchanged, as the simulator's bank lends them.
 //!
-//! The fast half decides in the kernel, so the scheme is called twice. A *rehearsal* asks `pick` what it would answer
-//! for the next units, and leaves no trace; the answers are published. A *replay* tells the scheme what has happened
-//! since: `pick` for what was sent, `ingress` for what has arrived, `feedback` for what was measured. Both use the same
+//! The fast half decides in the kernel, so the scheme is called twice. A *rehearsal* asks `pick` for its answers for
+//! the next units, and leaves no trace; the answers are published. A *replay* reports to the scheme the events since
+//! then: `pick` for packets sent, `ingress` for packets that arrived, `feedback` for measurements. Both use the same
 //! rows, so the replay takes the ways that were rehearsed.
 
 mod anew;
@@ -116,7 +116,7 @@ impl Slow {
         }
     }
 
-    /// Calls a hook about a host, and handles what it requested.
+    /// Calls a hook about a host, and handles its requests.
     fn hook<R>(&mut self, now: Time, about: Option<u32>, hook: impl FnOnce(&mut Bank, Call<'_>) -> R) -> R {
         let peer = self.peer_of(about);
         let call = Call { seat: self.view.host, now, room: Room::Host(self.view.lent()), peer };
@@ -213,7 +213,7 @@ impl Slow {
                 let burst = if by_port { elab::header::Header::get(&header).info.burst_id } else { 0 };
                 slots.push((way, burst));
             }
-            // The sight is what the next packet of a flow meets: some schemes report no size before the first.
+            // The sight is that of the next packet of a flow: some schemes report no size before the first.
             let mut sight = Sight::new(&sees, ways.min(WAYS), &mut names, &mut values);
             bank.pick_for(call, &packet, &mut [0; 16], Some(&mut sight));
             let many = sight.told().1;

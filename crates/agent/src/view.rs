@@ -43,7 +43,7 @@ impl View {
         }
     }
 
-    /// Returns the hosts that a destination stands for.
+    /// Returns the hosts that a destination denotes.
     pub(crate) fn hosts_of(&self, to: To) -> Vec<u32> {
         let rack = |rack: u32| {
             let hosts = self.racks.iter().enumerate().filter(move |&(_, &of)| of == rack);

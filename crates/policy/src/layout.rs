@@ -1,4 +1,4 @@
-//! Places, and what a scheme needs there: rows, timers and room for its actions.
+//! Places, and the needs of a scheme there: rows, timers and room for its actions.
 
 use crate::Span;
 

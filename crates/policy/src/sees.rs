@@ -1,8 +1,8 @@
 //! A scheme's inputs when it chooses, for users: the scheme's part of the choice trace.
 //!
-//! A scheme lists its rules and what it considers in [`crate::Sheet::sees`], and fills these in for one packet in
-//! [`crate::Policy::sees`], which is called just before `pick`, with the same rows, and only for flows that are traced.
-//! It can change nothing: `pick` depends on rows and a random stream, and both are lent to it read-only.
+//! A scheme lists its rules and the quantities it considers in [`crate::Sheet::sees`], and fills these in for one
+//! packet in [`crate::Policy::sees`], which is called just before `pick`, with the same rows, and only for flows that
+//! are traced. It can change nothing: `pick` depends on rows and a random stream, and both are lent to it read-only.
 
 use crate::time::{Span, Time};
 use crate::{Table, Way};

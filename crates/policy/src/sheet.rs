@@ -31,7 +31,7 @@ use crate::sees::{Sees, Series};
 pub struct Sheet {
     /// Name in specs.
     pub name: &'static str,
-    /// One line: what it does.
+    /// Its behaviour, in one line.
     pub summary: &'static str,
     /// The place of publication.
     pub source: &'static str,
@@ -46,7 +46,8 @@ pub struct Sheet {
     /// Its behaviour in three-tier fabrics. Required of switch schemes that do not decide at every tier, and of all
     /// schemes that do something there that their authors would not.
     pub three_tiers: &'static str,
-    /// Facts for comparison with other schemes. Without them, its cells in docs/schemes-compared.md say so.
+    /// Facts for comparison with other schemes. Without them, its cells in docs/schemes-compared.md say that they are
+    /// missing.
     pub compared: Option<Compared>,
     /// The reportable parts of its choices, for the choice trace: see [`Policy::sees`](crate::Policy::sees).
     pub sees: Sees,

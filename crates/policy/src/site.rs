@@ -142,7 +142,7 @@ pub trait Ports {
     /// Leaf of a host: addresses are assigned by rack.
     fn leaf_of(&self, host: u32) -> u32;
 
-    /// A salt that all switches of the fabric share, set by the operator, for what they must agree on;
+    /// A salt that all switches of the fabric share, set by the operator, for decisions on which they must agree;
     /// [`SwitchView::salt`] is each switch's own.
     fn fabric_salt(&self) -> u64 {
         0

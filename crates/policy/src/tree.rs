@@ -1,4 +1,4 @@
-//! Numbering of switches, ports and hosts in a fat-tree: what an operator tells switches that forward by intervals.
+//! Numbering of switches, ports and hosts in a fat-tree, as given by an operator to switches that forward by intervals.
 
 /// The sizes of a fat-tree.
 ///

@@ -180,7 +180,7 @@ fn run<'py>(
     }
 }
 
-/// Sets a run up, estimates what it will come to, and runs it for a few seconds to see how fast it goes.
+/// Sets a run up, estimates its cost, and runs it for a few seconds to measure its speed.
 #[pyfunction]
 #[pyo3(signature = (spec_json, progress=None, tuning=None, seconds=0.3, own=None))]
 fn validate(

@@ -1,10 +1,10 @@
 //! Schemes written in Python: a class that follows the contract of `spinewise-policy`, called hook by hook.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! |---|---|
 //! | `own.rs` | the class as an entry of the engine's list of schemes, and as a spec has chosen it |
 //! | `own/hooks.rs` | its hooks, called |
-//! | `own/lent.rs` | what a hook is lent, within reach while it runs |
+//! | `own/lent.rs` | the context that a hook is lent, within reach while it runs |
 //! | `own/handles.rs` | the objects through which Python looks at that, lent again and again |
 //! | `own/views.rs`, `packet.rs`, `wishes.rs`, `rows.rs` | that, as Python sees it |
 //! | `own/failure.rs` | an exception in a hook, kept until the engine looks |

@@ -3,7 +3,7 @@
 use crate::ids::{HostId, NodeId, SwitchId};
 use spinewise_policy::{Device, To};
 
-/// The bit that tells switches from hosts.
+/// The bit that distinguishes switches from hosts.
 const SWITCH: u32 = 1 << 31;
 
 /// A host or a switch, as the source or the destination of a packet.

@@ -19,7 +19,7 @@ pub struct Choice {
     pub packet: Packet,
     /// The scheme's reports about its choices.
     pub sees: &'static Sees,
-    /// The rule that it acted by, if it tells.
+    /// The rule that it acted by, if it reports one.
     pub rule: Option<u8>,
     /// The choice: one of the candidates, by its place.
     pub chosen: u16,

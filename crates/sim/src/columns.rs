@@ -15,7 +15,7 @@ pub enum Values {
     F64(Vec<f64>),
 }
 
-/// A column: what it is called, in what unit, and what it means.
+/// A column: its name, unit and meaning.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
     /// Name.

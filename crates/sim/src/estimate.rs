@@ -61,7 +61,7 @@ impl Estimate {
         estimate
     }
 
-    /// Adds what a flow sends that is `done` when nothing but full links keeps it.
+    /// Adds the packets of a flow that is `done` when nothing but full links delays it.
     fn count(&mut self, spec: &Spec, sim: &Sim<'_>, (id, flow): (FlowId, &FlowSpec), done: Time) {
         let topology = &sim.net.topology;
         let (from, to) = (topology.leaf(flow.sender()), topology.leaf(flow.receiver()));
@@ -111,7 +111,7 @@ fn memory(spec: &Spec, sim: &Sim<'_>, estimate: &Estimate) -> u64 {
     fabric_bytes(&spec.topology) + links * RING + flows + estimate.series_rows.saturating_mul(POINT_BYTES)
 }
 
-/// Links of hosts and of leaves that send what they are given, one flow after the other.
+/// Links of hosts and of leaves that send their flows one after the other.
 struct Fluid<'a> {
     sim: &'a Sim<'a>,
     /// Until when each is busy: out of hosts, into hosts, out of leaves, into leaves.

@@ -2,7 +2,7 @@
 //! module needs another's state: a receiver knows when the link into it was down, and a switch when it will hear of
 //! that.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! |---|---|
 //! | `select.rs` | which links a fault hits |
 //! | `schedule.rs` | what each link and switch suffers |

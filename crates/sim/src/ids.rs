@@ -1,8 +1,8 @@
 //! Typed numbers, so that one kind cannot be used in place of another.
 //!
-//! A number becomes an id where it is made: by [`Topology`](crate::topology::Topology) for what is wired, by
-//! [`Flows`](crate::flows::Flows) for what is sent. It becomes a number again where it is shown to people, mixed into a
-//! hash or drawn from.
+//! A number becomes an id where it is made: by [`Topology`](crate::topology::Topology) for wired parts, by
+//! [`Flows`](crate::flows::Flows) for traffic. It becomes a number again where it is shown to people, mixed into a hash
+//! or drawn from.
 
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut, Range};
@@ -160,7 +160,7 @@ impl<K: Id, T> Table<K, T> {
         self.list.iter()
     }
 
-    /// All, with what they are of.
+    /// All, with their ids.
     pub fn numbered(&self) -> impl Iterator<Item = (K, &T)> {
         self.ids().zip(&self.list)
     }

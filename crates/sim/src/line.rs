@@ -1,7 +1,7 @@
 //! A line: it carries one packet after another, at a rate, to an end some time away.
 //!
 //! Ports of switches and NICs send on one. It knows when it is free, what it has sent, and how its rate and delay
-//! change where faults change them. What waits for it, and in which order, is up to its owner.
+//! change where faults change them. The packets that wait for it, and their order, are up to its owner.
 
 use crate::faults::Outlet;
 use crate::ids::LinkId;
@@ -188,8 +188,8 @@ fn ps_per_byte(rate: u64) -> Option<u64> {
 /// Transmission times that are computed one by one.
 #[derive(Clone, Copy, Debug)]
 enum Serializer {
-    /// Exact: what each division leaves is carried to the next packet of the same busy period, so that a packet ends at
-    /// the floor of the exact rational instant.
+    /// Exact: the remainder of each division is carried to the next packet of the same busy period, so that a packet
+    /// ends at the floor of the exact rational instant.
     Carried { rate: u64, remainder: u64 },
     /// [`Clock::Floor1Ns`]; with the picoseconds of a byte if that is a whole number.
     Floored { rate: u64, ps_per_byte: Option<u64> },

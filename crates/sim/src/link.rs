@@ -90,7 +90,7 @@ impl Bodies {
 /// When something is due.
 #[derive(Debug, Default)]
 pub struct Agenda {
-    /// Arrival of the first packet of each link, [`Time::NEVER`] when empty: one scan tells a node what is due.
+    /// Arrival of the first packet of each link, [`Time::NEVER`] when empty: one scan shows a node what is due.
     pub heads: Vec<Time>,
     /// Receiving node of each link.
     pub to: Table<LinkId, NodeId>,
@@ -312,7 +312,7 @@ impl Wires {
         main.iter().take(most).chain(ahead.iter().take(most))
     }
 
-    /// Takes off a link what arrives first.
+    /// Takes the first arrival off a link.
     #[inline(always)]
     pub fn pop(&mut self, link: LinkId, hand: &mut InHand) {
         let flight = &self.flights[link.index()];
@@ -335,7 +335,7 @@ impl Wires {
         }
     }
 
-    /// The heads of links, and the main track and what goes ahead on each.
+    /// The heads of links, and the main track and the track ahead of each.
     #[inline]
     pub fn each(&mut self, links: Range<LinkId>) -> impl Iterator<Item = (&mut Time, [&Ring<Packet>; 2])> {
         let range = links.start.index()..links.end.index();
@@ -343,7 +343,8 @@ impl Wires {
         self.agenda.heads[range].iter_mut().zip(flights.iter().map(|flight| [&flight.main, &flight.ahead]))
     }
 
-    /// Takes off a link what arrives before `end`, to be [brought](Self::bring) to where its receiver is worked at.
+    /// Takes packets that arrive before `end` off a link, to be [brought](Self::bring) to where their receiver is
+    /// worked at.
     pub fn carry_off(&mut self, link: LinkId, end: Time, into: &mut Vec<Carried>) {
         loop {
             let (track, at) = self.flights[link.index()].first();
@@ -360,7 +361,7 @@ impl Wires {
         }
     }
 
-    /// Puts on a link what was [carried off](Self::carry_off) it elsewhere.
+    /// Puts a packet on a link that was [carried off](Self::carry_off) it elsewhere.
     pub fn bring(&mut self, Carried { link, mut hand, started }: Carried) {
         let at = hand.packet.at;
         self.push(link, &mut hand, at);
@@ -369,7 +370,7 @@ impl Wires {
         }
     }
 
-    /// Makes what is in flight on a link what it is in `other`.
+    /// Replaces the packets in flight on a link by those in `other`.
     pub fn take_up(&mut self, link: LinkId, other: &mut Wires) {
         std::mem::swap(&mut self.flights[link.index()], &mut other.flights[link.index()]);
         if !(self.bodies.is_empty() && other.bodies.is_empty()) {

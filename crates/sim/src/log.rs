@@ -190,7 +190,7 @@ pub fn rows_each_time(net: &Net) -> u64 {
     recorded.map(|link| 1 + u64::from(has_queue(link))).sum()
 }
 
-/// Writes the points of a link at `now`: what has been `counted` since `before`, and its queue, if it has one.
+/// Writes the points of a link at `now`: the events `counted` since `before`, and its queue, if it has one.
 pub fn write_link(
     log: &mut Log,
     (net, now, interval): (&Net, Time, Span),

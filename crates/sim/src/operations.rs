@@ -293,7 +293,7 @@ impl Operations {
         self.left[n as usize] > 0
     }
 
-    /// Makes those of some hosts what they are in `other`.
+    /// Replaces the operations of some hosts by those in `other`.
     pub fn take_up(&mut self, other: &Operations, of: impl Fn(HostId) -> bool) {
         for (n, &(host, _)) in self.list.iter().enumerate() {
             if of(HostId::new(host)) {

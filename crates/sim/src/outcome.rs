@@ -1,6 +1,6 @@
 //! The outcome of a run: columns for tables, a report, and a hash of everything that happened.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! |---|---|
 //! | `series.rs`, `collectives.rs`, `packets.rs` | the tables; that of flows is with their records, in
 //! `flows/record.rs` |

@@ -1,4 +1,4 @@
-//! Egress ports of switches: what waits for a line, what is dropped, what is marked.
+//! Egress ports of switches: which packets wait for a line, are dropped, or are marked.
 //!
 //! A [`Fifo`] port commits a packet at once: the departure of a packet is known when it is queued, so it goes into the
 //! link's ring there and then, and each hop costs only one event. A [`Kept`] port commits at the start of transmission:
@@ -168,7 +168,7 @@ impl Port {
         }
     }
 
-    /// Prefetches its queues, and the place on its link for what it sends.
+    /// Prefetches its queues, and the place on its link for the next packet.
     #[inline]
     pub fn fetch_queues(&self, wires: &Wires) {
         wires.fetch(self.line().link);

@@ -1,4 +1,4 @@
-//! A queue in a ring that fits what it holds.
+//! A queue in a ring that fits its contents.
 
 use crate::prefetch;
 

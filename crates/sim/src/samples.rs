@@ -111,7 +111,7 @@ impl Samples {
         self.active[node] = true;
     }
 
-    /// Makes what has been seen at these nodes what another thread has seen there, which took its samples of them.
+    /// Replaces the observations at these nodes by those of another thread, which took its samples of them.
     pub fn take_up(&mut self, net: &Net, nodes: impl Iterator<Item = NodeId>, mut other: Samples) {
         for node in nodes {
             for port in 0..net.topology.ports(node) {

@@ -302,8 +302,8 @@ impl Switch {
         }
     }
 
-    /// Queues a packet and then does what the preceding hook requested, so that what is sent or released goes behind
-    /// it.
+    /// Queues a packet and then carries out the requests of the preceding hook, so that packets sent or released go
+    /// behind it.
     #[cold]
     fn queue_and_perform(&mut self, w: &mut World<'_>, in_port: u16, out: u16, hand: &mut InHand) {
         let asked = take_asked::<Switch>(w);
@@ -340,7 +340,7 @@ impl Switch {
         }
     }
 
-    /// The same where reroutes are counted, routes may be stale, or the scheme inspects what is queued.
+    /// The same where reroutes are counted, routes may be stale, or the scheme inspects queues.
     #[inline(never)]
     fn look_and_queue(&mut self, w: &mut World<'_>, in_port: u16, out: u16, hand: &mut InHand) {
         if in_port < self.host_ports && hand.packet.kind == Kind::Data {

@@ -57,7 +57,7 @@ impl Tape {
         }
     }
 
-    /// Takes back what was lent.
+    /// Takes back the numbers lent.
     pub fn take_back(&mut self, lent: &Rng) {
         match self.draws {
             Draws::AsNeeded => (lent.left()..LENT).for_each(|_| _ = self.next()),

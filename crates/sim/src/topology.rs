@@ -4,7 +4,7 @@
 //! link is numbered at its receiver, so that the in-links of a node are contiguous in the order of its ports; the two
 //! directions of a cable are two links. The ports of a switch to hosts come first.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! |---|---|
 //! | `wiring.rs` | from a list of cables to ports, links and places; leaf-spine fabrics and graphs |
 //! | `fat_tree.rs` | fat-trees |

@@ -6,12 +6,12 @@
 //! those ways at that instant, before any arrival at that instant, including the choosing packet, is processed. Runs
 //! are deterministic, so both passes are the same run, and the trace does not depend on the engine.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! |---|---|
 //! | [`crate::choices`] | first pass: choices as they are made, and what is lost |
 //! | [`crate::switch::Looks`] | second pass: ports looked at, kept by each switch |
 //! | `looks.rs` | which ports are looked at when |
-//! | `paths.rs` | the links that each way leads over, and the best continuation by what was seen there |
+//! | `paths.rs` | the links that each way leads over, and the best continuation by the observations there |
 //! | `table.rs` | both together as columns |
 
 mod looks;

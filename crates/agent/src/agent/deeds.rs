@@ -58,7 +58,7 @@ impl<P: Plane> Agent<P> {
         }
     }
 
-    /// Records what the scheme sees of every path, if requested and due.
+    /// Records the scheme's view of every path, if requested and due.
     pub(super) fn record_sight(&mut self, now: u64) {
         let period = self.config.record_sight_ms * 1_000_000;
         if period == 0 || now < self.sight_at {

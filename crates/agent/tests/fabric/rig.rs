@@ -126,7 +126,7 @@ impl Rig {
         (0..self.spines).map(of).collect()
     }
 
-    /// Makes a spine silently drop what it should forward, or stops that.
+    /// Makes a spine silently drop packets that it should forward, or stops that.
     pub(crate) fn black_hole(&self, spine: usize, on: bool) {
         for n in 0..2 {
             let (to, by) = (format!("10.1{n}.0.0/16"), format!("10.2{n}.{spine}.1"));

@@ -16,8 +16,8 @@
 //!
 //! Departures:
 //! - Labels have 16 bits for 20.
-//! - What a receiver expects next is what its last acknowledgement said. Where acknowledgements wait, a duplicate of what came
-//!   since is not known as one.
+//! - The next byte that a receiver expects is the one of its last acknowledgement. Where acknowledgements wait, a
+//!   duplicate of data that came since is not recognized as one.
 //! - A SYN-ACK that is sent again keeps its label; in Linux it has another (from memory).
 
 use crate::{Packet, Rng, Sight, Way};
@@ -102,7 +102,7 @@ impl Heard {
         self.expected = self.expected.max(next);
     }
 
-    /// Data has arrived: must what is sent back get another label?
+    /// Notes that data has arrived. Returns whether packets sent back must get another label.
     pub fn calls(&mut self, data: &Packet, rule: Receiver) -> bool {
         let again = data.payload > 0 && data.seq + u64::from(data.payload) <= self.expected;
         let from = (data.seq as u32).wrapping_add(1);

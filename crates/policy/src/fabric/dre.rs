@@ -1,4 +1,4 @@
-//! The use of a link, estimated from what was sent over it: CONGA's discounting rate estimator (DRE).
+//! The use of a link, estimated from the bytes sent over it: CONGA's discounting rate estimator (DRE).
 //!
 //! Alizadeh et al., "CONGA: distributed congestion-aware load balancing for datacenters", SIGCOMM 2014, section 3.2.
 //!

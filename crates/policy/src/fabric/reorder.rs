@@ -22,7 +22,7 @@
 //! | epochs: an older one passes, a newer one starts afresh | `Row::age` |
 //! | phase 1 before TAIL is held; TAIL releases behind itself and is answered by CLEAR | [`Rules::arrives`] |
 //! | TAIL expected at: last phase-0 arrival + (TAIL sent − it sent) + extra, or now + default + extra | `Rules::due` |
-//! | expected and not come: released all the same | [`Rules::expires`] |
+//! | expected and not come: released anyway | [`Rules::expires`] |
 //! | no queue: this epoch's packets pass, out of order | `Rules::early` |
 //!
 //! Departures:
@@ -52,8 +52,8 @@ pub(crate) const ACTIONS: usize = 12;
 /// Most message bytes of one call.
 pub const BYTES: usize = 2 * header::BODY;
 
-/// Held queues per port that stand for "unlimited": more flows held at one host's port at one instant have not been
-/// seen in any workload here, and `no_queue` would report it. A queue costs 48 bytes per port.
+/// Held queues per port in place of "unlimited": more flows held at one host's port at one instant have not been seen
+/// in any workload here, and `no_queue` would report it. A queue costs 48 bytes per port.
 pub const UNLIMITED: u16 = 1024;
 
 /// `Layout::queues` for a parameter that gives their number, 0 for no limit.
@@ -131,7 +131,7 @@ enum Age {
     Newer,
 }
 
-/// What the half is lent in addition to rows: the parts of `Cx` it needs.
+/// The storage lent to the half in addition to rows: the parts of `Cx` it needs.
 pub struct Place<'a, 'v, 'o> {
     /// The current time.
     pub now: Time,
@@ -232,7 +232,7 @@ impl Rules {
         joins.map_or(Verdict::Forward, Verdict::Hold)
     }
 
-    /// The flow's timer is due: the TAIL should have come, or it has and what it held back goes now.
+    /// The flow's timer is due: the TAIL should have come, or it has and the packets it held back go now.
     pub fn expires(&self, at: &mut Place<'_, '_, '_>, row: &mut Row) {
         if let Order::Holding(port, queue) = row.order {
             if !row.tailed {

@@ -11,7 +11,7 @@
 //! | new flowlets take paths in turn by weight, or draw (ns-3 code) | [`weighted::take_turn`], [`weights::draw`] |
 //! | the receiver relays the path of a mark, once per half RTT at most | [`Clove::note`], [`Clove::relay`] |
 //! | the marked path loses a third of its weight, at most once per half RTT | [`Clove::heard`], [`weights::cut`] |
-//! | what it loses is spread over the paths without congestion (ELAB's text: it is not) | [`weights::cut`] |
+//! | the lost weight is spread over the paths without congestion (ELAB's text: it is not) | [`weights::cut`] |
 //! | marks are hidden unless all paths have them (the ELAB paper, on CLOVE) | `ingress`, [`weights::all_congested_until`] |
 //! | Edge-Flowlet: the path of each flowlet at random, without any feedback | `pick`, `mode = "edge_flowlet"` |
 //!

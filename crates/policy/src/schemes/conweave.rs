@@ -21,7 +21,7 @@
 //!
 //! **No reorder queue.** conweave-p4 sends the epoch's early packets to the default queue; SELB §II-A says that
 //! ConWeave then "applies ECMP to the remaining connections": such a flow has no chance to be rerouted. A control
-//! packet tells the source leaf, which keeps the flow on its path for `keep_path_us`, by default until the flow has
+//! packet notifies the source leaf, which keeps the flow on its path for `keep_path_us`, by default until the flow has
 //! been idle for θ_inactive: a connection on ECMP keeps its path for its lifetime, and after an idle period a change of
 //! path needs no queue.
 //!

@@ -10,7 +10,7 @@
 //! | Eq. (1) A_i = B_i − R_i | [`sender::available`] |
 //! | Eq. (2) w_i = A_i / ΣA_j | [`sender::Paths::weigh`] |
 //! | §4.4.1, weighted round robin per packet | [`sender::Paths::choose`], [`crate::edge::weighted`] |
-//! | §4.4.2, counts by path, told in turn and zeroed | [`receiver::Arrivals`] |
+//! | §4.4.2, counts by path, reported in turn and zeroed | [`receiver::Arrivals`] |
 //! | Eq. (3) R_i = (1 − α)R_i* + α·RCnt_i/T_i | [`sender::smoothed`] |
 //! | §4.4.3 (1), B_i as the operator says | [`Elab::introduce`] |
 //! | §4.4.3 (2), B_i := R_i on a mark | `Vp::reset` |
@@ -29,21 +29,22 @@
 //!   stopping rule of Multipath Detection, or when all rows (one per path of the fabric) are in use.
 //! - *Vanished and new paths* show in the next search, every `rediscover_ms` or after a path has died. Ports without a
 //!   trace are dropped; of two ports on one path, one is dropped.
-//! - *Units.* RCnt is in packets and B in bit/s: counts are turned into bits by the mean size of what was sent by that
+//! - *Units.* RCnt is in packets and B in bit/s: counts are turned into bits by the mean size of packets sent on that
 //!   path. VP_RBurst_Rate is in kbit/s, as 32 bits of bit/s end at 4.29 Gbps (`rate_unit = "bps"`: they do).
 //! - *T_i.* With a count on every ACK, T_i would be some packets long. Counts are summed up for `rate_interval_rtts`
-//!   before Eq. (3); 0 is the equation with each count. An RTT fits the loop: what a share does is counted an RTT later.
+//!   before Eq. (3); 0 is the equation with each count. An RTT fits the loop: the effect of a share is counted an RTT
+//!   later.
 //! - *A_i* is no less than `epsilon` of B_i, or a path marked once would have no packet until it is probed; where all
-//!   A_i are zero shares go by B_i. *B_i* is no less than `floor` of what the operator said. Zero for either follows
-//!   the paper literally.
+//!   A_i are zero shares go by B_i. *B_i* is no less than `floor` of the operator's value. Zero for either follows the
+//!   paper literally.
 //! - *A burst* is of data, as only data meets queues. It is over with C_burst packets, with the first of a newer one,
 //!   or after an RTT; its rate is that of all packets but the first, from the first to the last. Measured
 //!   values of B_i are capped at the rate of the host's link, which cannot send more. With no answer for T_explore
 //!   there is another burst.
 //! - *The operator's B_i* is the rate of the host's link (`initial_rate`), or `initial_gbps`.
 //! - *If nothing goes back* for `feedback_after_rtts`, a separate message carries the info headers of all paths.
-//! - *Lost feedback* takes its counts with it, and R_i is too low by that amount, once. `counting = "cumulative"` tells
-//!   totals modulo 2¹⁶ instead of zeroing them, and nothing is lost.
+//! - *Lost feedback* takes its counts with it, and R_i is too low by that amount, once. `counting = "cumulative"`
+//!   reports totals modulo 2¹⁶ instead of zeroing them, and nothing is lost.
 //! - *A dead path* looks free: R_i falls to zero. A path on which three or more packets were sent and nothing has
 //!   arrived for `dead_after_us` gets no packets; a search starts, and after ten times as long the path is tried again.
 //! - *ECN* is passed to the transport (§4.1: transparent); `ecn = "hidden"` keeps it, and `"all_marked"` does unless

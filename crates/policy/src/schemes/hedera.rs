@@ -426,7 +426,7 @@ impl Hedera {
         }
     }
 
-    /// The controller places the reported flows, and tells the leaves.
+    /// Places the reported flows, and notifies the leaves.
     fn place(&self, cx: &mut Cx<'_, Self>) {
         cx.node.is_open = false;
         let stride = cx.peers.stride;

@@ -30,14 +30,14 @@
 //! - `delay = "one_way"` (as in the ns-3 code): acknowledgements return over any path, so a measured round trip covers
 //!   two paths. Where NICs queue (preset `ns3-hermes`), waits and marks of a host's own NIC count against whichever
 //!   path its packets take.
-//! - The README's 60, 180 and 100 µs for a base of 40 µs at 10 Gbps stand here as 20 and 140 µs above the base, and 100
-//!   µs; they are queues, so at other path rates they shrink or grow in proportion (`scale`). The base is the time of a
-//! full packet on an empty path, because that is what is measured. The README's base of 40 µs is four links of 10 µs
-//! without the time to send: there a full packet takes 44.7 and a probe 40.2, so that 60 µs leave the former 15 and the
-//! latter 20 µs of queues. Preset `ns3-hermes` sets `base_us = 40` and so has the README's 60 and 180 to the digit;
-//!   with other links it needs its own base.
+//! - The README's 60, 180 and 100 µs for a base of 40 µs at 10 Gbps are here 20 and 140 µs above the base, and 100 µs;
+//!   they are queues, so at other path rates they shrink or grow in proportion (`scale`). The base is the time of a
+//!   full packet on an empty path, because that is what is measured. The README's base of 40 µs is four links of 10 µs
+//!   without the time to send: there a full packet takes 44.7 and a probe 40.2, so that 60 µs leave the former 15 and
+//!   the latter 20 µs of queues. Preset `ns3-hermes` sets `base_us = 40` and so has the README's 60 and 180 to the
+//!   digit; with other links it needs its own base.
 //! - f_ECN: counts of acknowledgements and of marked ones, halved each `ecn_half_life_us`. t_RTT: moving average with
-//!   weight 1/2, as the README has it. What is older than `stale_after_us` is unknown: gray, at T_RTT_low, no marks.
+//!   weight 1/2, as in the README. Values older than `stale_after_us` are unknown: gray, at T_RTT_low, no marks.
 //! - Rates r_p and r_f fade by an eighth per eighth of `rate_window_us`. r_p is that of this host's flows to that rack.
 //! - Rows are kept per destination rack, so a blackhole for one pair of hosts is found only if nothing else of this
 //!   host gets through to that rack on that path.

@@ -7,7 +7,7 @@
 //! | rule | function |
 //! |---|---|
 //! | every leaf sends a probe up each of its links, each period | `tick` |
-//! | a switch copies a probe to the switches that reach its leaf by way of this one, never back | [`passes_on`] |
+//! | a switch copies a probe to the switches that reach its leaf through this one, never back | [`passes_on`] |
 //! | U = D + U · (1 − Δt / τ), for each link | [`Estimator::sent`], [`decayed`] |
 //! | a probe carries the utilisation of the most utilised link between this switch and its leaf | [`path_util`] |
 //! | per leaf, the best next hop, its path's utilisation, and when that was learned | [`Best`], [`replaces`] |

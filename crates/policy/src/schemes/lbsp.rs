@@ -27,13 +27,13 @@
 //! link acts on it, or the whole tree would leave that group.
 //!
 //! **Escalation.** A dead aggregation switch takes cores of all groups of its column from its pod. The aggregation
-//! switches of that column in other pods then have no whole group; they tell their leaves, which avoid the column's
+//! switches of that column in other pods then have no whole group; they notify their leaves, which avoid the column's
 //! group for that pod. The paper simulates this case but does not say how it is handled.
 //!
 //! **No group left.** Packets take all links in turn that still lead there.
 //!
-//! **What a switch remembers** is the state of at most 128 link ends: a quarter of an 8-ary tree. Neighbours whose link
-//! comes up tell each other all they know, so no switch is left behind.
+//! **Memory.** A switch remembers the state of at most 128 link ends: a quarter of an 8-ary tree. Neighbours whose link
+//! comes up exchange all they know, so no switch is left behind.
 //!
 //! Departures:
 //! - Messages name the detecting switch and port and count its news, or a flood would not end and a late copy would undo
@@ -42,7 +42,7 @@
 //!   everything else works.
 //! - Where failures of several columns leave aggregation switches no group in common, each avoids its own.
 //! - Of more than two groups the alternative is the next one.
-//! - Detection (hello messages) is the fabric's part: a switch is told of its own links.
+//! - Detection (hello messages) is the fabric's part: a switch is notified about its own links.
 //! - §5, static reading: the group is the destination's bits XOR those of the input port's number. Reactive reading: as
 //!   long as the default group has over `migrate_delta_packets` more than the next, one more input port moves to that,
 //!   and back below half of it. An aggregation switch decides independently, so a flow may then be spread over both of
@@ -381,7 +381,7 @@ impl Lbsp {
         cx.out.send(To::Neighbours { except }, FAILURE, None, Way::ANY, &failure.put(), self.message_bytes);
     }
 
-    /// Recomputes the rows of these addresses, and tells the leaves below what changes for them.
+    /// Recomputes the rows of these addresses, and notifies the leaves below of their changes.
     fn bring_up_to_date(&self, cx: &mut Cx<'_, Self>, tree: &Tree, (first, last): (u32, u32)) {
         let switch = cx.view.switch;
         // It knows its own links, however many failures elsewhere it has heard of.
@@ -420,7 +420,7 @@ impl Lbsp {
         self.bring_up_to_date(cx, tree, (told.first, told.last));
     }
 
-    /// A link came up: tells the switch behind it everything it may have missed.
+    /// Handles a link that came up: sends the switch behind it everything it may have missed.
     fn tell_all(&self, cx: &mut Cx<'_, Self>, tree: &Tree, port: Port) {
         for failure in cx.node.known.all() {
             cx.out.send(To::Port(port), FAILURE, None, Way::ANY, &failure.put(), self.message_bytes);

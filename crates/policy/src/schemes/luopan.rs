@@ -9,7 +9,7 @@
 //! |---|---|
 //! | each period, a few random paths to each destination leaf are sampled | `tick` |
 //! | a sample adds up the queues along its path | [`Luopan::go_on`] |
-//! | its answer tells the path and the sum to the leaf that asked | [`Luopan::hear`], [`Sampled::answered`] |
+//! | its answer carries the path and the sum to the leaf that asked | [`Luopan::hear`], [`Sampled::answered`] |
 //! | a cell of 64 KB goes to the shortest sampled | [`Luopan::at_source`] |
 //!
 //! | our word | the paper's |

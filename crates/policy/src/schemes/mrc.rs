@@ -35,10 +35,10 @@
 //! - A fabric here has one plane. `planes` divides the values into classes that only backups know of; a host has one port, so
 //!   there is no Port Status Update, and no choice among ports with room. Switches hash the value; there are no source routes.
 //! - The controller denies at the start only, by plane or by a number of values.
-//! - Receivers call for SKIP by marks alone, never for ALWAYS_SKIP. Probes belong to a flow, not to the node, and go out as
-//!   the flow hears of its packets, no sooner than the period says.
-//! - Receivers keep no values of their own. An acknowledgement returns by the value of what it answers, so a loss on the way
-//!   back is blamed on that value too.
+//! - Receivers call for SKIP by marks alone, never for ALWAYS_SKIP. Probes belong to a flow, not to the node, and go
+//!   out as the flow hears of its packets, no sooner than the period allows.
+//! - Receivers keep no values of their own. An acknowledgement returns with the value of the packet it answers, so a
+//!   loss on the way back is blamed on that value too.
 //! - Where nothing is trimmed, a loss may be due to congestion but still counts as a failure.
 //! - A mark means an uneven core only where the last hop does not mark (`switch.mark_last_hop = false`), as in MRC.
 

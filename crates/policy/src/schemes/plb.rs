@@ -103,7 +103,7 @@ impl Round {
     }
 }
 
-/// Row per connection at each end: rounds at the sender, what was heard at the receiver.
+/// Row per connection at each end: rounds at the sender, arrivals at the receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct End {
     round: Round,

@@ -10,7 +10,7 @@
 //! |---|---|
 //! | Presto Algorithm 1, flowcell creation | [`continues_cell`] |
 //! | Presto §3.1, round robin over the paths | [`next_path`] |
-//! | Presto §3.3, paths weighted by what the controller says of their rates | [`Cell::turn`], [`is_due`] |
+//! | Presto §3.3, paths weighted by their rates as given by the controller | [`Cell::turn`], [`is_due`] |
 //! | the ns-3 code's weights: shorter cells on slower paths | [`cell_size`] |
 //! | own: a separate order for each flow | [`coprime_stride`] |
 //!
@@ -20,7 +20,7 @@
 //! | flowcell | flowcell |
 //!
 //! Departures:
-//! - The controller is the operator: it tells each host the rates of the paths to each rack once, before the run
+//! - The controller is the operator: it gives each host the rates of the paths to each rack once, before the run
 //!   ([`crate::HostView::rate_to_host`]). `weights = "cells"` gives a path full-size cells in proportion to its rate:
 //!   the paper's labels that appear several times in the rotation. `"cell_sizes"` gives it one cell in every round,
 //!   with a length in proportion to its rate, as in the public ns-3 code of Hermes (a fifth of the rate, a fifth of the

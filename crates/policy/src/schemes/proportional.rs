@@ -11,10 +11,10 @@
 //!
 //! | our word | the paper's |
 //! |---|---|
-//! | rate of a path, as told | B_i |
+//! | rate of a path, as given | B_i |
 //! | weight | w_i |
 //!
-//! **An oracle.** No host knows these rates: a controller that knows the wiring tells each host, before the run, the
+//! **An oracle.** No host knows these rates: a controller that knows the wiring gives each host, before the run, the
 //! slowest link between the leaves on each path. It is an upper bound for a flow that has the paths to itself, for
 //! comparison.
 //!

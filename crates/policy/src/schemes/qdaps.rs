@@ -28,7 +28,7 @@
 //! |---|---|
 //! | queueing delay of a port: what is ahead of a packet that joins it now | [`QueuedAt::at`] |
 //! | remember when the flow's last packet leaves its queue | [`Sent`] |
-//! | only queues whose delay is not less than what is left of that packet's | [`QueuedAt::keeps_order`] |
+//! | only queues whose delay is not less than the rest of that packet's | [`QueuedAt::keeps_order`] |
 //! | of these the shortest; if there is none, the longest queue; for a first packet the shortest of all | `pick` |
 //! | a long flow goes to the shortest queue if staying in order costs too much | [`Qdaps::reroutes`] |
 //!
@@ -100,7 +100,7 @@ crate::params! {
     }
 }
 
-/// Row per flow and direction: its last packet, and what it has sent.
+/// Row per flow and direction: its last packet, and the bytes it has sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
     /// When its last bit leaves this switch, rounded up.

@@ -116,7 +116,7 @@ impl Ring {
         }
     }
 
-    /// A failure: what came through before is reused repeatedly.
+    /// Freezes after a failure: values that came through before are reused repeatedly.
     fn freeze(&mut self, now: Time) {
         if self.frozen.is_none() && self.explore == 0 {
             (self.frozen, self.cursor) = (Some(now), 0);

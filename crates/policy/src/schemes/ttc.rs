@@ -17,8 +17,8 @@
 //!
 //! **D-mod-k.** At its leaf a packet to host d takes the way d mod k; a tier above, (d / k) mod k: the digits of d to
 //! the base of the choices k, lowest first. In a fat-tree whose hosts are numbered rack by rack each link down then
-//! carries the packets of one host, if all take their default. Upwards, destinations with equal digits meet: that is
-//! what the second choice is for.
+//! carries the packets of one host, if all take their default. Upwards, destinations with equal digits meet: the second
+//! choice is for this case.
 //!
 //! Departures:
 //! - The threshold is not in our sources. Ten full packets are our own choice: enough to keep most of the traffic on

@@ -1,4 +1,4 @@
-//! ConWeave's destination half with explicit times: what the last leaf holds, answers and releases.
+//! ConWeave's destination half with explicit times: packets that the last leaf holds, answers and releases.
 
 use crate::common::conweave::{Leaf, US, armed, classes, hear, leaf, points, sent};
 use crate::common::{ack, data};

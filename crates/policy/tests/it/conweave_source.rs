@@ -1,4 +1,5 @@
-//! ConWeave's source half with explicit times: what the source leaf sends when, on which of its 4 uplinks.
+//! ConWeave's source half with explicit times: the packets that the source leaf sends, and when, on which of its 4
+//! uplinks.
 
 use crate::common::conweave::{Leaf, US, hear, leaf, points};
 use crate::common::{ack, data};

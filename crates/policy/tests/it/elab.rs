@@ -164,7 +164,7 @@ fn paths_that_vanish_are_dropped_and_found_again_when_the_link_returns() {
     send(&mut host);
     answer_all(&mut host, &fabric);
     assert_eq!(reached(&host, &fabric), [0, 1, 3]);
-    // All of them: what was there before is no worse than nothing.
+    // All of them are lost: earlier knowledge is no worse than none.
     fabric.lost.extend(0..4);
     host.wait(Span::from_ms(11));
     send(&mut host);
@@ -206,7 +206,7 @@ fn the_fixed_point_is_the_share_of_bandwidth() {
     assert!(swing(8_000_000) > 0.01, "89 % of 9 Gbps: it swings, {}", swing(8_000_000));
 }
 
-/// Two hosts, two paths by tag: what the sender sends on each arrives, and each packet is answered by one.
+/// Two hosts, two paths by tag: everything the sender sends on each arrives, and each packet is answered by one.
 struct Pair {
     sender: Shell<Elab>,
     receiver: Shell<Elab>,

@@ -1,4 +1,4 @@
-//! HULA at one switch: which probes it accepts, what it learns from them, where it passes them on, and which hop
+//! HULA at one switch: which probes it accepts, what it learns from them, where it forwards them, and which hop
 //! flowlets take.
 
 use crate::common::{Shell, ack, data};

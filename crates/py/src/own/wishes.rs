@@ -1,4 +1,4 @@
-//! The random stream of a seat, and what a hook wants done.
+//! The random stream of a seat, and a hook's requests.
 
 use super::extent::{Extent, perhaps, whole, within};
 use super::lent::{Lease, lent};
@@ -243,7 +243,7 @@ impl Wishes {
         })
     }
 
-    /// Refuses what a leaf sends to itself: it would find no way.
+    /// Refuses messages that a leaf sends to itself: they would find no route.
     fn check_not_itself(&self, to: To) -> PyResult<()> {
         lent(&self.lease, |place| match (place.room(), to) {
             (Room::Switch(view), To::Leaf(leaf)) if leaf == view.switch => Err(PyValueError::new_err(format!(
@@ -265,7 +265,7 @@ impl Wishes {
         at.extract().ok().map(Time).filter(|at| *at > now).ok_or_else(refused)
     }
 
-    /// `To` of Python: a tuple whose first item says what the others are.
+    /// Converts a `To` of Python: a tuple whose first item gives the meaning of the others.
     fn destination(&self, to: &Bound<'_, PyTuple>) -> PyResult<To> {
         let refused = || PyValueError::new_err(format!("{to}: allowed is what spinewise.To makes, such as To.host(3)"));
         let number = |at: usize| to.get_item(at).and_then(|item| item.extract::<u32>()).map_err(|_| refused());

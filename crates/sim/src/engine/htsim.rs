@@ -176,7 +176,7 @@ impl Run {
         }
     }
 
-    /// Lists what a host has sent and planned.
+    /// Lists the packets that a host has sent and its plans.
     fn list_host(&mut self, sim: &mut Sim<'_>, host: HostId, now: Time) {
         let node = sim.net.topology.host_node(host);
         let link = self.outs[node][0];
@@ -199,8 +199,8 @@ impl Run {
         }
     }
 
-    /// Lists what a switch has sent and planned. The end of a transmission that a port waits for is already planned; if
-    /// it has passed, the port continues at once.
+    /// Lists the packets that a switch has sent and its plans. The end of a transmission that a port waits for is
+    /// already planned; if it has passed, the port continues at once.
     fn list_switch(&mut self, sim: &mut Sim<'_>, node: NodeId, now: Time) {
         let switch = sim.net.topology.switch_number(node);
         self.begin_all(sim, node);
@@ -219,7 +219,7 @@ impl Run {
         }
     }
 
-    /// Starts what has been put on the links out of a node.
+    /// Starts the packets that have been put on the links out of a node.
     fn begin_all(&mut self, sim: &Sim<'_>, node: NodeId) {
         for port in 0..self.outs[node].len() {
             self.begin(sim, self.outs[node][port]);

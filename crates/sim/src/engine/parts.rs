@@ -3,11 +3,11 @@
 //! The property that lets a node run alone for a window ([`windows`]) also lets a set of nodes run on a processor of
 //! its own. The fabric is cut into parts: consecutive racks, each with the switches that only they reach, and the
 //! switches above shared out. A thread has a whole run at time zero, but works only on the nodes of its part. Between
-//! two windows the threads [meet](Meeting), agree on the next, and hand over what arrives in it from one part in
-//! another: that has left its port, so its sender no longer changes it.
+//! two windows the threads [meet](Meeting), agree on the next, and hand over packets that arrive in it from one part in
+//! another: these have left their ports, so their senders no longer change them.
 //!
 //! The result is that of one thread, bit for bit. It depends neither on how the fabric is cut nor on which thread is
-//! first. At the end one thread [takes up](Sim::take_up) what the others leave.
+//! first. At the end one thread [takes up](Sim::take_up) the shares of the others.
 
 mod meeting;
 mod share;
@@ -214,7 +214,7 @@ impl Whole for AllParts<'_, '_> {
         self.meeting.arrived()
     }
 
-    /// The first thread borrows all switches, and tells the others the result.
+    /// The first thread borrows all switches, and reports the result to the others.
     fn is_locked(&mut self, at: Time) -> Result<bool, Interrupted> {
         let AllParts { sim, own, meeting, .. } = self;
         let own = *own;
@@ -250,7 +250,7 @@ impl AllParts<'_, '_> {
 /// The part of a run that one thread works on.
 struct Part {
     own: usize,
-    /// The nodes, those of each rack together: what they share stays in the cache.
+    /// The nodes, those of each rack together: their shared data stays in the cache.
     nodes: Vec<NodeId>,
     /// The same in two sets of blocks, with no link between two blocks of one set, if such sets exist.
     blocks: [Vec<Range<usize>>; 2],
@@ -287,7 +287,7 @@ impl Part {
         self.nodes.iter().copied().filter(move |&node| sim.world.wires.agenda.due[node] < end)
     }
 
-    /// Hands over what arrives in other parts before this instant, by the set that it comes from.
+    /// Hands over packets that arrive in other parts before this instant, by the set that they come from.
     fn hand_over(&self, sim: &mut Sim<'_>, meeting: &Meeting, mail: &mut Mail, ends: [Time; 2]) {
         for (outlets, end) in self.outlets.iter().zip(ends) {
             for &(link, to) in outlets {
@@ -299,8 +299,8 @@ impl Part {
         meeting.hand_over(self.own, mail);
     }
 
-    /// Delivers to hosts of this part what its other hosts have sent outside the network, and hands over what goes to
-    /// other parts. Returns when the first of the latter arrives.
+    /// Delivers to hosts of this part the news that its other hosts have sent outside the network, and hands over news
+    /// for other parts. Returns when the first of the latter arrives.
     fn share_news(&self, sim: &mut Sim<'_>, parts: &Parts, meeting: &Meeting) -> Option<Time> {
         let part_of = |news: &News| parts.of(sim.net.topology.host_node(news.host));
         let news = std::mem::take(&mut sim.world.flows.operations.news);

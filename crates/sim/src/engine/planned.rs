@@ -31,7 +31,7 @@ const COUNTS_EVERY: Span = Span::from_us(10);
 enum Event {
     /// The first packet of a link arrives.
     Arrival(LinkId),
-    /// A transmission on this link ends: what waits starts, or the NIC looks for something to send.
+    /// A transmission on this link ends: a waiting packet starts, or the NIC looks for something to send.
     End(LinkId),
     /// The NIC of a host looks again, after a look that found no queue pair ready.
     Look(HostId),
@@ -290,7 +290,8 @@ impl Run {
         !sent.busy && sent.waiting.is_empty() && sent.end.0 <= now
     }
 
-    /// Lists the timers that a switch has set for its scheme, what it has sent, and the ends of transmissions it waits for.
+    /// Lists the timers that a switch has set for its scheme, the packets it has sent, and the ends of transmissions it
+    /// waits for.
     fn list_switch(&mut self, sim: &mut Sim<'_>, node: NodeId, now: Time) {
         let switch = sim.net.topology.switch_number(node);
         let mut later = Vec::new();

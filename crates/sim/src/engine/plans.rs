@@ -58,7 +58,7 @@ pub(super) trait Order {
     /// The plans so far.
     fn plans(&mut self) -> &mut Plans<Self::Event>;
 
-    /// Handles what was planned under this number.
+    /// Handles the event planned under this number.
     fn happen(&mut self, sim: &mut Sim<'_>, now: Time, number: u64, event: Self::Event);
 }
 

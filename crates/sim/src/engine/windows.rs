@@ -128,7 +128,7 @@ pub(super) struct Worker<'w> {
     pub(super) keeps_news: bool,
 }
 
-/// Delivers to hosts what others have sent outside the network.
+/// Delivers to hosts the news that others have sent outside the network.
 pub(super) fn spread(sim: &mut Sim<'_>, news: Vec<News>) {
     for (host, at) in sim.spread(news) {
         let due = &mut sim.world.wires.agenda.due[sim.net.topology.host_node(host)];
@@ -313,8 +313,8 @@ struct Room {
     sorter: Sorter,
 }
 
-/// Collects what arrives before `end`, in processing order. The caller takes all of it: the heads of the links are set
-/// to what arrives later. Returns the earliest of those.
+/// Collects the packets that arrive before `end`, in processing order. The caller takes all of them: the heads of the
+/// links are set to later arrivals. Returns the earliest of those.
 #[inline]
 fn gather<const TRACKS: usize>(
     net: &Net,
@@ -344,7 +344,8 @@ fn gather<const TRACKS: usize>(
     earliest
 }
 
-/// Collects what arrives before `end` on one track of a link. Returns when the first packet after that arrives.
+/// Collects the packets that arrive before `end` on one track of a link. Returns when the first packet after that
+/// arrives.
 #[inline(always)]
 fn gather_from(flying: &Ring<Packet>, place: Place, (start, end): (Time, Time), keys: &mut Vec<u64>) -> Time {
     let (front, back) = flying.slices();

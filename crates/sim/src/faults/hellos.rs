@@ -182,7 +182,7 @@ mod tests {
         assert_eq!(there.lost(Time(9999)), Ok(vec![(10, 15)]));
         let receiver = times(deaf(&back, &there, Time(9999)));
         assert_eq!(receiver, [(1210, 1610)]);
-        // The hellos of 1250 and 1650 tell the sender.
+        // The hellos of 1250 and 1650 inform the sender.
         assert_eq!(times(deaf(&there, &back, Time(9999))), [(1260, 1660)]);
         let short = down(&[(1005, 1150)]);
         assert_eq!(times(deaf(&back, &hellos(&short, 0), Time(9999))), [], "two lost, the next comes in time");

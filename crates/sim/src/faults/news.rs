@@ -1,4 +1,4 @@
-//! When each switch hears what others have detected.
+//! When each switch hears of changes that others have detected.
 //!
 //! Each end of a link that detects a change floods it, over links that work and are believed to work, by the fastest
 //! path. News that cannot reach a switch reaches it when some link works again.

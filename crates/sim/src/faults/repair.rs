@@ -159,7 +159,7 @@ impl Router {
         self.steps
     }
 
-    /// Uses what it knows at `at`, including everything it has heard if its computation is done by then.
+    /// Uses its knowledge at `at`, including everything it has heard if its computation is done by then.
     fn compute(&mut self, at: Time, shared: &mut Shared<'_>) {
         if self.due.is_some_and(|due| due <= at) {
             self.due = None;

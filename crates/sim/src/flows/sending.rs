@@ -94,7 +94,7 @@ impl Flows {
         }
     }
 
-    /// Copies what a sender has counted into its flow's record.
+    /// Copies a sender's counts into its flow's record.
     pub fn keep_account(&mut self, flow: FlowId) {
         let counts = match self.ends.account(flow) {
             Some(counts) => counts,

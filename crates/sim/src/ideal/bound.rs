@@ -39,7 +39,7 @@ struct Pair {
     cuts: Option<Vec<Cut>>,
 }
 
-/// Bounds of flows, and what is known of pairs of leaves.
+/// Bounds of flows, and known facts about pairs of leaves.
 #[derive(Debug)]
 pub(super) struct Bounds<'a> {
     topology: &'a Topology,
@@ -63,8 +63,8 @@ impl<'a> Bounds<'a> {
         Bounds { topology, clock, crossings: Crossings::default(), pairs: BTreeMap::new() }
     }
 
-    /// The minimum time from the start of a flow to the arrival of its last byte. A sender waits at least `patience`
-    /// before it resends what it has heard nothing of.
+    /// Returns the minimum time from the start of a flow to the arrival of its last byte. A sender waits at least
+    /// `patience` before it resends data of which it has heard nothing.
     pub(super) fn of(&mut self, src: HostId, dst: HostId, data: &Data, patience: u64) -> u64 {
         let (topology, clock) = (self.topology, self.clock);
         let leaves = (topology.leaf(src), topology.leaf(dst));

@@ -1,4 +1,4 @@
-//! Sets of links of which every path between two leaves uses one: what they can carry bounds what paths carry together.
+//! Sets of links of which every path between two leaves uses one: their capacity bounds that of the paths together.
 
 use super::crossing::{Crossings, Path};
 use crate::ids::{LinkId, SwitchId};

@@ -49,7 +49,7 @@ macro_rules! keys {
                 }
             }
 
-            /// The values that a spec would have for this: what a preset says.
+            /// The values of a spec for this configuration: those of a preset.
             pub(crate) fn values(&self) -> serde_json::Map<String, serde_json::Value> {
                 let mut keys = Self::KEYS.iter();
                 let mut values = serde_json::Map::new();

@@ -12,7 +12,7 @@ const LONGEST_VALUE: usize = 200;
 /// Longest name of an entry that a hint shows whole.
 const LONGEST_NAMED: usize = 40;
 
-/// A spec was refused: which key, what it was given, and what it may be.
+/// A spec was refused: the key, its value, and the allowed values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpecError {
     /// Path of the key, such as `topology.override[1].leaf`.
@@ -71,7 +71,7 @@ impl SpecError {
         }
     }
 
-    /// Marked as a scheme that cannot serve this fabric, if that is what it is.
+    /// Marks it as a scheme that cannot serve this fabric, if that is the case.
     pub(crate) fn unserved_if(self, unserved: bool) -> SpecError {
         SpecError { unserved, ..self }
     }
@@ -126,7 +126,7 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// Words that people use, and what they are called here.
+/// Words that people use, and the names here.
 const CALLED: [(&str, &str); 8] = [
     ("workload", "cdf"),
     ("distribution", "cdf"),

@@ -63,7 +63,7 @@ pub(crate) enum Kind {
     List(&'static str),
     /// One of several types; says which.
     Either(&'static str),
-    /// This, or the word "auto" for what follows from the fabric.
+    /// This, or the word "auto" for a value that follows from the fabric.
     Auto(&'static Kind),
 }
 

@@ -17,7 +17,7 @@ pub(super) struct LinkAccount {
     pub lost: u64,
 }
 
-/// Closes all ports at `stop`; what they have committed beyond that never happened.
+/// Closes all ports at `stop`; packets they have committed beyond that never happened.
 pub(super) fn close(sim: &mut Sim<'_>, stop: Time) -> Vec<LinkAccount> {
     let mut links = Vec::with_capacity(sim.net.topology.links.len());
     for (id, host) in sim.net.topology.host_ids().zip(&mut sim.hosts) {

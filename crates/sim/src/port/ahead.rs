@@ -24,15 +24,15 @@ impl Kept {
         self.commits_control
     }
 
-    /// Puts a control packet on the link, behind what has started and other control.
+    /// Puts a control packet on the link, behind packets that have started and other control.
     #[inline]
     pub fn commit_control(&mut self, now: Time, hand: &mut InHand, wires: &mut Wires) {
         self.transmit(self.line.free_at().max(now), hand, wires);
     }
 
-    /// Puts a pause frame on the link, behind what has started and other pause frames, ahead of other control. It
-    /// replaces a frame for the same priority that has not started, which is now obsolete. Is it an additional frame?
-    /// If the line is `freed` already, what starts `now` has started.
+    /// Puts a pause frame on the link, behind packets that have started and other pause frames, ahead of other control.
+    /// It replaces a frame for the same priority that has not started, which is now obsolete. Returns whether it is an
+    /// additional frame. If the line is `freed` already, the packet that starts `now` has started.
     #[cold]
     pub fn commit_pause(&mut self, now: Time, freed: Freed, frame: &Packet, wires: &mut Wires) -> bool {
         let (mut behind, _) = self.ahead(now, freed, wires);

@@ -137,7 +137,7 @@ impl Fifo {
         wires.push(self.line.link, hand, arrives);
     }
 
-    /// Takes what has started by `now` off the queue, marking at dequeue where the rules say so.
+    /// Takes the packets that have started by `now` off the queue, marking at dequeue where the rules require it.
     #[inline(always)]
     pub fn settle(&mut self, now: Time, rules: &Rules, wires: &mut Wires) {
         if self.queue.waiting.packets > 0 {

@@ -1,4 +1,4 @@
-//! Held queues: they park packets and take no part in what a port sends until they are released.
+//! Held queues: they park packets and take no part in the port's sending until they are released.
 
 use super::store::Store;
 use crate::packet::{InHand, Packet};
@@ -125,8 +125,8 @@ impl Held {
         self.queues[usize::from(q.0)].store.push(hand, in_port);
     }
 
-    /// The first packet of queue `q`, if the queue is taken, not released, and not empty; otherwise what a release
-    /// leads to.
+    /// Returns the first packet of queue `q`, if the queue is taken, not released, and not empty; otherwise the effect
+    /// of a release.
     pub(super) fn first(&mut self, q: Queue) -> Result<&Packet, Released> {
         let one = self.queues.get_mut(usize::from(q.0)).ok_or(Released::Nothing)?;
         match one.state {

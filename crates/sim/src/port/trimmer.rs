@@ -29,8 +29,8 @@ pub struct Trimmer {
     rules: Arc<TrimRules>,
 }
 
-/// Data as of the last look, and what has joined since. What waits is the last packets of the link's ring, back to
-/// back.
+/// Data as of the last look, and the packets that have joined since. The waiting packets are the last ones of the
+/// link's ring, back to back.
 #[derive(Clone, Copy, Debug)]
 struct Data {
     /// When the first waiting packet starts, [`Time::NEVER`] if nothing waits.
@@ -51,7 +51,7 @@ struct Data {
 enum Step {
     /// The first waiting packet has started, and leaves at this time.
     Started(Time),
-    /// A packet has been sent; what waits decides its mark.
+    /// A packet has been sent; the waiting packets decide its mark.
     Sent,
 }
 
@@ -155,7 +155,7 @@ impl Trimmer {
         wires.ring(self.line.link).fetch_last(self.data.packets as usize, MOST_FETCHED);
     }
 
-    /// Processes what has started and what has been sent by `now`, and sets the marks due.
+    /// Processes the packets that have started and those that have been sent by `now`, and sets the marks due.
     #[inline(always)]
     pub fn settle(&mut self, now: Time, wires: &mut Wires, roll: impl FnMut() -> f64) {
         if self.data.is_due(now) {

@@ -65,7 +65,7 @@ impl Balance {
         }
     }
 
-    /// Makes what was added of a switch what was added to another.
+    /// Replaces the sums of a switch by those added to another.
     pub(super) fn take_up(&mut self, switch: SwitchId, other: &mut Balance) {
         std::mem::swap(&mut self.groups[switch], &mut other.groups[switch]);
     }

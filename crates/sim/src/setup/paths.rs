@@ -14,7 +14,7 @@ pub(super) fn paths(spec: &Spec, list: &[Listed]) -> Result<u32, SpecError> {
     let (key, paths) = spec.transport.sheet().paths;
     let refused = |allowed: String| Err(SpecError::said(format!("transport.{key}"), paths.to_string(), allowed));
     let flows = list.len();
-    // Numbers of flows and paths have 31 bits: a bit tells the direction.
+    // Numbers of flows and paths have 31 bits: one bit is for the direction.
     let most = (1u64 << 31) / (flows as u64).max(1);
     if u64::from(paths) >= most {
         return refused(format!("fewer than {} {key} for each of {flows} flows, or fewer flows", most.max(2) - 1));

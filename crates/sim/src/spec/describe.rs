@@ -70,7 +70,7 @@ fn of_shared(preset: &Preset) -> Map<String, Value> {
     of_this_preset("model", switch::of_model(switch::SHARED_BUFFER, preset, preset.switch()), preset.switch())
 }
 
-/// `table`, with what the preset itself says of one key.
+/// Returns `table`, with the preset's own value of one key.
 fn of_this_preset(key: &str, mut table: Map<String, Value>, mut said: Map<String, Value>) -> Map<String, Value> {
     table.extend(said.remove_entry(key));
     table
@@ -179,7 +179,7 @@ fn run_tables() -> Vec<Table> {
     ]
 }
 
-/// `[transport]` of each family, and what each congestion control adds to it.
+/// `[transport]` of each family, and the keys that each congestion control adds to it.
 fn transport_tables() -> Vec<Table> {
     let table = |header, doc, keys, preset| Table { header, doc, keys, preset };
     let tcp = format!("[transport] kind = {}", one_of(Control::NAMES.iter().copied()));

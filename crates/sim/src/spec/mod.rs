@@ -1,6 +1,6 @@
 //! The spec of a run: read strictly from a TOML file, with every default, unit, range and name in one place.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! |---|---|
 //! | `switch.rs`, `transport.rs`, `scheme.rs`, `traffic.rs`, `run.rs`, `metrics.rs` | one table each: its keys, its type, its checks |
 //! | `fault.rs`, `detection.rs` | `[[fault]]` and `[detection]` |
@@ -9,7 +9,7 @@
 //! | `warning.rs` | what is allowed but may not be intended |
 //! | `presets.rs`, `presets/` | named defaults |
 //! | `describe.rs` | all of it as JSON, for the command line and the reference |
-//! | `schema.rs` | what a key may be, as JSON Schema |
+//! | `schema.rs` | the allowed values of a key, as JSON Schema |
 //!
 //! A key that is not declared is refused, never ignored. Null counts as not given.
 

@@ -111,7 +111,7 @@ pub(crate) fn read(given: &Map<String, Value>, shortest: Span) -> Result<(RunSpe
     Ok((run, reader.finish()))
 }
 
-/// The order of htsim is that of what it simulates: Ultra Ethernet over ports that trim, none of which fails.
+/// Checks that htsim's order fits the run: Ultra Ethernet over ports that trim, none of which fails.
 pub(super) fn check_engine(
     engine: EngineKind,
     (switch, transport): (&SwitchSpec, &TransportSpec),

@@ -6,8 +6,8 @@ use spinewise_policy::config::Allowed;
 use crate::keys::{AUTO, FASTEST, Kind, LONGEST, Zero};
 
 impl Kind {
-    /// A schema that accepts every value that [`Kind::check`] does, and no other type or range. Two rules go beyond what
-    /// a schema can say: a rate is a whole number of bits per second, and what is within a table or a list.
+    /// A schema that accepts every value that [`Kind::check`] does, and no other type or range. Two rules go beyond a
+    /// schema: a rate is a whole number of bits per second, and the contents of a table or a list.
     pub(crate) fn schema(&self) -> Value {
         match *self {
             Kind::Integer { min, max } => json!({"type": "integer", "minimum": min, "maximum": max}),

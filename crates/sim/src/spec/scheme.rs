@@ -289,8 +289,8 @@ impl<'a> Table<'a> {
         Ok(found)
     }
 
-    /// The scheme: what is given goes before what follows from the fabric, that before what is `said` by preset and rules,
-    /// and that before the scheme's own defaults. `named` is the key that names the scheme.
+    /// The scheme: given values go before those that follow from the fabric, these before those `said` by preset and
+    /// rules, and these before the scheme's own defaults. `named` is the key that names the scheme.
     fn choose(
         &self,
         said: &[(&'static str, Value<'static>)],

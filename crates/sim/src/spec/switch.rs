@@ -1,4 +1,4 @@
-//! `[switch]`: what a switch does with packets that must wait: output queues, or one shared buffer.
+//! `[switch]`: the handling of packets that must wait: output queues, or one shared buffer.
 
 mod shared;
 mod trimming;
@@ -264,7 +264,7 @@ impl SwitchSpec {
     }
 }
 
-/// A size is in packets or in bytes: what the preset says in the other unit does not apply, nor what it adds.
+/// A size is in packets or in bytes: the preset's value in the other unit does not apply, nor does its addition.
 fn in_one_unit(reader: &Reader<'_>, preset: &mut Map<String, Value>) -> Result<(), SpecError> {
     for [packets, bytes, us] in [
         ["buffer_packets", "buffer_bytes", "buffer_us"],

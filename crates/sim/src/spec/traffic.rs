@@ -1,4 +1,4 @@
-//! `[[traffic]]`: the list of what is sent. Each entry has the keys of all (`common.rs`), and those of its kind.
+//! `[[traffic]]`: the list of traffic sources. Each entry has the keys of all (`common.rs`), and those of its kind.
 
 mod common;
 mod dag;

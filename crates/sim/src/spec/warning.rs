@@ -23,7 +23,7 @@ use crate::workload::{FlowList, Workload};
 /// A warning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
-    /// A short name of what it is about; the same for all warnings of a kind.
+    /// A short name of its subject; the same for all warnings of a kind.
     pub code: &'static str,
     /// The key to look at, if there is one.
     pub key: Option<String>,

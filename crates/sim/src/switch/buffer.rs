@@ -52,7 +52,7 @@ pub struct SharedBuffer {
 /// ConWeave's public code).
 const HEADROOM_OF_PORT_0: u64 = 14_596;
 
-/// Port and priority that a packet came by; none for what was made here.
+/// Port and priority that a packet came by; `None` for packets made here.
 pub(super) type Came = Option<(u16, u8)>;
 
 impl SharedBuffer {
@@ -322,8 +322,8 @@ impl SharedBuffer {
         later.is_under(later.at(came))
     }
 
-    /// Bytes of each ingress, by port and priority, among these packets, each with how it came; what was made here is
-    /// not counted.
+    /// Returns the bytes of each ingress, by port and priority, among these packets, each with how it came; packets
+    /// made here are not counted.
     pub fn by_ingress(&self, packets: impl Iterator<Item = (Came, u64)>) -> Vec<u64> {
         let mut sums = vec![0; self.ingress.len()];
         for (came, bytes) in packets {

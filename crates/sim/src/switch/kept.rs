@@ -11,7 +11,7 @@ use crate::timers::What;
 use crate::world::World;
 use spinewise_policy::{Kind, Queue, Span, Time};
 
-/// The port and priority a packet came by, for its ingress account; none for what was made here.
+/// The port and priority a packet came by, for its ingress account; `None` for packets made here.
 #[inline]
 fn came(in_port: u16, lane: Lane) -> Came {
     match lane {
@@ -131,7 +131,7 @@ impl Switch {
         self.set_going(w, out);
     }
 
-    /// Drops an admitted packet after all: its port refuses it, and the buffer gets back what it took.
+    /// Drops an admitted packet after all: its port refuses it, and the buffer gets its bytes back.
     #[cold]
     pub(super) fn give_up(&mut self, w: &mut World<'_>, out: u16, packet: &Packet, admitted: Admitted) {
         let Admitted { lane, in_port, .. } = admitted;
@@ -230,7 +230,7 @@ impl Switch {
         self.plan_start(w, out);
     }
 
-    /// Plans the start of what waits at a port.
+    /// Plans the start of the next packet that waits at a port.
     #[inline(always)]
     fn plan_start(&mut self, w: &World<'_>, out: u16) {
         let freed = self.freed(out);
@@ -286,7 +286,7 @@ impl Switch {
         self.ports[usize::from(out)].kept_mut()?.drained(lane)
     }
 
-    /// The switch dies: what waits in its ports is lost. No pause is withdrawn.
+    /// The switch dies: packets that wait in its ports are lost. No pause is withdrawn.
     pub(super) fn lose_all(&mut self, w: &mut World<'_>) {
         for out in 0..self.ports.len() as u16 {
             while let Some(Lost { packet, lane, left, .. }) =

@@ -35,7 +35,7 @@ pub struct Seen {
     pub state: State,
 }
 
-/// When a switch looks at which of its ports, and what it has seen, in order of time and port.
+/// When a switch looks at which of its ports, and its observations, in order of time and port.
 #[derive(Debug, Default)]
 pub struct Looks {
     planned: Vec<(Time, u16)>,

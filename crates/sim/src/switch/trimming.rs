@@ -95,8 +95,8 @@ impl Switch {
         Some(Admitted { lane, in_port, found: Found::default() })
     }
 
-    /// Processes what has happened before `end` at ports that commit packets as they are queued, and marks what they
-    /// mark. Returns when the port must be checked next.
+    /// Processes events before `end` at ports that commit packets as they are queued, and sets their marks. Returns
+    /// when the port must be checked next.
     #[inline]
     pub(crate) fn settle(&mut self, end: Time, rules: &AllRules, wires: &mut Wires) -> Time {
         let ports = 0..self.ports.len() as u16;

@@ -55,7 +55,7 @@ impl Component {
     }
 }
 
-/// Components by what is known to be down. Computed on demand, since most pairs may never send.
+/// Components by the links known to be down. Computed on demand, since most pairs may never send.
 #[derive(Debug, Default)]
 pub struct Components {
     maps: Vec<(BTreeSet<LinkId>, OnceLock<Map>)>,

@@ -35,7 +35,7 @@ impl Place {
     }
 }
 
-/// The cables, with what each connects; the lower end first.
+/// The cables, with the ends of each; the lower end first.
 fn plan(spec: &FatTree) -> (Plan, Vec<Place>) {
     let hosts = spec.hosts();
     let (leaf_node, aggregation_node) = (hosts, hosts + spec.leaves());

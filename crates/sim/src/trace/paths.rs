@@ -25,8 +25,8 @@ pub(super) struct Candidate<'a> {
     sim: &'a Sim<'a>,
     /// When the choice was made: routes and links may change during a run.
     at: Time,
-    /// The switch at which the path begins, and its first port if that is what was chosen. The port may not be a
-    /// candidate: it is where the previous packet went.
+    /// The switch at which the path begins, and its first port if that was the choice. The port may not be a candidate:
+    /// it is where the previous packet went.
     from: (SwitchId, Option<[u16; 1]>),
     /// The destination's leaf, and the link from there to the destination.
     leaf: SwitchId,
@@ -40,7 +40,7 @@ pub(super) struct Candidate<'a> {
 /// The path of a candidate that would have been fastest for a packet under the actual conditions.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Path {
-    /// Its links, by number, with what was seen of their ports.
+    /// Its links, by number, with the observations of their ports.
     pub hops: Vec<(LinkId, Seen)>,
     /// Waiting in queues, each as it was, less what drains until the packet is there.
     pub queueing: Span,
@@ -136,9 +136,9 @@ impl<'a> Candidate<'a> {
         found.insert((topology.switch_number(self.last.from.0), self.last.from.1));
     }
 
-    /// The best path, by what was `seen` at (switch, port): the one on which the packet would get through first if it
-    /// set out now and nothing else came.
-    // Reaching a switch sooner is never worse: what waits there drains no faster than time passes.
+    /// The best path, by the observations `seen` at (switch, port): the one on which the packet would get through first
+    /// if it set out now and nothing else came.
+    // Reaching a switch sooner is never worse: its queue drains no faster than time passes.
     pub(super) fn best(&self, seen: &dyn Fn(SwitchId, u16) -> Seen) -> Path {
         let topology = &self.sim.net.topology;
         let start = Path { slowest: u64::MAX, travel: self.access, ..Path::default() };

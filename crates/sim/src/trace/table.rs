@@ -164,12 +164,12 @@ fn rerouted(sim: &Sim<'_>, loss: &Loss) -> u64 {
     next.map_or(0, |&(at, _)| at.0)
 }
 
-/// A scheme that chooses: its name, what it reports, and where its rules begin among all.
+/// A scheme that chooses: its name, its quantities, and where its rules begin among all.
 struct Chooser {
     name: &'static str,
     sees: &'static Sees,
     first_rule: u8,
-    /// Columns of what it sees, of flow and way.
+    /// Columns of its quantities, of flow and way.
     columns: std::ops::Range<usize>,
 }
 

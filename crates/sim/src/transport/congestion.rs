@@ -176,7 +176,7 @@ pub trait Controller: Clone + std::fmt::Debug {
     /// these is also a loss, which has already been reported.
     fn on_timeout(&mut self, _: &Self::Config, _in_a_row: u32, _: Time) {}
 
-    /// The window has been cut, for a mark or a loss: what was counted towards its growth is void.
+    /// The window has been cut, for a mark or a loss: counts towards its growth are void.
     fn restart(&mut self) {}
 
     /// The last loss turned out not to be one: restores the state `before` (RFC 4015).

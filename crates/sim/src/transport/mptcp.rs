@@ -26,7 +26,7 @@
 //! * A mapping covers one segment, and segments are cut from the data on a grid of the MSS, so only the last one is
 //!   shorter. A subflow that has been given it takes no more data until it is acknowledged.
 //! * Data that a subflow's timer gives up as lost may go on another subflow, once for each such timeout; the subflow
-//! itself also sends it again, as its own sequence space demands.
+//!   itself also sends it again, as its own sequence space demands.
 //! * No penalties for slow subflows and no sending ahead of a full window (Raiciu et al., NSDI 2012), no ADD_ADDR,
 //!   MP_PRIO, MP_FAIL, checksums of data or fallback to TCP.
 

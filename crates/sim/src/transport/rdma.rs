@@ -1,7 +1,7 @@
 //! The transport of an RNIC: one queue pair per flow, paced by a [congestion control](super::congestion::rate), with
 //! go-back-N or IRN.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! |---|---|
 //! | `rdma/config.rs` | [`RdmaConfig`] and its presets |
 //! | `rdma/pacing.rs` | the instant of the next packet, remainders carried |

@@ -52,7 +52,7 @@ impl Reassembly {
         if start == self.expected {
             return self.fill(start, end);
         }
-        // Packets mostly arrive at the end of what is here.
+        // Packets mostly arrive at the end of the last range.
         match self.beyond.last_mut() {
             Some(last) if start == last.1 => {
                 last.1 = end;
@@ -66,7 +66,7 @@ impl Reassembly {
         }
     }
 
-    /// Bytes at `expected`: takes them and what they join up with.
+    /// Takes bytes at `expected`, and those that they join up with.
     fn fill(&mut self, start: u64, end: u64) -> u64 {
         let joined = self.beyond.partition_point(|interval| interval.0 <= end);
         let here = overlap(&self.beyond[..joined], start, end);

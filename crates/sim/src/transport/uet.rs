@@ -1,7 +1,7 @@
 //! Connections of Ultra Ethernet: packets of a flow arrive in any order and on any path, and answers report which have
 //! arrived.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! |---|---|
 //! | `uet/config.rs` | [`UetConfig`] and its presets |
 //! | `uet/sender.rs` | [`UetSender`]: windows, retransmissions, the timeout |

@@ -2,11 +2,11 @@
 //!
 //! Ring all-reduce (Patarasuk and Yuan, J. Parallel Distrib. Comput. 69(2), 2009): the data of n hosts is cut into n
 //! chunks. In step s = 0 … 2(n − 1) − 1 host i sends chunk (i − s) mod n to host i + 1: n − 1 steps in which chunks are
-//! summed on their way round, and n − 1 in which the sums go round. What host i sends in step s is what it has received
-//! in step s − 1, so that step starts when the last byte of the previous one has arrived.
+//! summed on their way round, and n − 1 in which the sums go round. Host i sends in step s the chunk that it has
+//! received in step s − 1, so that step starts when the last byte of the previous one has arrived.
 //!
 //! All-to-all: in step s = 1 … n − 1 host i sends to host i + s (the linear shift), and continues when that is
-//! acknowledged and what host i − s sends to it has arrived; or all steps start at once.
+//! acknowledged and the data from host i − s has arrived; or all steps start at once.
 
 use crate::warden::GoOn;
 use spinewise_policy::rng::Rng;

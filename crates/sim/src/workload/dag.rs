@@ -36,7 +36,7 @@ pub enum Does {
         /// Payload.
         bytes: u64,
     },
-    /// Receives what a rank sends.
+    /// Receives data that a rank sends.
     Receive {
         /// The rank that sends.
         from: u32,

@@ -26,7 +26,7 @@ pub struct Place {
     pub step: u32,
 }
 
-/// The jobs of an entry: what each group does, once per round.
+/// The jobs of an entry: those of each group, once per round.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Jobs {
     groups: Vec<Job>,

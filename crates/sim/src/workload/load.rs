@@ -203,7 +203,7 @@ impl Crossed {
         own.zip(other.up.iter().chain(&other.down)).for_each(|(own, other)| *own += other * times);
     }
 
-    /// The largest share of what each can send up and be sent down, and where; the first of several.
+    /// Returns the largest share of the capacities up and down, and where it is; the first of several.
     fn worst(&self, up: &[u64], down: &[u64], of: impl Fn(u32) -> Of) -> Option<(f64, Cut)> {
         let cut = |side| {
             let of = &of;

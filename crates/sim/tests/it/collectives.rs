@@ -1,4 +1,4 @@
-//! Flows that wait for other flows: every step starts exactly when what it waits for has finished, and no sooner.
+//! Flows that wait for other flows: every step starts exactly when its dependencies have finished, and no sooner.
 
 use crate::common::{events, flow_column, merged, run, run_with};
 use serde_json::{Value, json};
@@ -344,7 +344,7 @@ fn what_never_starts_is_unfinished() {
     }
     let rounds = wholes(&outcome);
     assert!(rounds.iter().all(|round| round["end_ps"] == 0 && round["finished"] == 0), "{rounds:?}");
-    // The straggler has begun, and what has not begun is reported with the start of its entry.
+    // The straggler has begun, and flows that have not begun are reported with the start of their entry.
     let straggler = rounds[0]["last_flow"].as_u64().unwrap() as usize;
     assert!(outcome.records[straggler].packets > 0 && outcome.records[straggler].fct == 0);
     assert_eq!(rounds[1]["start_ps"], 4_000_000);

@@ -1,4 +1,4 @@
-//! Connections of Ultra Ethernet that messages share: one path under ECMP, and what the previous message has learnt.
+//! Connections of Ultra Ethernet that messages share: one path under ECMP, and the knowledge of the previous message.
 
 use crate::common::{all_finished, flow, merged, of_link, run, run_both, series};
 use serde_json::{Value, json};
@@ -56,7 +56,7 @@ fn messages_go_on_with_the_values_of_the_one_before() {
     }
 }
 
-/// Messages between the same two hosts in the same direction share what they learn.
+/// Messages between the same two hosts in the same direction share their knowledge.
 #[test]
 fn other_hosts_learn_for_themselves() {
     let list = |other: (u32, u32)| {

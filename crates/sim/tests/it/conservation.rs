@@ -98,7 +98,7 @@ fn check_flows(spec: &Value, outcome: &Outcome) {
     let (topology, frame) = (Topology::new(&resolved.topology).expect("it ran"), resolved.transport.frame());
     let stopped_early = report["stop_ps"].as_u64() < Some(resolved.run.until.0);
     let mut open = tcp.iter().zip(&outcome.records).filter(|&(&tcp, record)| tcp == 1 && record.sender_fct == 0);
-    // UDP sources end on their own, long before. Copies of what has arrived may still be on their way.
+    // UDP sources end on their own, long before. Copies of packets that have arrived may still be on their way.
     let waited_for = open.next().is_some() || crate::common::counter(outcome, "in_network_at_stop", "packets") > 0;
     assert!(stopped_early || resolved.run.stop == Stop::Time || waited_for, "it went on for nothing\n{spec}");
     for (n, (record, flow)) in outcome.records.iter().zip(&outcome.specs).enumerate() {

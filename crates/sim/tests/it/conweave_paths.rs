@@ -59,7 +59,7 @@ fn rerouted_packets_take_the_ports_of_their_path_at_every_hop() {
     };
     let (mut checked, mut used) = (0, std::collections::BTreeSet::new());
     for (left, links) in hops.values() {
-        // A reroute applies to what comes after its TAIL.
+        // A reroute applies to packets after its TAIL.
         if let Some(last) = reroutes.iter().rfind(|reroute| reroute.0 < *left) {
             assert_eq!(*links, path(last.2), "left at {left} ps, behind a reroute to path {}", last.2);
             checked += 1;

@@ -141,7 +141,7 @@ fn up_and_down_never_locks() {
         assert_eq!(deadlock(&outcome), &Value::Null, "{spec}");
         assert_eq!(outcome.report["finished"], outcome.report["flows"], "{spec}");
         assert_eq!(outcome.report["counters"]["lossless_drops"], 0, "{spec}");
-        // Halfway through, queues are paused, but what they wait for moves on.
+        // Halfway through, queues are paused, but the packets they wait for move on.
         let halfway = outcome.report["stop_ps"].as_u64().unwrap_or(0) as f64 / 2e6;
         let cut = run(&merged(&spec, &json!({"run": {"stop": "time", "until_us": halfway}})));
         assert_eq!(deadlock(&cut), &Value::Null, "{spec}");

@@ -119,7 +119,7 @@ fn pipe(rtt_us: u32) -> f64 {
     10e3 * f64::from(rtt_us) / (8.0 * PACKET)
 }
 
-// DCTCP (SIGCOMM 2010), section 3.3: flows in step make the queue swing by sqrt(2N(C·RTT + K)) / 2, up to K + N.
+// DCTCP (SIGCOMM 2010), section 3.3: synchronized flows make the queue swing by sqrt(2N(C·RTT + K)) / 2, up to K + N.
 #[test]
 fn the_sawtooth_is_as_high_as_theory_has_it() {
     for (flows, rtt_us, mark_at) in [

@@ -1,5 +1,5 @@
 //! Each kind of fault in whole runs, against separate arithmetic: lower rates, longer delays, black holes, switches
-//! that die with what they hold, one direction at a time, and hellos that do not arrive.
+//! that die with their packets, one direction at a time, and hellos that do not arrive.
 
 use crate::common::{counter, events, flow_column, line, merged, of_link, run, run_both, run_with, steps, stream};
 use serde_json::{Value, json};

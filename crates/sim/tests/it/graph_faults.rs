@@ -77,7 +77,7 @@ fn flows_take_the_other_way() {
     assert!(flow_column(&outcome, "fct_ps")[0] < 10_000 * US);
 }
 
-/// A static route stays as long as one of its links works; after that the shortest path by what the switch knows takes
+/// A static route stays as long as one of its links works; after that the shortest path by the switch's knowledge takes
 /// its place.
 #[test]
 fn a_static_route_gives_way_when_its_link_is_down() {

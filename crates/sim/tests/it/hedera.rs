@@ -1,4 +1,4 @@
-//! Hedera in whole runs: large flows leave each other's paths, what polling for them costs, and what it leaves alone.
+//! Hedera in whole runs: large flows leave each other's paths, the cost of polling for them, and flows it leaves alone.
 
 use crate::common::{all_finished, counter, flow, flow_column, merged, of_link, run_both, series};
 use serde_json::{Value, json};

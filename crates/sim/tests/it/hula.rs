@@ -106,7 +106,7 @@ fn after_one_probe_flows_avoid_an_uplink_that_is_full() {
 
 #[test]
 fn flows_do_not_wait_for_a_degraded_link() {
-    // Hashing puts a quarter of what a leaf sends on a link that carries a thirty-first of it.
+    // Hashing puts a quarter of a leaf's traffic on a link that carries a thirty-first of it.
     let mean_fct = |scheme: &str, override_: Value| {
         let traffic = json!([{"kind": "poisson", "cdf": "web_search", "load": 0.4, "duration_us": 10_000}]);
         let mut spec = leaf_spine(2, 4, scheme, traffic);

@@ -63,7 +63,7 @@ fn a_link_that_becomes_slow_is_avoided_until_it_is_fast_again() {
     assert_eq!(by(1030.0, json!({})), (20, vec![1]));
 }
 
-/// The switches whose tables are not what they were at the start.
+/// The switches whose tables differ from those at the start.
 fn changed_tables(spec: &Value, tuning: Tuning) -> Vec<u32> {
     let spec = resolved(spec);
     let setup = Setup::new(&spec, tuning).expect("a spec that fits");

@@ -27,8 +27,8 @@ fn queue(outcome: &Outcome, name: &str) -> Value {
 #[test]
 fn queues_and_use_are_those_of_a_hand_calculation() {
     let outcome = run_both(&two_into_one());
-    // Pair i of packets is at the leaf at 1.2 i + 1 us, packet n starts at 2.2 + 1.2 (n - 1): what waits at 60, 120, 180, 240
-    // and 300 us are 98 - 49, 198 - 99, 200 - 149, 200 - 199 and no packets.
+    // Pair i of packets is at the leaf at 1.2 i + 1 us, packet n starts at 2.2 + 1.2 (n - 1): the queue at 60, 120,
+    // 180, 240 and 300 us is 98 - 49, 198 - 99, 200 - 149, 200 - 199 and no packets.
     let mean = 1500.0 * (49 + 99 + 51 + 1) as f64 / 5.0;
     // The second of the last pair, at 121 us, finds 199 - 100 waiting.
     let found = json!({"mean": mean, "p50": 49 * 1500, "p95": 99 * 1500, "p99": 99 * 1500, "max": 99 * 1500});

@@ -90,7 +90,7 @@ fn mean_of_ten(values: [f64; 10]) -> (f64, f64) {
 /// Without an end.
 const LONG: u64 = 1 << 40;
 
-/// Short flows over one pair of hosts, a tenth of 100 Mbps on average: without them drop-tail queues fall in step with
+/// Short flows over one pair of hosts, a tenth of 100 Mbps on average: without them drop-tail queues synchronize with
 /// the windows, and the same flow always loses.
 fn noise(seed: u64, src: u32, dst: u32, until_ms: u64) -> Vec<Value> {
     let mut rng = Rng::stream(seed, "noise", u64::from(src));
@@ -267,8 +267,8 @@ fn what_a_dead_path_holds_goes_over_another() {
     assert!(data > 0 && acked > 0, "{data} {acked}");
 }
 
-/// The last segment, which is short, goes over the healthy path before the timeout of the dead one: what the dead path
-/// holds still goes over the healthy one, behind the short segment.
+/// The last segment, which is short, goes over the healthy path before the timeout of the dead one: data that the dead
+/// path holds still goes over the healthy one, behind the short segment.
 #[test]
 fn what_a_dead_path_holds_goes_behind_the_last_segment() {
     for recovery in ["newreno", "sack", "rack"] {

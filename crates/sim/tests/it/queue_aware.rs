@@ -124,7 +124,7 @@ fn mean_uplink_queue(outcome: &Outcome) -> f64 {
 #[test]
 fn drill_queues_no_more_than_random_spraying_on_the_same_arrivals() {
     let spec = |seed: u64, scheme: &Value| {
-        // Nothing reacts to anything, so what arrives at a leaf is the same under every scheme.
+        // Nothing reacts to anything, so the arrivals at a leaf are the same under every scheme.
         let udp = |host: u32| {
             json!({"kind": "udp", "src": host, "dst": (host + 4) % 16,
                    "packet_bytes": 1000 + 100 * ((host as u64 + seed) % 6),

@@ -64,7 +64,7 @@ fn both_beat_the_tail_of_ecmp_where_paths_differ() {
 }
 
 /// Forty flows from rack 0 to rack 1, one after another, over four spines, of which spine 0 takes 120 ms to let a
-/// packet through: to a host, a path that swallows what it is sent.
+/// packet through: to a host, a path that swallows its packets.
 fn blackhole(scheme: Value) -> Value {
     let flows: Vec<Value> = (0..40).map(|i| flow(i % 8, 8 + i % 8, 300_000, 800_000 * u64::from(i))).collect();
     json!({

@@ -216,7 +216,7 @@ fn handshakes_and_closings_are_within_the_life_of_a_flow() {
     assert!(counts["flow_ends"] > 0.0 && counts["timeouts"] > 0.0, "{counts:?}");
 }
 
-/// A held queue is released behind what was there and ahead of what comes later, so on one path nothing overtakes.
+/// A held queue is released behind earlier packets and ahead of later ones, so on one path nothing overtakes.
 #[test]
 fn a_released_queue_keeps_the_order_of_its_flow() {
     for ports in ["fifo", "commit_at_start"] {

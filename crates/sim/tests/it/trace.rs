@@ -1,4 +1,4 @@
-//! The choice trace: what was seen and the actual state, the same in every engine, without effect on the run.
+//! The choice trace: the observations and the actual state, the same in every engine, without effect on the run.
 
 use crate::common::{events, graph, link, merged, resolved, run, trace_column as column, traced as traced_with};
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ fn traced(spec: &Value, flows: &[u32]) -> (Outcome, Trace) {
     traced_with(spec, flows, Tuning::default())
 }
 
-/// A column of what a scheme saw.
+/// A column of a scheme's quantities.
 fn saw<'a>(trace: &'a Trace, name: &str) -> &'a [f64] {
     &trace.saw.iter().find(|saw| saw.name == name).unwrap_or_else(|| panic!("nothing saw {name}")).values
 }

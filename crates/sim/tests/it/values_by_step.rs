@@ -75,7 +75,7 @@ impl Reps {
         }
     }
 
-    /// The value that must be next, unless it is drawn; and a part of what the rule says.
+    /// The value that must be next, unless it is drawn; and a part of the rule's text.
     fn next(&mut self) -> (Option<u16>, &'static str) {
         let ring = self.came.len().saturating_sub(8);
         let fresh = self.came[ring..].iter().position(|&(_, fresh)| fresh).map(|at| ring + at);

@@ -10,9 +10,9 @@
 //!
 //! **Resolution.** The paper's programs carry 16-bit times of about a microsecond (conweave-p4) or 64-bit nanoseconds
 //! (conweave-ns3). Ours are whole picoseconds like all time here, so that a prediction is exact. Only differences of
-//! two times of one flow are ever used, and they are right while below 0.55 s, half the range: the last packet of
-//! phase 0 and the TAIL lie less than θ_inactive apart, and what a packet is compared with is the newest of its flow, which
-//! came less than `Layout::flow_idle` before; both are at most 0.2 s.
+//! two times of one flow are ever used, and they are right while below 0.55 s, half the range: the last packet of phase
+//! 0 and the TAIL lie less than θ_inactive apart, and a packet is compared with the newest of its flow, which came less
+//! than `Layout::flow_idle` before; both are at most 0.2 s.
 
 use crate::{FlowKey, Out, Span, Time, To, Way, Wire};
 

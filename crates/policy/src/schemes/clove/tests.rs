@@ -159,7 +159,7 @@ impl End {
         self.now += Span::from_us(us);
     }
 
-    /// Sends a packet of a flow. Returns its path and what it carries.
+    /// Sends a packet of a flow. Returns its path and its content.
     fn send(&mut self, flow: u32, kind: Kind) -> (Way, Option<u16>) {
         let packet = Packet { kind, flow: FlowKey(flow), dst: 1, ..Packet::default() };
         let mut header = Feedback::default();

@@ -1,8 +1,9 @@
 //! The paths that a source leaf draws from, and how switches behind it obey.
 //!
 //! A whole path is numbered as a host's path tag is: along the leaf's uplinks, and for each along the links beyond. The
-//! operator tells every switch which of its ports a path means ([`Ports::told_hop`](crate::site::Ports::told_hop)); conweave-ns3 writes these
-//! ports into the header instead, four bytes. Its set of paths has the order of these ids, which is ours over two tiers.
+//! operator gives every switch the ports that a path means ([`Ports::told_hop`](crate::site::Ports::told_hop));
+//! conweave-ns3 writes these ports into the header instead, four bytes. Its set of paths has the order of these ids,
+//! which is ours over two tiers.
 //!
 //! **Failures.** A path whose uplink is no longer a route leaves the set, and its flows start anew on another. The
 //! leaf's routes do not show failures farther on: there the packet is hashed among the ports that are left. Answers are

@@ -143,7 +143,7 @@ impl Shim {
         Ok(UDP_BYTES + self.info.encode(&mut room[UDP_BYTES..])?)
     }
 
-    /// Reads both headers from the beginning of a UDP datagram, and returns where what they carry begins and ends.
+    /// Reads both headers from the beginning of a UDP datagram, and returns where their content begins and ends.
     ///
     /// # Errors
     /// [`NotAHeader`]: cut short, not ELAB's, or of an impossible length.

@@ -38,7 +38,7 @@ pub(super) const SEES: Sees = Sees { rules: Why::ALL, way: OfWay::ALL, ..Sees::N
 
 impl Elab {
     /// Computes the configured values once for each pair.
-    // ELAB §4.4.3 (1): B_i is what the operator says of the physical link.
+    // ELAB §4.4.3 (1): B_i is the operator's value for the physical link.
     pub(crate) fn introduce(&self, view: &HostView<'_>, peer: &mut Peer) {
         let kbps = |bits: u64| u32::try_from(bits / 1000).unwrap_or(u32::MAX).max(1);
         let times = |thousandths: u64| Span(view.base_rtt.0.saturating_mul(thousandths) / 1000);

@@ -311,7 +311,7 @@ impl Vp {
         true
     }
 
-    /// A mark says that the path is full, with what it carries now.
+    /// A mark means that the path is full at its current rate.
     // ELAB §4.4.3 (2)
     fn reset(&mut self, ceiling: u32, explore: Time) {
         self.ceiling = ceiling;

@@ -317,7 +317,7 @@ fn ticks(at: Time) -> u32 {
     (at.0 >> 20).min(u64::from(u32::MAX)) as u32
 }
 
-/// A time in nanoseconds, at least one and at most what a row holds.
+/// A time in nanoseconds, at least one and at most the maximum of a row.
 pub fn nanoseconds(span: Span) -> u32 {
     (span.0 / 1_000).clamp(1, u64::from(u32::MAX)) as u32
 }

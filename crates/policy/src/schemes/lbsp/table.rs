@@ -1,6 +1,6 @@
 //! LBSP's forwarding table: for each destination leaf, which link groups a switch must not use.
 //!
-//! A row is a pure function of what the switch knows, so after repair it is as before.
+//! A row is a pure function of the switch's knowledge, so after repair it is as before.
 
 use super::failures::{Known, Lost, State};
 use crate::tree::{Spot, Tree};

@@ -1,4 +1,4 @@
-//! Algorithms 1 and 2: what a delay is worth, and what the packets of a rack say of a path.
+//! Algorithms 1 and 2: the value of a delay, and the verdict of a rack's packets on a path.
 
 use crate::{Span, Way};
 

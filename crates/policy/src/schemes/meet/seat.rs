@@ -141,7 +141,7 @@ impl Meet {
         }
     }
 
-    /// The proxy tells its rack.
+    /// Broadcasts the proxy's values to its rack.
     pub(super) fn broadcast(&self, cx: &mut Cx<'_, Self>) {
         let node = &mut *cx.node;
         let mean = if node.reports == 0 { cx.now } else { Time((node.sent / u128::from(node.reports)) as u64) };
@@ -168,7 +168,7 @@ impl Meet {
             return;
         }
         if cx.node.proxy == cx.view.host {
-            // It steps down: what it gathered as the proxy is now dropped, except what it probed for itself.
+            // It steps down: everything it gathered as the proxy is now dropped, except its own probes' results.
             for route in &mut *cx.peers.routes {
                 route.rack = Tally::default();
                 if self.config.probe == Probe::Proxy {

@@ -79,7 +79,7 @@ struct Lane<H> {
     owner: Option<FlowKey>,
 }
 
-/// A flow, and what arrived of it.
+/// A flow, and its arrivals.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Seen {
     pub sent: u64,

@@ -72,7 +72,7 @@ impl Rack {
         (0..self.hosts.len() as u32).rev().for_each(|host| self.tick(host));
     }
 
-    /// Carries out what a host requested; messages arrive at once.
+    /// Carries out a host's requests; messages arrive at once.
     pub(crate) fn work_off(&mut self, from: u32) {
         let (did, bodies) = {
             let host = &mut self.hosts[from as usize];

@@ -1,4 +1,4 @@
-//! The smallest shell that can call a scheme's hooks: one device, its rows, and what it requested.
+//! The smallest shell that can call a scheme's hooks: one device, its rows, and its requests.
 
 pub(crate) mod conweave;
 pub(crate) mod fabric;

@@ -92,7 +92,7 @@ impl Board {
 #[repr(align(128))]
 struct Mailbox(Mutex<Vec<Carried>>);
 
-/// The mail of a part: what it carries off for each of the others, and room to open what arrives.
+/// The mail of a part: packets that it carries off for each of the others, and room to open arrivals.
 #[derive(Debug)]
 pub(super) struct Mail {
     /// Packets for each part.
@@ -233,7 +233,7 @@ impl Meeting {
         Leaving(self)
     }
 
-    /// Publishes what a part tells the others.
+    /// Publishes a part's report to the others.
     pub(super) fn tell(&self, own: usize, told: Told) {
         self.boards[own].write(told);
     }
@@ -297,7 +297,7 @@ impl Meeting {
         at_first.saturating_sub(done)
     }
 
-    /// Hands over what a part has carried off for the others.
+    /// Hands over the packets that a part has carried off for the others.
     pub(super) fn hand_over(&self, from: usize, mail: &mut Mail) {
         for (to, out) in mail.out.iter_mut().enumerate().filter(|(_, out)| !out.is_empty()) {
             let mut letters = locked(&self.boxes[from * self.boards.len() + to].0);
@@ -309,7 +309,7 @@ impl Meeting {
         }
     }
 
-    /// Hands over what goes to a host of a part outside the network.
+    /// Hands over news to a host of a part outside the network.
     pub(super) fn hand_over_news(&self, to: usize, news: News) {
         locked(&self.news[to]).push(news);
     }

@@ -52,7 +52,7 @@ impl Share {
 }
 
 impl Sim<'_> {
-    /// Takes up what the other parts leave.
+    /// Takes up the shares of the other parts.
     pub fn take_up(&mut self, parts: &Parts, shares: Vec<Share>) {
         self.keep_accounts();
         for (part, share) in (1..).zip(shares) {

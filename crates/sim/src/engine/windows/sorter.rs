@@ -1,4 +1,4 @@
-//! Orders what arrives at a switch in one window.
+//! Sorts the arrivals at a switch in one window.
 
 use crate::link::Track;
 use spinewise_policy::Span;
@@ -22,7 +22,7 @@ impl Place {
         Place { port: (place >> 1) as u16, track: if place & 1 == 0 { Track::Main } else { Track::Ahead } }
     }
 
-    /// The key of what arrives here at this offset in the window.
+    /// The key of an arrival here at this offset in the window.
     #[inline(always)]
     pub(super) fn at(self, offset: Span) -> u64 {
         offset.0 << PLACE_BITS | u64::from(self.port) << 1 | u64::from(self.track == Track::Ahead)

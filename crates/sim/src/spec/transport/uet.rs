@@ -10,8 +10,8 @@ use crate::transport::congestion::nscc::{bdp, window_of};
 use crate::transport::uet::config::{PullHeeds, Recovery};
 use crate::transport::{Frame, UetConfig};
 
-/// The values of `[transport]` that make this configuration: what a preset says, with what it leaves to the
-/// fabric and to other keys.
+/// The values of `[transport]` that make this configuration: those of a preset, including values left to the fabric and
+/// to other keys.
 pub(crate) fn values(config: &UetConfig) -> Map<String, Value> {
     let mut values = config.values();
     values.insert("rto_us".into(), AUTO.into());

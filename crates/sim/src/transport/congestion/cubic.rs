@@ -264,7 +264,7 @@ mod tests {
 
     #[test]
     fn with_short_round_trips_it_is_a_reno_that_is_as_fair() {
-        // RFC 9438 §4.3: 3 * 0.3 / 1.7 segments a round trip until the window is what it was, then one.
+        // RFC 9438 §4.3: 3 * 0.3 / 1.7 segments a round trip until the window has its former size, then one.
         let mut flow = Flow::cut(Config::defaults(), 100, Span::from_us(100));
         let (slow, back) = (0.9 / 1.7, 30.0 * 1.7 / 0.9);
         for trips in [20.0, 40.0, 66.0] {

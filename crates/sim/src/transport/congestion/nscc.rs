@@ -4,14 +4,14 @@
 //! (ultraethernet/uet-htsim, `htsim/sim/uec.cpp` at 40ccb05), from a description of that code and from reading a later
 //! version of it. The text of the Ultra Ethernet specification 1.0 was not available.
 //!
-//! | mark | queueing delay | what follows |
+//! | mark | queueing delay | reaction |
 //! |---|---|---|
 //! | no | target or more | fair increase: [`Nscc::rises`] |
 //! | no | less | proportional increase, or a fast one where there is no queue: [`Nscc::rises`], [`Nscc::is_fast`] |
 //! | yes | target or more | multiplicative decrease by the average delay, once a round trip: [`Nscc::falls`] |
-//! | yes | less | nothing: another path is what helps, and that is the load balancer's |
+//! | yes | less | nothing: only another path helps, and that is the load balancer's task |
 //!
-//! Heavy loss or delay sets the window to what has been delivered in a round trip (*quick adapt*, [`Nscc::adapts`]).
+//! Heavy loss or delay sets the window to the bytes delivered in a round trip (*quick adapt*, [`Nscc::adapts`]).
 //! Increases are summed and take effect every 8 packets or network round trip ([`Nscc::settles`]).
 //!
 //! Windows are whole bytes: each step cuts off the fraction, as that code does.

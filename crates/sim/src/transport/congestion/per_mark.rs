@@ -18,7 +18,7 @@ pub(super) const QUARTER: About = About {
     source: "the REPS artifact (uec.cpp, its mprdma), second-hand",
 };
 
-/// A window that falls by one `PART`th of what was marked.
+/// A window that falls by one `PART`th of the marked bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct PerMark<const PART: u64> {
     mtu: u64,

@@ -12,7 +12,7 @@
 //! | algorithm 1, on an ACK above it: multiplicative decrease, once per round trip | [`Swift::on_ack`], [`Swift::decrease`] |
 //! | algorithm 1, on a retransmission timeout, and in fast recovery | [`Swift::on_timeout`], [`Swift::on_loss`] |
 //! | algorithm 1, `pacing_delay`: below one packet | [`Swift::gap`] |
-//! | §3.5: the target, scaled by hops and by flows, of which 1 / √`cwnd` tells | [`Swift::target`] |
+//! | §3.5: the target, scaled by hops and by flows, as indicated by 1 / √`cwnd` | [`Swift::target`] |
 //!
 //! Departures:
 //! * There is one window, that of the fabric. Hosts here take no time that grows with load, so the second window, for

@@ -70,7 +70,7 @@ impl<S: Stream> Subflow<S> {
     }
 
     /// Its window and round-trip time as RFC 6356 counts them. In a recovery the window is inflated, or on its way
-    /// down: what it will be afterwards counts.
+    /// down: its size afterwards counts.
     fn share(&self) -> Option<(u64, Span)> {
         let tcp = self.tcp()?;
         let cwnd = if tcp.in_recovery() { tcp.ssthresh() } else { tcp.cwnd() };
@@ -104,7 +104,7 @@ impl<S: Stream> Connection<S> {
             data.take(&chunk);
             subflow.sent.push(end, chunk.data);
             subflow.is_closed = chunk.len < u64::from(config.mss);
-            // Including what it may take after it: a sender looks beyond the segment it sends.
+            // This includes data it may take after it: a sender looks beyond the segment it sends.
             let behind = if subflow.is_closed { 0 } else { data.chunk_for(n).map_or(0, |chunk| chunk.len) };
             subflow.resize(config, end + chunk.len + behind);
         }
@@ -136,7 +136,7 @@ impl<S: Stream> Connection<S> {
         self.subflows.iter_mut().for_each(|subflow| subflow.end.begin());
     }
 
-    /// Tells each subflow what it would take next: to itself, a subflow has that much left to send.
+    /// Gives each subflow its next data: to itself, a subflow has that much left to send.
     fn share_out(&mut self, config: &TcpConfig) {
         for (n, subflow) in self.subflows.iter_mut().enumerate() {
             if let Some(sent) = subflow.tcp().map(TcpSender::sent) {

@@ -62,7 +62,7 @@ impl RdmaReceiver {
         };
         out.completed = out.new_bytes > 0 && self.expected == self.size;
         if says_so {
-            // IRN answers with a NACK as long as anything is missing before what is here.
+            // IRN answers with a NACK as long as anything is missing before the bytes here.
             let holes = !self.beyond.is_empty();
             let mark = ce && self.may_cnp(config, now);
             out.answers[0] = Some(Answer {
@@ -86,7 +86,7 @@ impl RdmaReceiver {
         self.expected
     }
 
-    /// In-order bytes up to `end`: takes what is new, and what it joins up with.
+    /// Takes in-order bytes up to `end`: the new ones, and those that they join up with.
     #[inline]
     fn take_in_order(&mut self, end: u64) -> u64 {
         if end <= self.expected {

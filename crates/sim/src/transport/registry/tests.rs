@@ -34,7 +34,7 @@ enum Event {
 /// The one flow.
 const FLOW: FlowId = FlowId::new(0);
 
-/// One flow: what a host does for it, without hosts.
+/// One flow: a host's work for it, without hosts.
 struct Flow {
     ends: Ends,
     /// Its subflows, 0 if it has one path.

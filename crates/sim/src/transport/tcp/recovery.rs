@@ -77,7 +77,7 @@ impl TcpSender {
             self.leave_recovery();
             return true;
         }
-        // A partial one: the next hole is lost as well. Deflate by what was acknowledged, and add back one segment.
+        // A partial one: the next hole is lost as well. Deflate by the bytes acknowledged, and add back one segment.
         self.retransmit_due = true;
         let back = if acked >= mss { mss } else { 0 };
         self.window.cwnd = (self.window.cwnd.saturating_sub(acked) + back).max(mss);

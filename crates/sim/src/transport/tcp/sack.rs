@@ -1,14 +1,14 @@
 //! The sending end of a TCP connection with selective acknowledgements: conservative recovery (RFC 6675), or RACK-TLP
 //! (RFC 8985) with proportional rate reduction (RFC 6937) as Linux runs it.
 //!
-//! Window, estimate and timeout are those of the inner [`TcpSender`]; this module decides from the scoreboard what is
-//! lost and what is sent when. `snd_nxt` never goes back: after a timeout what was lost goes first, as recorded on the
-//! board.
+//! Window, estimate and timeout are those of the inner [`TcpSender`]; this module decides from the scoreboard which
+//! segments are lost and what is sent when. `snd_nxt` never goes back: after a timeout lost segments go first, as
+//! recorded on the board.
 //! * Segments keep the boundaries at which the flow is cut, so RFC 6675's rules in bytes are rules in segments.
 //! * A sender may send what `cwnd` leaves beyond the pipe, in every state: that is limited transmit (RFC 6675 §5 step
 //!   3).
-//! * After a timeout slow start fills in what is lost, lowest first (RFC 6675 §5.1 leaves this open).
-//! * SACK information is kept across a timeout: no receiver here discards what it has reported.
+//! * After a timeout slow start fills in lost segments, lowest first (RFC 6675 §5.1 leaves this open).
+//! * SACK information is kept across a timeout: no receiver here discards data it has reported.
 
 use super::{Ack, AckOutcome, Segment, TcpSender};
 use crate::transport::config::{Recovery, TcpConfig};

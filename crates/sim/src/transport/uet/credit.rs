@@ -1,4 +1,4 @@
-//! Receiver credit (RCCC): a receiver paces its senders, which send only what they have been granted.
+//! Receiver credit (RCCC): a receiver paces its senders, which send only as much as they have been granted.
 //!
 //! The rules are those of uet-htsim (`uec.cpp`: computePullTarget, handlePull, UecSink::pull). Credit counts in quanta
 //! of 256 bytes. A sender states up to where it requests credit, its *target*; a receiver grants up to there, one

@@ -24,8 +24,7 @@ pub struct UetSender {
     pub(super) window: Window,
     control: Control,
     records: Records,
-    /// Bytes on the wire in flight, according to what the receiver has counted. Negative while the count is being
-    /// corrected.
+    /// Bytes on the wire in flight, according to the receiver's count. Negative while the count is being corrected.
     pub(super) flight: i64,
     /// Bytes on the wire that the receiver has counted.
     received: u64,
@@ -84,7 +83,7 @@ impl UetSender {
         }
     }
 
-    /// Reduces it to what the next message of the connection begins with.
+    /// Reduces it to the state in which the next message of the connection begins.
     pub(super) fn rest(&mut self) {
         self.records = Records::default();
         self.sleek = None;

@@ -308,7 +308,7 @@ fn a_request_goes_beside_data_or_in_the_turn_of_its_flow() {
         while send(&mut sender, &config, us(0)).is_some() {}
         let at = us(0) + config.rto;
         Sender::on_timeout(&mut sender, &config, at, 0);
-        // The window has no room for what was lost: only the request goes.
+        // The window has no room for the lost packet: only the request goes.
         assert_eq!(sender.may_send_from(&config) != Time::NEVER, requests == Requests::Data);
         let beside = Sender::beside(&mut sender, &config, at);
         assert_eq!(beside.is_some(), requests == Requests::Control);

@@ -105,7 +105,7 @@ pub(crate) fn blocks(option: &[u8], cumulative: u64, mss: u32) -> Vec<(u64, u64)
     found
 }
 
-/// A number of quanta as it travels: what a sender requests, or what it is granted.
+/// Encodes a number of quanta: a sender's request, or its grant.
 pub(super) fn put_quanta(quanta: u64) -> Rider {
     Rider::of(&quanta.to_le_bytes())
 }

@@ -213,7 +213,7 @@ pub(crate) fn trace_column(trace: &Trace, name: &str) -> Vec<u64> {
     whole(values)
 }
 
-/// The same of what was lost of traced flows.
+/// The same for the lost packets of traced flows.
 pub(crate) fn loss_column(trace: &Trace, name: &str) -> Vec<u64> {
     let place = LOSS_COLUMNS.iter().position(|column| column.name == name);
     whole(&trace.losses[place.unwrap_or_else(|| panic!("no column {name}"))])

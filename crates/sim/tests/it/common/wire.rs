@@ -1,4 +1,4 @@
-//! One flow as its sender's NIC saw it: what a capture and a trace of one run show together, in order of time.
+//! One flow as its sender's NIC saw it: a capture and a trace of one run together, in order of time.
 
 use super::{merged, trace_column as column, traced};
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ pub(crate) struct Pass {
 pub(crate) enum What {
     /// Data chose this value, by this rule, for this uplink, and was on the line at `sent`; also the row of the trace.
     Data { seq: u64, bytes: u64, value: u16, sent: u64, rule: String, uplink: String, row: usize },
-    /// An answer came to what was sent with this value at that instant.
+    /// An answer came to a packet sent with this value at that instant.
     Ack { next: u64, value: u16, marked: bool, sent: u64 },
     /// A packet with this value was not answered in time.
     TimedOut { value: u16 },
@@ -53,7 +53,7 @@ pub(crate) trait Follows: Clone {
     fn follow(&mut self, at: u64, what: &What) -> Result<(), String>;
 
     /// Follows a whole flow. A NIC whose line is free at the very instant at which it receives something may have taken
-    /// the next packet just before: the value of that packet tells.
+    /// the next packet just before: the value of that packet decides.
     fn follow_all(mut self, passes: &[Pass]) -> Self {
         for at_once in passes.chunk_by(|one, other| one.at == other.at) {
             let at = at_once[0].at;
@@ -134,7 +134,7 @@ fn choices(trace: &Trace) -> Vec<Pass> {
     (0..at.len()).filter(of_data).map(data).collect()
 }
 
-/// The captured packets; for data, what the capture knows.
+/// The captured packets; for data, the facts that the capture has.
 fn packets(outcome: &Outcome) -> Vec<Pass> {
     let packets = outcome.packets.as_ref().expect("a capture");
     assert!(packets.full().is_empty(), "all were kept");

@@ -170,8 +170,8 @@ fn leaf_spine() -> impl Strategy<Value = (u32, Value)> {
     })
 }
 
-/// Three tiers of any counts, links of any speed. At most one cable is down, so what is left still goes up and then
-/// down; if it would cut hosts off, [`made_to_fit`] leaves it up.
+/// Three tiers of any counts, links of any speed. At most one cable is down, so the remaining paths still go up and
+/// then down; if it would cut hosts off, [`made_to_fit`] leaves it up.
 fn fat_tree() -> impl Strategy<Value = (u32, Value)> {
     let counts = (1u32..=3, 1u32..=3, 1u32..=4, 1u32..=2, 1u32..=3);
     let rates = (rate(), rate(), rate());

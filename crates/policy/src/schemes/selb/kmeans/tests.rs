@@ -187,7 +187,7 @@ fn the_cost_never_rises_and_the_end_is_a_fixed_point() {
                 break;
             }
         }
-        // Sixty-four paths may need a few more rounds; what a leaf has settles.
+        // Sixty-four paths may need a few more rounds; those of a real leaf settle.
         unsettled += u32::from(rounds > u32::from(MOST_ROUNDS));
         assert!(lengths.len() == 64 || rounds <= u32::from(MOST_ROUNDS), "{rounds} rounds: {lengths:?}");
         longest = longest.max(rounds);

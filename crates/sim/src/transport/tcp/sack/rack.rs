@@ -290,8 +290,8 @@ impl SackSender {
         (reorder || probe) && self.tcp.deadline > now
     }
 
-    /// RFC 8985 §6.3: what the retransmission timeout declares lost. `before` is the state before it, unless a recovery
-    /// was under way.
+    /// RFC 8985 §6.3: the segments that the retransmission timeout declares lost. `before` is the state before it,
+    /// unless a recovery was under way.
     pub(super) fn rack_timeout(&mut self, config: &TcpConfig, now: Time, before: Option<(Window, Control)>) {
         if let Some((window, control)) = before {
             self.save(window, control);
@@ -349,7 +349,7 @@ impl Rack {
         if duplicate.is_some_and(|(start, end)| start >= undo.una && !of_probe(end)) {
             undo.open = undo.open.saturating_sub(1);
         }
-        // RFC 3522 §3.2 step 4: the answer to the first transmission of what was sent again
+        // RFC 3522 §3.2 step 4: the answer to the first transmission of data that was sent again
         let first_arrived = una < undo.first_end && undo.first_end <= ack.cumulative && ack.echo < undo.first_at;
         let spurious = first_arrived || undo.open == 0;
         self.reordering_seen |= spurious;
