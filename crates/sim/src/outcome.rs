@@ -2,8 +2,7 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | `series.rs`, `collectives.rs`, `packets.rs` | the tables; that of flows is with their records, in
-//! `flows/record.rs` |
+//! | `series.rs`, `collectives.rs`, `packets.rs` | the tables; that of flows is in `flows/record.rs` |
 //! | `links.rs` | the traffic of every link |
 //! | `operations.rs` | the outcome of operations that wait for each other |
 //! | `report.rs` | counters and sums |

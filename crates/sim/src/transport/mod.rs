@@ -10,8 +10,7 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | `contract.rs` | the traits [`contract::Transport`], [`contract::Sender`], [`contract::Receiver`], and their
-//! messages |
+//! | `contract.rs` | the traits [`contract::Transport`], [`contract::Sender`], [`contract::Receiver`], and messages |
 //! | `registry.rs`, `ends.rs` | [`Ends`]: the ends of all flows of a run, by their transport |
 //! | `config.rs` | [`TcpConfig`] and its presets |
 //! | `stream.rs` | [`stream::Stream`]: TCP without and with selective acknowledgements, as its layers need it |
