@@ -14,7 +14,7 @@
 //! | the 16 header bytes arrive as written, and every hop's `egress` sees them | [`Stamp`] |
 //! | message bodies arrive whole; groups are expanded; a flood never goes back | [`Body`] |
 //! | every probe is answered or lost, once, by the right device | `Route` rows |
-//! | all bytes of a flow are acknowledged before its reported end, and none of its packets leaves after | `LoopbackHost` |
+//! | all bytes of a flow are acknowledged before its end is reported, and no packet leaves after | `LoopbackHost` |
 //!
 //! That released packets go *before* later ones cannot be seen from the leaf that holds them. With
 //! `release = "timer"` everything that arrives while a packet is held is held behind it, so a flow on one path must show
