@@ -81,7 +81,7 @@ pub struct Agent<P: Plane> {
 pub struct Doors {
     /// The line to other agents.
     pub line: Line,
-    /// For probing paths.
+    /// Sends probes of paths.
     pub prober: Prober,
 }
 

@@ -118,7 +118,7 @@ impl Pulse {
         self.sent = sent;
     }
 
-    /// Have packets or a probe waited for longer than this?
+    /// Whether packets or a probe have waited for longer than this.
     fn is_suspect(&self, awake: u64, patience: u64, packets: u32) -> bool {
         let long = |since: u64| awake.saturating_sub(since) >= patience;
         let many = self.sent.saturating_sub(self.sent_then) >= u64::from(packets);

@@ -29,7 +29,7 @@ pub enum Stage {
 }
 
 impl Stage {
-    /// For output.
+    /// The name for output.
     pub fn name(self) -> &'static str {
         match self {
             Stage::Plain => "plain",
@@ -209,7 +209,7 @@ impl Peer {
         self.burst_sent
     }
 
-    /// Its paths are now these. Have they changed?
+    /// Sets its paths. Returns whether they have changed.
     pub fn settle(&mut self, found: Vec<Path>, most: u16) -> bool {
         let found: Vec<Path> = found.into_iter().take(usize::from(most)).collect();
         let changed = found != self.found;
@@ -301,7 +301,7 @@ impl Peer {
 
     /// The next decisions, if something may have changed.
     fn publish(&mut self, step: &mut Step<'_>, busy: bool) -> Result<(), Failure> {
-        /// While idle, a table is published again at this interval.
+        /// An idle table is published again at this interval.
         const IDLE_NS: u64 = 20_000_000;
         let stale = step.now - self.published > IDLE_NS;
         let alive = self.table.open & !self.paths.alive != 0;

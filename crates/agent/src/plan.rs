@@ -14,7 +14,7 @@ pub struct Plan {
     pub chosen: Chosen,
     /// What is placed as a unit.
     pub unit: Unit,
-    /// For output: "flow", "packet", "flowcell" or "flowlet".
+    /// The name of the unit for output: "flow", "packet", "flowcell" or "flowlet".
     pub moves: &'static str,
     /// Where the next unit goes.
     pub then: Then,

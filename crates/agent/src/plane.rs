@@ -1,4 +1,4 @@
-//! What the agent requires of the fast half. The kernel's is `datapath.rs`; tests have one in memory.
+//! The agent's requirements on the fast half. The kernel's is `datapath.rs`; tests have one in memory.
 
 use crate::Failure;
 use crate::layout::{COUNTERS, Event, Headers, Own, State, Table};

@@ -100,7 +100,7 @@ impl Prober {
         self.instance = instance;
     }
 
-    /// Sends a probe; `ttl` 0 is as far as it takes. Has the kernel taken it?
+    /// Sends a probe; `ttl` 0 is as far as it takes. Returns whether the kernel has taken it.
     pub fn send(&mut self, probe: Probe) -> bool {
         // The number is in the packet, and its low half in the field that switches quote; neither is ever 0.
         self.next = self.next.wrapping_add(1);

@@ -155,7 +155,7 @@ impl Search {
         None
     }
 
-    /// No answer came in time. Returns what to probe next.
+    /// No answer came in time. Returns the next probe.
     pub fn silent(&mut self, port: u16) -> Option<Wanted> {
         let trace = self.under_way.get_mut(&port)?;
         trace.tries += 1;

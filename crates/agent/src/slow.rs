@@ -302,7 +302,8 @@ impl Slow {
         bytes
     }
 
-    /// A packet has come from a host, by this way of that host's. Does the scheme hide its mark from the transport?
+    /// A packet has come from a host, by this way of that host's. Returns whether the scheme hides its mark from the
+    /// transport.
     pub fn arrived(&mut self, now: Time, from: u32, way: Way, (wire, ce): (u32, bool), burst: u16) -> bool {
         let mut header = self.blank();
         if burst > 0 {
@@ -312,7 +313,7 @@ impl Slow {
         self.ingress(now, from, way, Kind::Data, (wire, ce), header)
     }
 
-    /// A header of the scheme has come. Does the scheme hide the echo of marks from the transport?
+    /// A header of the scheme has come. Returns whether the scheme hides the echo of marks from the transport.
     pub fn heard(&mut self, now: Time, from: u32, way: Way, mut header: [u8; 16]) -> bool {
         if self.plan.by_port {
             // It was made for a packet of that burst, and comes with another one. Bursts are reported by what is

@@ -20,9 +20,9 @@ const MOUTHS: usize = 7;
 /// A message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Talk {
-    /// An agent is here. Is there one there?
+    /// An agent is here and asks whether there is one there.
     Hello,
-    /// There is.
+    /// The answer: there is one.
     Welcome,
     /// This agent is leaving: traffic to it must be plain.
     Bye,
@@ -47,7 +47,7 @@ pub struct Speaker {
 }
 
 impl Talk {
-    /// As bytes.
+    /// Encodes it as bytes.
     pub fn write(&self, from: Speaker) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
         let kind = match self {

@@ -25,7 +25,7 @@ pub struct Flowlet {
 }
 
 impl Flowlet {
-    /// For a flow whose packet goes there now.
+    /// Creates it for a flow whose packet goes there now.
     #[inline]
     pub const fn now(now: Time, to: u16) -> Flowlet {
         Flowlet { last: now, to, seen: true }

@@ -60,7 +60,7 @@ impl Way {
     /// "No choice of mine": the fabric's own scheme decides.
     pub const ANY: Way = Way(u16::MAX);
 
-    /// As an index into the rows of a peer.
+    /// Returns it as an index into the rows of a peer.
     #[inline]
     pub const fn index(self) -> usize {
         self.0 as usize
@@ -72,7 +72,7 @@ impl Way {
 pub struct Port(pub u16);
 
 impl Port {
-    /// As an index into the port rows.
+    /// Returns it as an index into the port rows.
     #[inline]
     pub const fn index(self) -> usize {
         self.0 as usize

@@ -134,9 +134,9 @@ impl Rule {
 /// The way in which a scheme arrives at a way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decides {
-    /// By its observations, in turn or at random: there are choices to trace.
+    /// It uses its observations, takes turns or draws: there are choices to trace.
     Chooses,
-    /// By a hash of the header, which is not a choice: a flow stays where it is.
+    /// It hashes the header, which is not a choice: a flow stays where it is.
     Hashes,
 }
 
@@ -174,8 +174,8 @@ pub struct Sight<'a> {
 }
 
 impl<'a> Sight<'a> {
-    /// For a scheme that reports `sees` at a place with `many` candidates, which are the first ways there. `ways` has
-    /// room for as many as could be offered instead, `values` for their [`Sees::values`].
+    /// Creates it for a scheme that reports `sees` at a place with `many` candidates, which are the first ways there.
+    /// `ways` has room for as many as could be offered instead, `values` for their [`Sees::values`].
     ///
     /// # Panics
     /// If there is too little room.
@@ -225,7 +225,7 @@ impl<'a> Sight<'a> {
 }
 
 impl<P, R> Table<'_, P, R> {
-    /// As [`Table::current`], read-only.
+    /// Like [`Table::current`], read-only.
     pub fn here(&self) -> (&P, &[R]) {
         let from = self.current * self.stride;
         (&self.peers[self.current], &self.routes[from..from + self.stride])

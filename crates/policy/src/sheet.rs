@@ -90,7 +90,7 @@ pub enum Aware {
 }
 
 impl Aware {
-    /// For people.
+    /// The name for people.
     pub const fn name(self) -> &'static str {
         match self {
             Aware::No => "no",
@@ -115,7 +115,7 @@ pub enum Needs {
 }
 
 impl Needs {
-    /// For people.
+    /// The name for people.
     pub const fn name(self) -> &'static str {
         match self {
             Needs::Nothing => "nothing new",

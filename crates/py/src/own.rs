@@ -38,7 +38,7 @@ pub struct OwnScheme {
 
 #[pymethods]
 impl OwnScheme {
-    /// Of a class, and what `spinewise.own` has found it to be (JSON).
+    /// Wraps a class, with the facts that `spinewise.own` has found about it (JSON).
     #[new]
     fn new(class: &Bound<'_, PyType>, facts: &str) -> PyResult<OwnScheme> {
         let facts: Json = serde_json::from_str(facts).map_err(|error| PyValueError::new_err(error.to_string()))?;

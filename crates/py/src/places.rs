@@ -17,7 +17,7 @@ pub(crate) fn toml_lines(text: &str) -> Option<Vec<(String, usize)>> {
 }
 
 struct Places {
-    /// Where each line ends, in bytes from the start of the text.
+    /// Ends of the lines, in bytes from the start of the text.
     breaks: Vec<usize>,
     found: Vec<(String, usize)>,
 }

@@ -140,7 +140,7 @@ pub fn run(only: &str, rounds: u32, share: f64) -> Value {
         return json!([{ "name": only, "reference_ns": reference_ns(3.0 * share) }]);
     }
     let chosen: Vec<&Case> = CASES.iter().filter(|case| case.name.contains(only)).collect();
-    // Before anything else has run, so that no freed memory hides their use.
+    // Measured before anything else has run, so that no freed memory hides their use.
     let idle: Vec<u64> = chosen.iter().map(|case| idle_host_bytes(case)).collect();
     let by_threads = chosen.iter().zip(idle).flat_map(|(case, idle)| threads_for(case).map(move |n| (case, (n, idle))));
     let mut list: Vec<Value> = by_threads.map(|(case, by)| run_case(case, by, rounds.max(1), share)).collect();

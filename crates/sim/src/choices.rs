@@ -61,7 +61,7 @@ impl Fate {
 /// A packet that never arrived, or not whole.
 #[derive(Clone, Copy, Debug)]
 pub struct Loss {
-    /// When that was found.
+    /// When the loss was found.
     pub at: Time,
     /// Where.
     pub node: NodeId,
@@ -116,7 +116,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// For these of `numbers` flows and subflows.
+    /// Creates a recorder for these of `numbers` flows and subflows.
     pub fn new(numbers: usize, wanted: impl Iterator<Item = SubflowId>) -> Self {
         let mut traced = Table::filled(false, numbers);
         wanted.for_each(|subflow| traced[subflow] = true);

@@ -43,13 +43,13 @@ pub struct Sim<'n> {
     pub world: World<'n>,
     /// Samples of links at fixed intervals, if any are taken.
     pub samples: Option<Box<Samples>>,
-    /// When and how to stop.
+    /// The conditions for stopping.
     pub limits: Limits,
     /// Findings of setup that may not be intended.
     pub warnings: Vec<Warning>,
 }
 
-/// When a run stops.
+/// The conditions under which a run stops.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Stop when all flows are done.
@@ -188,7 +188,7 @@ impl Sim<'_> {
         Some(self.world.flows.by_host[place as usize])
     }
 
-    /// May the run continue? Not if its series have outgrown the memory.
+    /// Checks that the run may continue. It may not if its series have outgrown the memory.
     #[cold]
     fn may_go_on(&self, now: Time, watch: &mut Watch<'_>) -> Result<(), Interrupted> {
         if !self.world.log.full && watch(self.progress(now)) { Ok(()) } else { Err(Interrupted) }
@@ -296,10 +296,11 @@ impl Grid {
         now >= self.next
     }
 
-    /// Everything before `now` has been done, and nothing is planned in between. Has the run ended, and when?
+    /// Everything before `now` has been done, and nothing is planned in between. Returns when the run has ended, if it
+    /// has.
     ///
     /// # Errors
-    /// As [`Whole::is_locked`].
+    /// Those of [`Whole::is_locked`].
     fn over(&mut self, now: Time, whole: &mut impl Whole) -> Result<Option<Time>, Interrupted> {
         if now >= self.next {
             if self.limits.flows_done && whole.all_done() {

@@ -36,7 +36,7 @@ use spinewise_policy::{Span, Time};
 use std::collections::BTreeSet;
 pub use told::told;
 
-/// A half-open interval: the second instant is excluded.
+/// An interval between two instants, the second of which is excluded.
 type Interval = (Time, Time);
 
 /// A change at a switch.
@@ -60,7 +60,7 @@ pub enum Step {
 #[derive(Debug, Default)]
 pub struct Faults {
     schedule: Schedule,
-    /// In order.
+    /// Steps in order of time.
     steps: Table<SwitchId, Vec<(Time, Step)>>,
     /// Sets of links that switches consider down, by number; the first is empty.
     maps: Vec<BTreeSet<LinkId>>,
@@ -157,7 +157,7 @@ impl Faults {
         self.schedule.deaths.contains_key(&switch) || (!self.is_empty() && (0..topology.ports(node)).any(changes))
     }
 
-    /// Which pairs of these hosts no packet can cross at this instant, in either direction.
+    /// Returns which pairs of these hosts no packet can cross at this instant, in either direction.
     pub fn cut_off(&self, topology: &Topology, at: Time, pairs: &[(HostId, HostId)]) -> Vec<bool> {
         cut_off(topology, &self.schedule.links.keys().copied().filter(|&link| self.is_down(link, at)).collect(), pairs)
     }
@@ -197,7 +197,7 @@ fn hop_limit(topology: &Topology) -> Result<u8, SpecError> {
     Ok(HOP_LIMIT)
 }
 
-/// Which pairs of these hosts no packet can cross, in either direction, if these links are down.
+/// Returns which pairs of these hosts no packet can cross, in either direction, if these links are down.
 fn cut_off(topology: &Topology, down: &BTreeSet<LinkId>, pairs: &[(HostId, HostId)]) -> Vec<bool> {
     if down.is_empty() {
         return vec![false; pairs.len()];

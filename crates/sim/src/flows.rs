@@ -75,9 +75,9 @@ const NO_SCHEDULE: u32 = u32::MAX;
 /// Dependencies of flows.
 #[derive(Clone, Debug, Default)]
 pub struct Waits {
-    /// For other flows.
+    /// Dependencies on other flows.
     pub gates: Vec<Gate>,
-    /// For operations.
+    /// Dependencies on operations.
     pub programmes: Vec<Programme>,
 }
 

@@ -7,7 +7,7 @@
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut, Range};
 
-/// Has a place in a list of all of its kind.
+/// A number with a place in a list of all of its kind.
 pub trait Id: Copy {
     /// The place.
     fn index(self) -> usize;

@@ -41,7 +41,7 @@ struct Uneven {
     serializer: Serializer,
     /// Time spent sending.
     busy: Span,
-    /// If the link changes.
+    /// The outlet, if the link changes.
     outlet: Option<Box<Outlet>>,
 }
 
@@ -99,7 +99,7 @@ impl Line {
         }
     }
 
-    /// When it is free.
+    /// Returns when it is free.
     #[inline(always)]
     pub fn free_at(&self) -> Time {
         self.busy_until
@@ -159,7 +159,7 @@ impl Line {
         }
     }
 
-    /// When a packet left that is on its way and took the time it takes [alone](Self::alone).
+    /// Returns when a packet left that is on its way and took the time it takes [alone](Self::alone).
     #[inline]
     pub fn left_at(&self, packet: &Packet) -> Time {
         packet.at - self.delay - self.alone(packet.wire)

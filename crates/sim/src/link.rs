@@ -116,7 +116,7 @@ impl Agenda {
     }
 }
 
-/// Puts the packet in hand into its slot on a link, to arrive at `at`. Has it a body to be put beside?
+/// Puts the packet in hand into its slot on a link, to arrive at `at`. Returns whether it has a body to be put beside.
 #[inline(always)]
 fn join(slot: &mut Packet, hand: &InHand, at: Time) -> bool {
     // The instant goes into the slot, not into the packet in hand: a vector load behind a narrow store stalls.
@@ -140,7 +140,7 @@ pub struct Wires {
 }
 
 impl Wires {
-    /// For links with these receivers, among `nodes` nodes.
+    /// Creates links with these receivers, among `nodes` nodes.
     pub fn new(to: Table<LinkId, NodeId>, nodes: usize) -> Self {
         let links = to.len();
         Wires {
@@ -288,7 +288,7 @@ impl Wires {
         self.starts.entry(link).or_default().push_back(start);
     }
 
-    /// When the packet left that has just been taken off a link of which all are [noted](Self::note_start).
+    /// Returns when the packet left that has just been taken off a link of which all are [noted](Self::note_start).
     pub fn started(&mut self, link: LinkId) -> Time {
         self.starts.get_mut(&link).and_then(VecDeque::pop_front).expect("the start of each packet is noted")
     }

@@ -278,7 +278,7 @@ impl Operations {
         self.ready.pop()
     }
 
-    /// When an operation started and ended, [`Time::NEVER`] if it has not.
+    /// Returns when an operation started and ended, [`Time::NEVER`] if it has not.
     pub fn times(&self, n: u32) -> [Time; 2] {
         self.times[n as usize]
     }

@@ -32,7 +32,7 @@ use spinewise_policy::{Span, Time};
 pub(crate) use trimmer::Trimmer;
 pub(crate) use trimming::{Instant, Room, Trimmed, Trims};
 
-/// For a line that becomes free at this very instant: has that happened yet?
+/// For a line that becomes free at this very instant: whether that has happened yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Freed {
     /// It has, and what waited for it has started.

@@ -6,9 +6,9 @@ const ROOM: usize = 15;
 /// An option. A short one rides in its packet, where no scheme's header is.
 #[derive(Clone, Debug)]
 pub enum Rider {
-    /// As it lies in the packet: at most [`ROOM`] bytes, and at the end how many.
+    /// Stored in the packet: at most [`ROOM`] bytes, and at the end how many.
     Short([u8; ROOM + 1]),
-    /// Beside the packet.
+    /// Stored beside the packet.
     Long(Box<[u8]>),
 }
 
@@ -17,7 +17,7 @@ pub enum Rider {
 pub enum Options {
     /// Short ones in the packet: no scheme writes a header there.
     Inside,
-    /// Beside the packet.
+    /// Stored beside the packet.
     Beside,
 }
 

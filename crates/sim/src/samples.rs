@@ -190,13 +190,13 @@ impl Samples {
     }
 }
 
-/// Looks at a port at `at`, unless it has rested in the interval before. How long has it been sending in that?
+/// Looks at a port at `at`, unless it has rested in the interval before. Returns how long it has been sending in that.
 #[inline]
 fn look_at((line, rests): (&Line, bool), queue: impl Fn() -> u64, seen: &mut Seen, at: Time) -> Span {
     if rests {
         return Span::ZERO;
     }
-    // As events of `at` will find it: what starts then has not.
+    // The queue as events of `at` will find it: packets that start then have not started.
     let waiting = queue();
     if waiting > 0 {
         seen.lengths.add(waiting);
@@ -204,7 +204,7 @@ fn look_at((line, rests): (&Line, bool), queue: impl Fn() -> u64, seen: &mut See
     note_sent(seen, line.busy_by(at))
 }
 
-/// Notes how long a link has spent sending. How much of that since the last sample?
+/// Notes how long a link has spent sending. Returns how much of that was since the last sample.
 #[inline]
 fn note_sent(seen: &mut Seen, busy: Span) -> Span {
     let sent = busy - seen.busy;

@@ -63,6 +63,6 @@ pub struct Counted {
     pub marks: u64,
     /// Packets dropped.
     pub drops: u64,
-    /// For how long its data priorities were paused, all together, ps.
+    /// How long its data priorities were paused, all together, ps.
     pub paused: u64,
 }

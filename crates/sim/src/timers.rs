@@ -178,7 +178,7 @@ pub struct Timers {
     heap: BinaryHeap<Reverse<Entry>>,
     /// The first of it, [`Entry::NONE`] if there is nothing.
     first: Entry,
-    /// When the next of all is.
+    /// When the next of all is due.
     next_at: Time,
 }
 
@@ -213,7 +213,7 @@ impl Timers {
         self.lines.first.min(self.first)
     }
 
-    /// When and of which class the next one is.
+    /// Returns when the next one is due, and its class.
     #[inline]
     pub fn next(&self) -> (Time, Class) {
         let next = self.peek();
@@ -226,7 +226,7 @@ impl Timers {
         self.next_at <= now && self.peek().0 < u128::from(now.0) << 64 | u128::from(FIRST_BEHIND << SUBJECT)
     }
 
-    /// When the next one is.
+    /// Returns when the next one is due.
     #[inline]
     pub fn next_at(&self) -> Time {
         self.next_at
@@ -273,7 +273,7 @@ impl Default for Soon {
 }
 
 impl Soon {
-    /// So many may have been taken before their room is used again.
+    /// Number that may have been taken before their room is used again.
     const TAKEN: usize = 64;
 
     #[inline]

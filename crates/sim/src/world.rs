@@ -29,8 +29,8 @@ pub struct World<'n> {
     pub flows: Flows,
     /// The account.
     pub log: Log,
-    /// For schemes that ask an oracle: free held queues at the port of every host, by the last instant of the grid; empty
-    /// if none asks. See [`spinewise_policy::SwitchView::free_queues`].
+    /// For schemes that ask an oracle: free held queues at the port of every host, by the last instant of the grid;
+    /// empty if none asks. See [`spinewise_policy::SwitchView::free_queues`].
     pub free_queues: Vec<u16>,
 }
 

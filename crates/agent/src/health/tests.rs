@@ -109,7 +109,7 @@ fn a_path_that_is_slow_is_not_dead() {
 
 #[test]
 fn lost_probes_of_a_path_that_confirms_packets_prove_nothing() {
-    // Nothing that is sent at an even millisecond arrives by path 1; what is confirmed in between is.
+    // Packets sent at an even millisecond do not arrive by path 1; those confirmed in between do.
     let half = |way: usize, at: u64| (way != 1 || at % 2 == 1).then_some(at + 1);
     assert_eq!(Case { step: &regular, answer: &half, sends: 1 }.run(20_000), []);
 }

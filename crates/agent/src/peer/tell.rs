@@ -19,7 +19,7 @@ impl Peer {
         let mut hides = None;
         for (number, came) in self.state.received.iter().enumerate() {
             let old = before.received[number];
-            // For a port that came and went, everything may have been counted from zero twice.
+            // If a port came and went, everything may have been counted from zero twice.
             let grown = old.packets <= came.packets && old.bytes <= came.bytes && old.marked <= came.marked;
             let same = grown && (old.port, old.instance) == (came.port, came.instance);
             let old = if same { old } else { Zeroable::zeroed() };

@@ -34,7 +34,7 @@ pub enum Wish {
     },
 }
 
-/// What `pick` would answer now.
+/// The answers of `pick` at this moment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rehearsed {
     /// Ways of the next units, and the number of the burst that each belongs to, or 0.

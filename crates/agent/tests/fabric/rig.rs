@@ -242,13 +242,13 @@ impl Running {
         serde_json::from_str(&told).expect("JSON")
     }
 
-    /// As by `kill -9`.
+    /// Kills it as `kill -9` does.
     pub(crate) fn kill(mut self) {
         self.child.kill().expect("it was alive");
         self.child.wait().expect("it is dead");
     }
 
-    /// As systemd would.
+    /// Stops it as systemd would.
     pub(crate) fn stop(mut self) {
         run("kill", &["-TERM", &self.child.id().to_string()]);
         assert!(self.child.wait().expect("it ends").success());

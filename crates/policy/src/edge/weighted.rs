@@ -4,15 +4,15 @@
 //! any stretch each way is taken as often as its weight says, and its turns are evenly spread: weights 2 and 1 give
 //! a b a a b a, never a a a a b b.
 //!
-//! What a way is owed is in the unit of the weights. So the sum of the weights should stay as it is when they change, or
-//! debts of before weigh more, or less, than they should: [`share`] makes such weights.
+//! The debt to a way is in the unit of the weights. So the sum of the weights should stay as it is when they change, or
+//! earlier debts weigh more, or less, than they should: [`share`] makes such weights.
 
 /// A way in a round robin.
 pub trait Turns {
     /// Its weight; with a weight of zero it has no turn.
     fn weight(&self) -> u32;
 
-    /// What it is owed; negative if it has had too much. Initially zero.
+    /// The debt to it; negative if it has had too much. Initially zero.
     fn owed(&mut self) -> &mut i64;
 }
 

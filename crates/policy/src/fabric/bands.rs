@@ -77,18 +77,18 @@ pub struct Levels {
     readings: [Reading; 2],
 }
 
-/// How ports are compared.
+/// The comparison of ports.
 #[derive(Clone, Copy, Debug)]
 pub struct Bands {
     by: Compare,
-    /// Where the queue's levels 1, 2 and 3 begin, millionths of its room.
+    /// Starts of the queue's levels 1, 2 and 3, millionths of its room.
     queue: [u32; 3],
     /// Bytes of a queue's room; 0: that of the port.
     room: u64,
     refresh: Span,
 }
 
-/// Where levels 2 and 3 of use begin, percent.
+/// Starts of levels 2 and 3 of use, percent.
 const USED: [u64; 2] = [15, 50];
 
 /// The time over which use is measured.

@@ -1,5 +1,6 @@
-//! The destination leaf's half: holds what overtook the TAIL of its flow in a reorder queue of its output port, until
-//! the TAIL has come or should have come. ConWeave and SELB share it (SELB §III: reordering as in ConWeave).
+//! The destination leaf's half: holds packets that overtook the TAIL of their flow in a reorder queue of its output
+//! port, until the TAIL has come or should have come. ConWeave and SELB share it (SELB §III: reordering as in
+//! ConWeave).
 //!
 //! # How a scheme uses it
 //! - its `Header` is [`Header`], written by its own `pick`;
@@ -29,10 +30,10 @@
 //! - Which of two epochs is newer is read off the times their packets were sent, not off the counter, which may wrap
 //!   and starts again when a row was forgotten.
 //! - A newer epoch that finds packets of an older one still held (the flow fell silent, its TAIL is lost or very late)
-//!   joins them at their end and lets them go. conweave-ns3 lets it overtake them.
+//!   joins them at their end and releases them. conweave-ns3 lets it overtake them.
 //! - conweave-ns3 puts released packets into the port's queue at once, 1 ns after the TAIL. Here the queue resumes
-//!   behind what is queued and goes before what comes later, so they leave in the same order; but their queue is not
-//!   free before it has drained, and while held they take up buffer.
+//!   behind the queued packets and goes before later ones, so they leave in the same order; but their queue is not free
+//!   before it has drained, and while held they take up buffer.
 //!
 //! With [`NewEpoch::Overtakes`] and [`Release::Late`] the last two are as in conweave-ns3: a TAIL sets the flow's timer to
 //! 1 ns later.
@@ -90,9 +91,9 @@ pub enum Order {
     /// No TAIL has come, and nothing that overtook it.
     #[default]
     Waiting,
-    /// No TAIL has come; what overtook it is held here.
+    /// No TAIL has come; packets that overtook it are held here.
     Holding(Port, Queue),
-    /// No TAIL has come, but what overtakes it passes: there was no queue, or the time was up.
+    /// No TAIL has come, but packets that overtake it pass: there was no queue, or the time was up.
     Passing,
     /// The TAIL has come.
     Cleared,
@@ -154,7 +155,7 @@ pub struct Rules {
     pub tell_no_queue: bool,
     /// How a newer epoch treats held packets of the last one.
     pub new_epoch: NewEpoch,
-    /// When a TAIL releases what overtook it.
+    /// When a TAIL releases the packets that overtook it.
     pub release: Release,
 }
 
@@ -321,7 +322,7 @@ impl Rules {
         }
     }
 
-    /// When the TAIL should have come. If early packets come when that has passed: at once.
+    /// Returns when the TAIL should have come. If early packets come after that: at once.
     fn due(&self, row: &Row, now: Time) -> Time {
         let expected =
             if row.sampled { row.tail.shifted(Stamp::default(), row.lag).near(now) } else { now + self.default_wait };

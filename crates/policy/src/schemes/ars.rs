@@ -1,8 +1,8 @@
 //! Adaptive routing and switching (ARS) as exposed by SAI, similar to Broadcom's DLB: flowlets or packets to the member
 //! whose averaged load has the best quality band.
 //!
-//! From the attributes of SAI (`inc/saiars.h`, `inc/saiarsprofile.h`) and its proposal, which name the settings but not
-//! the computation. Our own interpretations are marked below.
+//! Source: the attributes of SAI (`inc/saiars.h`, `inc/saiarsprofile.h`) and its proposal, which name the settings but
+//! not the computation. Our own interpretations are marked below.
 //!
 //! | rule | function |
 //! |---|---|
@@ -112,7 +112,8 @@ pub struct Entry {
 }
 
 impl Table {
-    /// Admits a flow that last sent in `entry` to the table in `stretch`, if there is room. Was it admitted?
+    /// Admits a flow that last sent in `entry` to the table in `stretch`, if there is room. Returns whether it was
+    /// admitted.
     fn admits(&mut self, entry: &mut Option<u64>, stretch: u64, most: u32) -> bool {
         match stretch - self.stretch {
             0 => {}
@@ -155,7 +156,7 @@ pub struct Ars {
     sampling: Span,
     exponent: u32,
     current: bool,
-    /// For past and future load.
+    /// Weights of past and future load.
     weights: [u64; 2],
     bands: u64,
     future_min: u64,

@@ -380,7 +380,7 @@ impl Policy for ConWeave {
 }
 
 impl ConWeave {
-    /// May a flow leave its path, according to an oracle?
+    /// Whether a flow may leave its path, according to an oracle.
     fn may_leave(&self, cx: &Cx<'_, Self>, packet: &Packet) -> bool {
         !self.oracle || cx.view.free_queues.get(packet.dst as usize).is_some_and(|&free| free > 0)
     }

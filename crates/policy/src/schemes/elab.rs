@@ -12,7 +12,7 @@
 //! | §4.4.1, weighted round robin per packet | [`sender::Paths::choose`], [`crate::edge::weighted`] |
 //! | §4.4.2, counts by path, reported in turn and zeroed | [`receiver::Arrivals`] |
 //! | Eq. (3) R_i = (1 − α)R_i* + α·RCnt_i/T_i | [`sender::smoothed`] |
-//! | §4.4.3 (1), B_i as the operator says | [`Elab::introduce`] |
+//! | §4.4.3 (1), B_i as given by the operator | [`Elab::introduce`] |
 //! | §4.4.3 (2), B_i := R_i on a mark | `Vp::reset` |
 //! | §4.4.3 (3), bursts after T_explore without marks | `Paths::begin_burst`, `Arrivals::record`, `Vp::answered` |
 //!

@@ -125,7 +125,7 @@ impl Bend {
         (self.marked, self.total) = (0, 0);
     }
 
-    /// A round trip ended, congested or not: should V change?
+    /// A round trip ended, congested or not. Returns whether V should change.
     // F > T in N round trips in a row.
     #[inline]
     fn judge(&mut self, congested: bool) -> bool {
@@ -265,7 +265,7 @@ impl FlowBender {
         if self.values == 0 || self.values > ways { ways } else { self.values }
     }
 
-    /// F > T?
+    /// Whether F > T.
     #[inline]
     fn is_congested(&self, marked: u32, total: u32) -> bool {
         u64::from(marked) * 1_000_000_000 > self.t * u64::from(total)

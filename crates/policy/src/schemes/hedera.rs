@@ -79,7 +79,7 @@ pub struct Seen {
     taken: bool,
     key: FlowKey,
     dst: u32,
-    /// Since the last poll.
+    /// Bytes since the last poll.
     bytes: u64,
     /// The uplink port where it was placed, plus one; 0 if it was not placed.
     port: u16,
@@ -109,7 +109,7 @@ pub struct Node {
     round: u32,
     /// Leaves that have not answered it.
     awaited: u32,
-    /// Nothing has been placed since it was sent.
+    /// Nothing has been placed since the poll was sent.
     is_open: bool,
     /// Bytes of an interval that make a flow large; 0 until computed.
     least: u64,

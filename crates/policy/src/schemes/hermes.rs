@@ -370,7 +370,7 @@ impl Policy for Hermes {
         self.prepare(cx);
         for (leaf, way, news) in probing::entries(message.body) {
             if cx.view.ways.get(leaf as usize).is_some_and(|&ways| way.0 < ways) {
-                // What others have sent does not disprove a loss here: the agent has seen to that.
+                // Packets of others do not disprove a loss here: the agent has seen to that.
                 let sent = if news.lost { cx.now - news.delay } else { Time::ZERO };
                 self.learn(cx, leaf, way, news, sent);
             }

@@ -159,7 +159,7 @@ pub struct Link {
 /// Round robin over symmetric path groups.
 #[derive(Clone, Copy, Debug)]
 pub struct Lbsp {
-    /// For a leaf, and for an aggregation switch.
+    /// Numbers of bits for a leaf, and for an aggregation switch.
     bits: [u32; 2],
     assignment: Assignment,
     round_robin: RoundRobin,

@@ -368,7 +368,7 @@ impl Body {
     /// Its size.
     pub const BYTES: usize = 24;
 
-    /// As bytes.
+    /// Encodes it as bytes.
     pub fn put(&self) -> [u8; Self::BYTES] {
         let target = TARGETS.iter().position(|t| *t == self.target).unwrap_or(TARGETS.len());
         let (tier, number) = match self.origin {

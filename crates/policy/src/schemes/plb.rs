@@ -300,7 +300,7 @@ impl Plb {
         }
     }
 
-    /// Have there been enough congested rounds, with no pause in force?
+    /// Whether there have been enough congested rounds, with no pause in force.
     fn would_rehash(&self, end: &End, now: Time) -> bool {
         let forced = end.congested >= self.rehash_rounds;
         let idle = self.idle_rehash_rounds > 0 && end.round.is_idle() && end.congested >= self.idle_rehash_rounds;

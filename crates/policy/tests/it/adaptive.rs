@@ -107,7 +107,7 @@ fn the_use_of_a_link_is_that_of_the_last_windows() {
     pick(&mut shell);
     shell.wait(Span::from_us(30));
     pick(&mut shell);
-    // For 100 us only uplink 6 is idle; then it alone sends, and after two windows it alone counts as used.
+    // Only uplink 6 is idle for 100 us; then it alone sends, and after two windows it alone counts as used.
     let send = |shell: &mut Shell<Adaptive>, us: u64, sends: fn(usize) -> bool| {
         for _ in 0..us {
             shell.wait(Span::from_us(1));

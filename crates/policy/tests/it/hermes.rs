@@ -226,7 +226,7 @@ fn three_timeouts_without_an_acknowledgement_are_a_blackhole() {
 
 #[test]
 fn retransmissions_without_congestion_are_a_failure() {
-    // Data packets, retransmissions, delay: failed?
+    // Data packets, retransmissions, delay, and whether the path fails.
     for (packets, lost, us, fails) in
         [(200, 3, 10, true), (200, 2, 10, false), (99, 50, 10, false), (200, 3, 300, false)]
     {

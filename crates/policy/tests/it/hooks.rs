@@ -179,7 +179,7 @@ fn rows_are_small() {
                 "node" => 4096,
                 "peer" => 512,
                 _ if test_only => 192,
-                // For each flow, these keep queues of values, penalties of a thousand, or states of hundreds.
+                // These keep queues of values, penalties of a thousand, or states of hundreds for each flow.
                 "flow" if ["bitmap", "mrc", "reps_fifo", "uet_mixed", "uno"].contains(&scheme.name) => 1600,
                 // ELAB's has a line of the sender's table and one of the receiver's.
                 "route" => 104,

@@ -246,7 +246,7 @@ fn where_no_group_is_left_packets_take_every_link_that_still_leads_there() {
         used.iter().filter(|((at, _), _)| *at == 3).map(|(at, n)| (at.1, *n)).collect::<Vec<_>>(),
         [(1, 4), (2, 4)]
     );
-    // For others group 1 is whole.
+    // Group 1 is whole for others.
     assert_eq!(of(&fabric.used(12, 100, 8), 3), [1, 3]);
     // An aggregation switch with one link of each group left.
     let mut fabric = eight();
@@ -256,7 +256,7 @@ fn where_no_group_is_left_packets_take_every_link_that_still_leads_there() {
     fabric.settle();
     assert_eq!(fabric.switches[a0 as usize].rows[31].state, State::Uneven);
     assert_eq!(of(&fabric.used(12, 124, 8), 3), [1, 3], "its leaves prefer the group without it");
-    // Until they have no other.
+    // This holds until they have no other.
     fabric.change((fabric.aggregation(1), 3), Change::Down);
     fabric.settle();
     let used = fabric.used(12, 124, 12);

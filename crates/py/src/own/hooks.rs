@@ -40,7 +40,7 @@ pub(super) struct Instance {
 }
 
 impl Instance {
-    /// For this object, seated at these places with these layouts.
+    /// Creates it for this object, seated at these places with these layouts.
     pub(super) fn new(
         object: &Bound<'_, PyAny>,
         chosen: &OfClass,

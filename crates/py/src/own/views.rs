@@ -410,7 +410,7 @@ impl OfSwitch {
     }
 }
 
-/// As `About::tiers` says it.
+/// Returns the word of `About::tiers`.
 pub(super) const fn tier_name(tier: Tier) -> &'static str {
     match tier {
         Tier::Host => "host",

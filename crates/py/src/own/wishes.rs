@@ -35,7 +35,7 @@ impl Stream {
 /// What is to be done: a list that the engine works through when the hook has returned.
 #[pyclass(frozen, name = "Out", module = "spinewise._core")]
 pub struct Wishes {
-    /// Until when.
+    /// The lease of the access.
     pub lease: Arc<Lease>,
     /// Series of the scheme.
     pub series: usize,

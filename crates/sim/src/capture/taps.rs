@@ -21,16 +21,16 @@ pub struct Point {
 /// The ends of a link that are captured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sides {
-    /// As packets leave.
+    /// Packets are captured as they leave.
     pub sent: bool,
-    /// As they arrive.
+    /// Packets are captured as they arrive.
     pub received: bool,
 }
 
 /// All ports at which packets are captured.
 #[derive(Clone, Debug)]
 pub struct Taps {
-    /// In the order of their links.
+    /// Points in the order of their links.
     pub points: Vec<Point>,
     links: BTreeMap<LinkId, Sides>,
     span: (Time, Time),

@@ -47,9 +47,9 @@ struct Run {
     sent: Table<LinkId, Sent>,
     /// Links out of each node.
     outs: Table<NodeId, Vec<LinkId>>,
-    /// For each host: packets in the ring of its link that its NIC has sent.
+    /// Per host: packets in the ring of its link that its NIC has sent.
     known: Table<HostId, usize>,
-    /// For each switch: packets inside, with the links they came by.
+    /// Per switch: packets inside, with the links they came by.
     inside: Table<SwitchId, VecDeque<(LinkId, InHand)>>,
 }
 

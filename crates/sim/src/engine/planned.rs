@@ -63,9 +63,9 @@ struct Run {
     sent: Table<LinkId, Sent>,
     /// Links out of each node.
     outs: Table<NodeId, Vec<LinkId>>,
-    /// For each host: when its look is planned, [`Time::NEVER`] if none is.
+    /// Per host: when its look is planned, [`Time::NEVER`] if none is.
     looks: Table<HostId, Time>,
-    /// For each host: the end of the pause that is planned for.
+    /// Per host: the end of the pause that is planned for.
     pauses: Table<HostId, Time>,
     hops: u64,
 }

@@ -34,7 +34,7 @@ pub struct Frail {
 }
 
 impl Frail {
-    /// For a node; none if none of its links breaks or is captured.
+    /// Creates the inlets of a node; `None` if none of its links breaks or is captured.
     pub fn new(
         (topology, faults, taps): (&Topology, &Faults, &Taps),
         node: NodeId,

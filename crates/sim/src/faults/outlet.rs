@@ -28,7 +28,7 @@ pub struct Outlet {
 }
 
 impl Outlet {
-    /// For a link that has this rate and delay when nothing is wrong; none if they never change.
+    /// Creates the outlet of a link that has this rate and delay when nothing is wrong; `None` if they never change.
     pub fn new(link: LinkId, faults: &LinkFaults, rate: u64, delay: Span) -> Option<Box<Outlet>> {
         if !faults.changes() {
             return None;

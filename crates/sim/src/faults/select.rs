@@ -12,7 +12,7 @@ pub(super) struct Map<'a> {
 }
 
 impl Map<'_> {
-    /// For this fabric.
+    /// Creates the map of this fabric.
     pub(super) fn new(topology: &Topology) -> Map<'_> {
         Map { topology, names: Names::of(topology) }
     }

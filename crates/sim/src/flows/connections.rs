@@ -19,7 +19,7 @@ const OWN: u32 = 1 << 31;
 pub(super) struct Connections {
     /// The connection of the fabric that each flow uses.
     of: Table<FlowId, u32>,
-    /// For each connection, the message that started last, and how many are still to start.
+    /// Per connection: the message that started last, and how many are still to start.
     last: Vec<(Option<FlowId>, u32)>,
 }
 

@@ -46,7 +46,7 @@ impl Flows {
         self.udp(flow).is_some_and(|(sending, config)| sending.stays(config))
     }
 
-    /// A flow joins the NIC's round. Was it outside?
+    /// Adds a flow to the NIC's round. Returns whether it was outside.
     #[inline(always)]
     pub fn enqueue(&mut self, flow: FlowId) -> bool {
         self.ends.enqueue(flow).unwrap_or_else(|| self.udp_enqueue(flow))

@@ -45,7 +45,7 @@ pub(super) struct Bounds<'a> {
     topology: &'a Topology,
     clock: Clock,
     crossings: Crossings,
-    /// By the leaves and the bytes of a full packet.
+    /// Indexed by the leaves and the bytes of a full packet.
     pairs: BTreeMap<(SwitchId, SwitchId, u64), Pair>,
 }
 
@@ -58,7 +58,7 @@ struct Ends {
 }
 
 impl<'a> Bounds<'a> {
-    /// For this fabric.
+    /// Creates the bounds of this fabric.
     pub(super) fn new(topology: &'a Topology, clock: Clock) -> Bounds<'a> {
         Bounds { topology, clock, crossings: Crossings::default(), pairs: BTreeMap::new() }
     }

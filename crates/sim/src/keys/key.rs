@@ -255,7 +255,7 @@ pub(crate) fn unit_of(name: &str) -> Option<&'static str> {
 }
 
 impl Default {
-    /// As JSON; nothing if there is no value.
+    /// Returns it as JSON; `None` if there is no value.
     pub(crate) fn json(&self, kind: &Kind) -> Option<Value> {
         match *self {
             Default::Required | Default::Nothing(_) | Default::Preset => None,

@@ -30,7 +30,7 @@ pub enum Released {
 enum State {
     #[default]
     Free,
-    /// Since the first verdict that named it, with the flow it is pinned for.
+    /// Taken since the first verdict that named it, with the flow it is pinned for.
     Taken(Option<FlowKey>),
     /// Its packets have joined a data queue, from which it has not drained.
     Released(Option<FlowKey>),
@@ -108,7 +108,7 @@ impl Held {
     }
 
     /// Takes queue `q` for `owner` if it is free: it stays taken until it has been released and drained, even if the
-    /// packet in hand is dropped. Was it free?
+    /// packet in hand is dropped. Returns whether it was free.
     pub(super) fn take(&mut self, q: Queue, owner: Option<FlowKey>) -> bool {
         let one = self.queues.get_mut(usize::from(q.0)).expect("held queues are declared in the layout");
         let free = one.state == State::Free;

@@ -170,7 +170,7 @@ impl Kept {
         self.lanes.push(lane, hand, in_port);
     }
 
-    /// Queues a pause frame ahead of everything else. Is it an additional frame, not a replacement?
+    /// Queues a pause frame ahead of everything else. Returns whether it is an additional frame, not a replacement.
     pub fn keep_pause(&mut self, frame: &Packet) -> bool {
         let more = self.lanes.push_pause(frame);
         if more {
@@ -238,7 +238,7 @@ impl Kept {
     }
 
     /// Takes held queue `q` for `owner`: it stays taken until it has been released and drained, even if the packet in
-    /// hand is dropped. Was it free?
+    /// hand is dropped. Returns whether it was free.
     pub fn take(&mut self, q: Queue, owner: Option<FlowKey>) -> bool {
         self.lanes.held.take(q, owner)
     }
@@ -287,8 +287,8 @@ impl Kept {
         if self.waiting.packets == 0 {
             return rest;
         }
-        // As one packet, which ends when the last of them would: the remainder of a division carries over within a busy
-        // period.
+        // Treated as one packet, which ends when the last of them would: the remainder of a division carries over
+        // within a busy period.
         rest + self.line.would_take(now, self.waiting.bytes)
     }
 

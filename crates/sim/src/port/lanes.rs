@@ -152,7 +152,7 @@ impl Lanes {
     }
 
     /// Queues a pause frame ahead of everything else. It replaces a frame that still waits for the same priority, which
-    /// is now obsolete. Is it an additional frame?
+    /// is now obsolete. Returns whether it is an additional frame.
     pub fn push_pause(&mut self, frame: &Packet) -> bool {
         if let Some(waiting) = self.pauses.iter_mut().find(|waiting| waiting.echo == frame.echo) {
             *waiting = *frame;
@@ -220,7 +220,7 @@ impl Lanes {
         self.data.len() == 1
     }
 
-    /// When something that waits may start, if nothing else happens: `now`, the end of a pause, or never.
+    /// Returns when something that waits may start, if nothing else happens: `now`, the end of a pause, or never.
     #[inline]
     pub fn next_start(&self, now: Time) -> Time {
         let control = self.control.as_ref().is_some_and(|control| !control.packets.is_empty());
@@ -235,7 +235,7 @@ impl Lanes {
         }
     }
 
-    /// May held queues have drained? A quick check before [`Lanes::drained`].
+    /// Whether held queues may have drained. A quick check before [`Lanes::drained`].
     #[inline]
     pub fn drains(&self) -> bool {
         !self.held.is_empty()
@@ -260,7 +260,7 @@ impl Lanes {
         data.pausing.set(now, until, &mut self.paused);
     }
 
-    /// How long (ps) and how often data queues have been paused by `now`.
+    /// Returns how long (ps) and how often data queues have been paused by `now`.
     pub fn paused_by(&self, now: Time) -> (u64, u64) {
         let running: u64 = self.data.iter().map(|data| data.pausing.running(now)).sum();
         (self.paused.0 + running, self.paused.1)

@@ -16,7 +16,7 @@ pub struct Rules {
     pub(super) counts_in_service: bool,
     /// The first waiting packets, up to this many, are in the device, and neither rule counts them.
     pub(super) device_packets: u32,
-    /// Below both of these, as far as is known without a look, a packet is taken unmarked.
+    /// Thresholds below which, as far as is known without a look, a packet is taken unmarked.
     pub(super) lazy_packets: u32,
     pub(super) lazy_bytes: u64,
 }

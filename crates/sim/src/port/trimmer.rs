@@ -188,8 +188,8 @@ impl Trimmer {
         }
     }
 
-    /// When the port must be checked if nothing else happens: when data starts, and when some has been sent if enough
-    /// waits to mark it.
+    /// Returns when the port must be checked if nothing else happens: when data starts, and when some has been sent if
+    /// enough waits to mark it.
     #[inline]
     pub fn due(&self) -> Time {
         match &self.rules.ramp {
@@ -325,7 +325,7 @@ impl Trimmer {
     pub fn queueing_delay(&self, now: Time, wires: &Wires) -> Span {
         let data = self.data(now, wires);
         let rest = data.free_before(self.line.free_at()).since(now);
-        // As one packet, as ports that keep their packets do.
+        // Treated as one packet, as ports that keep their packets do.
         rest + if data.packets == 0 { Span::ZERO } else { self.line.would_take(now, data.bytes.into()) }
     }
 
@@ -420,7 +420,7 @@ mod tests {
         Time::ZERO + Span::from_ns(ns)
     }
 
-    /// A packet arrives. Does it certainly find room?
+    /// A packet arrives. Returns whether it certainly finds room.
     fn comes(port: &mut Trimmer, ns: u64, (kind, wire): (Kind, u16), wires: &mut Wires) -> bool {
         let mut hand = InHand::from(Packet { kind, wire, flags: ECT, ..Packet::default() });
         port.settle(at(ns), wires, || 0.5);

@@ -29,7 +29,7 @@ pub(super) struct Trimming {
 /// An instant at a port, and whether its line, if it becomes free then, has done so.
 pub(crate) type Instant = (Time, Freed);
 
-/// Where a packet that arrives belongs.
+/// The place of a packet that arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Room {
     /// There is room for it.
@@ -206,7 +206,7 @@ impl Kept {
         self.lanes.trimming.as_ref().map(|trimming| trimming.rules.room)
     }
 
-    /// When something must be done about what waits, if nothing else happens: when the line is free, or when a mark
+    /// Returns when the waiting packets need attention, if nothing else happens: when the line is free, or when a mark
     /// must be decided, if that is earlier. No mark need be decided while too little waits to set one.
     #[inline]
     pub fn due(&self, at: Instant) -> Time {

@@ -44,7 +44,7 @@ impl Lengths {
     /// The length that this share of `taken` samples does not exceed, by nearest rank: exact, or above it by less than a
     /// 32nd.
     pub fn percentile(&self, percent: u64, taken: u64) -> u64 {
-        // So many samples, the longest ones, may exceed it.
+        // Number of samples, the longest ones, that may exceed it.
         let above = taken - (taken * percent).div_ceil(100);
         let mut longer = 0;
         for bin in self.bins.iter().rev() {

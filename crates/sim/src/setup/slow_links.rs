@@ -1,5 +1,5 @@
-//! How Ultra Ethernet behaves with links that are much slower than others: a warning before a run, because its results
-//! do not show it.
+//! The behaviour of Ultra Ethernet with links that are much slower than others: a warning before a run, because its
+//! results do not show it.
 
 use crate::flows::Flows;
 use crate::ids::HostId;

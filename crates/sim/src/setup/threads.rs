@@ -54,8 +54,8 @@ fn window(sim: &Sim<'_>, spec: &Spec, tuning: Tuning) -> Result<Span, &'static s
     }
 }
 
-/// No more threads than there is memory for; or why there is one. The memory they all take is no longer available for
-/// series.
+/// Limits threads to those there is memory for; or returns why there is one. The memory they all take is no longer
+/// available for series.
 fn with_room(sim: &mut Sim<'_>, spec: &Spec, tuning: Tuning) -> Result<Tuning, &'static str> {
     let Some(memory) = tuning.memory else { return Ok(tuning) };
     let most = tuning.threads.min(sim.net.topology.leaves as usize);
@@ -79,7 +79,7 @@ fn run(
     let meeting = &if tuning.threads_if_worth { meeting.if_worth() } else { meeting };
     let most_points = sim.world.log.most_points;
     let (stop, others) = thread::scope(|scope| {
-        // Before any thread could wait for this one.
+        // Must come before any thread could wait for this one.
         let leaves = meeting.leaving();
         let begin = |own| {
             let work = move || work(spec, tuning, (window, most_points), (parts, own), meeting);

@@ -30,9 +30,9 @@ pub struct CaptureSpec {
     pub at: Vec<String>,
     /// Start of the capture.
     pub from: Time,
-    /// Before this one.
+    /// End of the capture, excluded.
     pub to: Time,
-    /// So many at each port at most.
+    /// Maximum number of packets at each port.
     pub most: u64,
 }
 

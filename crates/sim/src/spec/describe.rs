@@ -26,7 +26,7 @@ use crate::workload::builtins;
 
 /// A table of a spec.
 struct Table {
-    /// As it is written in TOML.
+    /// The header as written in TOML.
     header: String,
     doc: &'static str,
     keys: &'static [Key],

@@ -49,7 +49,7 @@ pub struct Detection {
     pub mode: Mode,
     /// A change is believed after lasting this long.
     pub carrier: Span,
-    /// Between two hellos of one end.
+    /// Time between two hellos of one end.
     pub hello: Span,
     /// Intervals without a hello after which a link is down.
     pub dead_count: u32,

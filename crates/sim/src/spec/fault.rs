@@ -107,7 +107,7 @@ pub enum Pairs {
 pub enum Effect {
     /// Nothing gets through.
     Down,
-    /// For how long at the start of each period nothing gets through.
+    /// How long nothing gets through at the start of each period.
     Flap {
         /// Time from one outage to the next.
         period: Span,
@@ -118,7 +118,7 @@ pub enum Effect {
     Loss(f64),
     /// Packets of these pairs of hosts are lost.
     BlackHole(Pairs),
-    /// So many bits per second are left.
+    /// The remaining bits per second.
     Rate(u64),
     /// Addition to the delay.
     Delay(Span),
@@ -142,9 +142,9 @@ pub struct Fault {
     pub effect: Effect,
     /// When it starts.
     pub from: Time,
-    /// Until when; [`Time::NEVER`] for good.
+    /// When it ends; [`Time::NEVER`] if it is permanent.
     pub until: Time,
-    /// May it cut hosts off for good?
+    /// Whether it may cut hosts off permanently.
     pub may_cut_off: bool,
 }
 

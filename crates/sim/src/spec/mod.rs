@@ -140,10 +140,10 @@ pub fn resolve(value: &Value) -> Result<Spec, SpecError> {
     resolve_with(value, &[])
 }
 
-/// As [`resolve`], where `[scheme]` may also name one of these guests.
+/// Like [`resolve`], where `[scheme]` may also name one of these guests.
 ///
 /// # Errors
-/// As there.
+/// Those of [`resolve`].
 pub fn resolve_with(value: &Value, guests: &[Entry]) -> Result<Spec, SpecError> {
     read(value, guests).map(|(spec, _)| spec)
 }
@@ -151,7 +151,7 @@ pub fn resolve_with(value: &Value, guests: &[Entry]) -> Result<Spec, SpecError> 
 /// Returns the values derived from the fabric where a spec or its preset says "auto", and how they were derived.
 ///
 /// # Errors
-/// As [`resolve`].
+/// Those of [`resolve`].
 pub fn worked_out(value: &Value, guests: &[Entry]) -> Result<Vec<Auto>, SpecError> {
     read(value, guests).map(|(_, autos)| autos)
 }

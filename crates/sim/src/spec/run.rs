@@ -64,7 +64,7 @@ words! {
     }
 }
 
-/// When a run ends, and by which engine.
+/// The end of a run, and its engine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunSpec {
     /// The condition that ends it.

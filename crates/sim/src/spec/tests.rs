@@ -434,7 +434,7 @@ fn every_scheme_resolves_with_all_its_parameters() {
         let declared: Vec<&str> = entry.params.iter().map(|param| param.name).collect();
         assert_eq!(names, declared, "{}", entry.name());
         assert!(entry.site == "host" || spec.resolved["scheme"].get("path_tag").is_none());
-        // Given one by one, every default is allowed.
+        // Every default is allowed if given one by one.
         for param in entry.params {
             let params = json!({param.name: scheme::json(param.default)});
             let one = resolved(json!({"name": entry.name(), "params": params}));

@@ -197,8 +197,8 @@ impl SharedBuffer {
         passes
     }
 
-    /// Returns to the buffer `bytes` that leave a queue which still holds `queue` bytes. May the sender behind their
-    /// ingress now resume, having been asked to pause, because the ingress is low again?
+    /// Returns to the buffer `bytes` that leave a queue which still holds `queue` bytes. Returns whether the sender
+    /// behind their ingress may now resume, having been asked to pause, because the ingress is low again.
     #[inline(always)]
     pub fn leave(&mut self, came: Came, queue: u64, bytes: u64, now: Time) -> bool {
         self.bytes -= bytes;
@@ -228,7 +228,7 @@ impl SharedBuffer {
         self.egress_used += self.beyond(queue + joined) - self.beyond(queue);
     }
 
-    /// A packet has come in: does this ingress hold enough for the sender to pause?
+    /// Whether this ingress, at which a packet has come in, holds enough for the sender to pause.
     #[inline]
     fn calls_for_pause(&self, came: (u16, u8)) -> bool {
         let ingress = &self.ingress[self.at(came)];
@@ -247,7 +247,8 @@ impl SharedBuffer {
         Some(self.start_pause(at, now))
     }
 
-    /// A packet has come in and does not call for a pause: may the sender resume, having been asked to pause before?
+    /// Whether the sender may resume, having been asked to pause before, when a packet has come in that does not call
+    /// for a pause.
     pub fn resumes_on_arrival(&mut self, came: (u16, u8), now: Time) -> bool {
         let at = self.at(came);
         self.spec.resume_on_arrival && self.ingress[at].pausing_until > now && self.resume(at, now)
@@ -260,7 +261,7 @@ impl SharedBuffer {
         length
     }
 
-    /// When the pause of this ingress must be renewed, if nothing is planned for that yet.
+    /// Returns when the pause of this ingress must be renewed, if nothing is planned for that yet.
     pub fn plan_renewal(&mut self, came: (u16, u8)) -> Option<Time> {
         let at = self.at(came);
         let ingress = &mut self.ingress[at];

@@ -28,15 +28,15 @@ pub(super) struct Admitted {
     pub found: Found,
 }
 
-/// May a line that is free from `free` on take a packet at `now`? Where arrivals go first, a transmission that ends at
-/// this very instant has not ended yet.
+/// Whether a line that is free from `free` on may take a packet at `now`. Where arrivals go first, a transmission that
+/// ends at this very instant has not ended yet.
 #[inline]
 fn may_start(net: &Net, now: Time, free: Time) -> bool {
     free < now || (free == now && !net.arrivals_first())
 }
 
 /// Puts a packet on the line if it can start at once, or on the link if it is control that is committed as it is
-/// queued; queues it if nothing else needs doing. Is the packet dealt with?
+/// queued; queues it if nothing else needs doing. Returns whether the packet is dealt with.
 #[inline(always)]
 pub(super) fn takes_at_once(
     w: &mut World<'_>,

@@ -10,7 +10,7 @@ use crate::port::{AllRules, Found, Instant, Lane, Port, Room, Trimmed, Trims};
 use crate::world::World;
 use spinewise_policy::{Span, Time};
 
-/// Trims a packet and records it. Is its header to be queued?
+/// Trims a packet and records it. Returns whether its header is to be queued.
 fn trim(w: &mut World<'_>, port: &mut impl Trims, (node, at): (NodeId, Instant), hand: &mut InHand) -> bool {
     match port.trim(at, hand, &w.wires) {
         Trimmed::By(cut) => {

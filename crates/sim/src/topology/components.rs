@@ -59,7 +59,7 @@ impl Component {
 #[derive(Debug, Default)]
 pub struct Components {
     maps: Vec<(BTreeSet<LinkId>, OnceLock<Map>)>,
-    /// As built.
+    /// The loads of the fabric as built.
     loads: OnceLock<Loads>,
 }
 
@@ -76,7 +76,7 @@ struct Map {
 }
 
 impl Components {
-    /// For these sets of links that are down, each with its reverse link; the first one is empty.
+    /// Creates components for these sets of links that are down, each with its reverse link; the first one is empty.
     pub fn new(maps: Vec<BTreeSet<LinkId>>) -> Components {
         let maps = maps.into_iter().map(|down| (down, OnceLock::new())).collect();
         Components { maps, loads: OnceLock::new() }

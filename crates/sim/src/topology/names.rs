@@ -14,7 +14,7 @@ pub(crate) struct Names<'a> {
 }
 
 impl Names<'_> {
-    /// For this fabric.
+    /// Creates the names of this fabric.
     pub(crate) fn of(topology: &Topology) -> Names<'_> {
         Names { topology, by_name: topology.node_ids().map(|node| (topology.node_name(node), node)).collect() }
     }

@@ -18,10 +18,10 @@ pub(crate) struct Fabric {
 }
 
 impl Fabric {
-    /// For a topology.
+    /// Returns the fabric of a topology.
     ///
     /// # Errors
-    /// A graph that cannot be built.
+    /// The graph cannot be built.
     pub(crate) fn of(spec: &TopologySpec) -> Result<Fabric, SpecError> {
         let path = match &spec.wiring {
             Wiring::LeafSpine(fabric) => fabric.nominal_path(),

@@ -16,7 +16,7 @@ pub struct Reach {
     leaves: u32,
     /// Hops, by `switch * leaves + leaf`.
     hops: Vec<u32>,
-    /// Only downwards? If such a path exists no other is taken. Empty in a graph.
+    /// Whether the path only goes down. If such a path exists no other is taken. Empty in a graph.
     falls: Vec<bool>,
 }
 
@@ -103,7 +103,7 @@ impl Reach {
         self.falls[self.row(switch) + leaf.index()]
     }
 
-    /// May a packet to `leaf` go from one switch to another, which is one hop nearer?
+    /// Whether a packet to `leaf` may go from one switch to another, which is one hop nearer.
     fn leads(&self, topology: &Topology, (from, to): (SwitchId, SwitchId), leaf: SwitchId) -> bool {
         if self.falls.is_empty() {
             return true;

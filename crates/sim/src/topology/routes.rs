@@ -85,7 +85,7 @@ impl Topology {
         distance
     }
 
-    /// If all links worked, would a link that is down be on a shortest path between two leaves?
+    /// Whether a link that is down would be on a shortest path between two leaves if all links worked.
     pub fn loses_paths(&self, from: SwitchId, to: SwitchId) -> bool {
         let inner = |link: &&LinkSpec| !link.up && !self.is_host(link.from.0) && !self.is_host(link.to.0);
         let mut down = self.links.iter().filter(inner).peekable();

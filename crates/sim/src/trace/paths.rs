@@ -111,7 +111,7 @@ impl<'a> Candidate<'a> {
             Beyond::Tagged(from, packet) => {
                 let (first, second) = topology.split(from, self.leaf, packet.way.0);
                 let named = usize::from(if topology.tier(switch) == Tier::Leaf { first } else { second });
-                // As in `Switch::tagged`.
+                // The same as in `Switch::tagged`.
                 let before = topology.uplinks(switch, self.leaf);
                 let still = before.get(named % before.len().max(1)).and_then(|port| all.iter().position(|p| p == port));
                 still.map_or_else(|| hashed(&packet), one)

@@ -148,7 +148,7 @@ fn losses(sim: &Sim<'_>, choices: &Choices) -> (Vec<Values>, Value) {
     (table.close(), words)
 }
 
-/// When the switch that had sent a packet towards the place of its loss next used other routes; 0 for never.
+/// Returns when the switch that had sent a packet towards the place of its loss next used other routes; 0 for never.
 fn rerouted(sim: &Sim<'_>, loss: &Loss) -> u64 {
     let topology = &sim.net.topology;
     let (Fate::OnLink | Fate::NoWay | Fate::Circled, Some(number)) = (loss.fate, loss.link) else { return 0 };

@@ -1,4 +1,4 @@
-//! The transports: state machines that are given the time and say what to do.
+//! The transports: state machines that are given the time and return their actions.
 //!
 //! Nothing here reads a clock, draws a random number, owns a queue or knows of hosts, links or schemes. The caller
 //! passes in `now` and the arrivals, requests the next segment or acknowledgement, and keeps the timers whose deadlines

@@ -51,7 +51,7 @@ pub(crate) struct Signal {
 }
 
 impl Signal {
-    /// As it travels.
+    /// Encodes it in wire format.
     pub(crate) fn encode(&self) -> Rider {
         Rider::of(&[&self.data.to_le_bytes()[..], &self.sack.encode()].concat())
     }

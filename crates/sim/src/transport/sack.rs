@@ -60,7 +60,7 @@ impl Sack {
         &self.blocks()[usize::from(self.duplicate(cumulative).is_some())..]
     }
 
-    /// As it travels.
+    /// Encodes it in wire format.
     pub fn encode(&self) -> Rider {
         let words = self.blocks().iter().flat_map(|&(start, end)| [start, end]);
         Rider::of(&words.flat_map(u64::to_le_bytes).collect::<Vec<u8>>())

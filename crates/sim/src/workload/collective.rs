@@ -31,7 +31,7 @@ pub enum Order {
     /// As listed; for all hosts, by number, so that most neighbours share a rack.
     #[default]
     Given,
-    /// At random, the same for all rounds.
+    /// Random, the same for all rounds.
     Random,
 }
 

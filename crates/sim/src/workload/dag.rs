@@ -43,7 +43,7 @@ pub enum Does {
     },
     /// Computes, on one of the units of its rank; a unit does one thing at a time.
     Compute {
-        /// For how long.
+        /// Its duration.
         takes: Span,
         /// Number of the unit.
         unit: u32,
@@ -108,14 +108,14 @@ pub enum Action {
     Receive,
     /// Keeps a unit busy.
     Compute {
-        /// For how long.
+        /// Its duration.
         takes: Span,
         /// Number of the unit, among all units of the entry.
         unit: u32,
     },
     /// Sends to a rank of the same server, which keeps a unit busy.
     Copy {
-        /// For how long.
+        /// Its duration.
         takes: Span,
         /// Number of the unit, among all units of the entry.
         unit: u32,

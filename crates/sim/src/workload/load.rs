@@ -12,7 +12,7 @@ use std::ops::Range;
 
 const PS_PER_SECOND: f64 = 1e12;
 const BITS_PER_BYTE: f64 = 8.0;
-/// Above this share of the worst leaf's capacity, queues grow for as long as arrivals last.
+/// The share of the worst leaf's capacity above which queues grow for as long as arrivals last.
 const OVERLOAD: f64 = 0.95;
 /// The minimum share of all bytes for an entry to count over its own time: an entry with less has no time of its own.
 const LEAST_SHARE: f64 = 0.1;

@@ -101,7 +101,7 @@ pub struct Bounds<'a> {
     pub until: Time,
     /// Memory that the flows may take, bytes.
     pub memory: u64,
-    /// May drawing continue? If not, the result is incomplete.
+    /// Whether drawing may continue. If not, the result is incomplete.
     pub go_on: GoOn<'a>,
 }
 

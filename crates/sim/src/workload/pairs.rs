@@ -7,19 +7,19 @@ use super::{Places, WorkloadError};
 /// The pairs of hosts that exchange flows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pairs {
-    /// From every host to the hosts under other leaves (source: ns3-load-balance).
+    /// Every host sends to the hosts under other leaves (source: ns3-load-balance).
     #[default]
     InterRack,
-    /// From every host to every other host, the same rack included (source: conweave-ns3).
+    /// Every host sends to every other host, the same rack included (source: conweave-ns3).
     Any,
-    /// From the hosts under leaf `from` to those under leaf `to`, each receiver equally likely.
+    /// The hosts under leaf `from` send to those under leaf `to`, each receiver equally likely.
     LeafPair {
         /// The leaf of the senders.
         from: u32,
         /// The leaf of the receivers, another one.
         to: u32,
     },
-    /// From the k-th host under leaf `from` to the k-th under leaf `to` (wrapping round if that leaf has fewer).
+    /// The k-th host under leaf `from` sends to the k-th under leaf `to` (wrapping round if that leaf has fewer).
     OneToOne {
         /// The leaf of the senders.
         from: u32,

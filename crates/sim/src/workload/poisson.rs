@@ -57,8 +57,8 @@ struct Source {
 }
 
 impl Poisson {
-    /// Between hosts of different racks at `load` of the leaf uplinks, from time zero, without an end: set `duration` or
-    /// `max_flows`.
+    /// Flows between hosts of different racks at `load` of the leaf uplinks, from time zero, without an end: set
+    /// `duration` or `max_flows`.
     pub fn new(cdf: Cdf, load: f64) -> Poisson {
         Poisson {
             cdf,
@@ -118,7 +118,7 @@ impl Poisson {
         self.max_flows > 0 && drawn >= self.max_flows
     }
 
-    /// When the arrivals end.
+    /// Returns when the arrivals end.
     pub(super) fn end(&self, bounds: &Bounds) -> Time {
         (self.start + self.duration).min(bounds.until)
     }

@@ -17,7 +17,7 @@ fn two_into_one(gbps: u64, us: u64, transport: &Value) -> Value {
     })
 }
 
-/// For the second half of a run: the wait in the queue of the link, mean and 95th percentile in µs, and its
+/// Measures, over the second half of a run: the wait in the queue of the link, mean and 95th percentile in µs, and its
 /// utilisation.
 fn held(spec: &Value, gbps: u64) -> (f64, f64, f64) {
     held_by(&run(spec), "switch3->switch4", gbps)

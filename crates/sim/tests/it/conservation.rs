@@ -1,6 +1,6 @@
-//! In any network that can be described, nothing is lost and nothing appears from nowhere: random fabrics, rates,
-//! buffers, transports, schemes and traffic, each run by both engines and with a random choice of everything that must
-//! not matter.
+//! Conservation in any network that can be described: nothing is lost and nothing appears from nowhere. Random fabrics,
+//! rates, buffers, transports, schemes and traffic, each run by both engines and with a random choice of everything
+//! that must not matter.
 
 mod specs;
 

@@ -39,7 +39,7 @@ fn used(outcome: &Outcome, least: u64) -> Vec<(String, u64)> {
         .collect()
 }
 
-/// Only the names, for this switch.
+/// Returns only the names, for this switch.
 fn ports(used: &[(String, u64)], switch: &str) -> Vec<String> {
     let head = format!("{switch}->");
     used.iter().filter_map(|(name, _)| Some(name.strip_prefix(&head)?.to_string())).collect()

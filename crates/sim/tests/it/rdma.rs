@@ -22,8 +22,8 @@ fn spec(transport: Value, flows: Value) -> Value {
     })
 }
 
-/// When each packet of a lone flow, and the answer to it, arrives: over `links` of (bits per second, ps), every packet
-/// leaves when the previous one has left and it has itself arrived. Answers go back the same way and never meet.
+/// Returns when each packet of a lone flow, and the answer to it, arrives: over `links` of (bits per second, ps), every
+/// packet leaves when the previous one has left and it has itself arrived. Answers go back the same way and never meet.
 fn by_recursion(size: u64, links: &[(u64, u64)], window: u64) -> (u64, u64) {
     on_a_clock(1, size, links, window)
 }

@@ -73,8 +73,8 @@ impl Rule {
         if in_packets { packets >= limit } else { bytes >= limit }
     }
 
-    /// For each arrival (ps, bytes), in order: when its last bit has left and whether it was marked, or none if it was
-    /// dropped.
+    /// Returns, for each arrival (ps, bytes), in order: when its last bit has left and whether it was marked, or `None`
+    /// if it was dropped.
     fn serve(&self, arrivals: &[(u64, u64)]) -> Vec<Option<(u64, bool)>> {
         let (mut line, mut sent, mut fates) = (Line::new(self.gbps), Vec::<Sent>::new(), Vec::new());
         for &(now, bytes) in arrivals {

@@ -234,7 +234,7 @@ fn the_truth_is_that_of_a_recursion_by_hand() {
     assert!(longest > 20, "the queue grows by one packet in 24 us: {longest}");
 }
 
-/// When packets that came at these instants have left a line that takes `service` for each.
+/// Returns when packets that came at these instants have left a line that takes `service` for each.
 fn departures(came: &[u64], service: u64) -> Vec<u64> {
     let mut free = 0;
     came.iter()

@@ -1,4 +1,5 @@
-//! What ConWeave and SELB say to the other leaf: the in-band header of data packets, and the bodies of control packets.
+//! Messages of ConWeave and SELB to the other leaf: the in-band header of data packets, and the bodies of control
+//! packets.
 //!
 //! | field | bytes | range |
 //! |---|---|---|
@@ -85,7 +86,7 @@ pub enum Mark {
 /// In-band header, all 16 bytes; the default is that of a packet which no source leaf has stamped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Header {
-    /// Written by a source leaf?
+    /// Whether a source leaf has written it.
     pub stamped: bool,
     /// Sent after a reroute whose TAIL was not known to have arrived ("phase 1").
     pub rerouted: bool,
@@ -155,7 +156,7 @@ impl Body {
         Body { epoch: header.epoch, way: header.way }
     }
 
-    /// As bytes.
+    /// Encodes it as bytes.
     pub fn put(&self) -> [u8; BODY] {
         let [low, high] = self.way.0.to_le_bytes();
         [self.epoch, low, high]

@@ -173,7 +173,7 @@ impl End {
         self.call(0, |scheme, cx, flow| scheme.ingress(cx, flow, &packet, &mut Feedback(None)));
     }
 
-    /// An acknowledgement arrives. Is an echo of marks that it may carry hidden?
+    /// An acknowledgement arrives. Returns whether an echo of marks that it may carry is hidden.
     fn hears(&mut self, feedback: Option<u16>) -> bool {
         let packet = Packet { kind: Kind::Ack, src: 1, ..Packet::default() };
         self.call(1, |scheme, cx, flow| scheme.ingress(cx, flow, &packet, &mut Feedback(feedback)));

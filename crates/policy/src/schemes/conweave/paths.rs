@@ -1,4 +1,4 @@
-//! The paths that a source leaf draws from, and how switches behind it obey.
+//! The paths that a source leaf draws from, and their interpretation by the switches behind it.
 //!
 //! A whole path is numbered as a host's path tag is: along the leaf's uplinks, and for each along the links beyond. The
 //! operator gives every switch the ports that a path means ([`Ports::told_hop`](crate::site::Ports::told_hop));

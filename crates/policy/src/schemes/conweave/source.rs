@@ -51,7 +51,7 @@ pub struct Draw {
     pub good: Option<Way>,
 }
 
-/// How a packet is sent.
+/// The form in which a packet is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent {
     /// Its header, except for the bytes charged.
@@ -69,7 +69,7 @@ pub struct Rules {
     pub inactive: Span,
     /// How long a flow that found no reorder queue keeps its path.
     pub keep: Span,
-    /// When no good path is drawn.
+    /// The reaction when no good path is drawn.
     pub no_good_path: NoGoodPath,
 }
 
@@ -200,7 +200,7 @@ impl Source {
         }
     }
 
-    /// An early packet of `epoch` found no reorder queue. Was that news?
+    /// An early packet of `epoch` found no reorder queue. Returns whether that was news.
     pub(crate) fn unqueued(&mut self, rules: &Rules, now: Time, epoch: u8) -> bool {
         let news = epoch == self.epoch && self.rerouted && now >= self.kept_until;
         if news {

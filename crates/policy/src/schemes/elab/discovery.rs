@@ -50,7 +50,7 @@ pub struct Search {
 /// The result of an answer, or of its absence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// Nothing yet.
+    /// There is nothing yet.
     Nothing,
     /// Paths have been added or dropped.
     Paths,
@@ -68,9 +68,9 @@ pub struct Prober<'a, 'b> {
     pub to: u32,
     /// B_i of a new path, kbit/s.
     pub ceiling: u32,
-    /// For ports.
+    /// Draws ports.
     pub rng: &'a mut Rng,
-    /// For probes.
+    /// Sends probes.
     pub out: &'a mut Out<'b>,
 }
 
@@ -183,7 +183,7 @@ impl Paths<'_> {
         self.next_step(prober, false)
     }
 
-    /// Source port `port` leads over `path`. Does that change the table?
+    /// Source port `port` leads over `path`. Returns whether that changes the table.
     // ELAB §4.3: what differs from all paths found so far is a new one.
     fn settle(&mut self, prober: &Prober<'_, '_>, port: u16, path: u64) -> bool {
         let confirmed = |route: &Route| route.vp.state.confirmed && route.vp.path == path;

@@ -8,7 +8,7 @@ use crate::{Span, Time};
 /// A virtual path by which packets arrive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Entry {
-    /// When the last packet did.
+    /// When the last packet came.
     pub seen: Time,
     /// Arrival rate of a burst that has not been reported, in the form of VP_RBurst_Rate; 0: none.
     pub rate: u32,

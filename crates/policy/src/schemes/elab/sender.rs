@@ -333,7 +333,7 @@ impl Vp {
     }
 
     /// A path is dead if nothing that was sent by it has arrived for a long time; after ten times as long it is tried
-    /// again. Has it just died?
+    /// again. Returns whether it has just died.
     fn judge(&mut self, after: Span, now: Time) -> bool {
         // One packet may be lost anywhere.
         const FEWEST: u16 = 3;

@@ -50,7 +50,7 @@ impl Default for Elephant {
 }
 
 impl Elephant {
-    /// As named in the answer to poll `round`.
+    /// Creates an entry for a flow named in the answer to poll `round`.
     pub fn heard(key: FlowKey, src: u32, dst: u32, round: u32) -> Elephant {
         Elephant { key, src, dst, round, ..Elephant::default() }
     }

@@ -19,7 +19,7 @@ pub struct Crossing {
 pub enum Class {
     /// Little delay, few marks: underused.
     Good,
-    /// In between, or too little known.
+    /// In between, or too little is known.
     Gray,
     /// Much delay and many marks.
     Congested,
@@ -176,7 +176,7 @@ impl Route {
         self.proven = self.proven.max(ticks(crossing.sent));
     }
 
-    /// Nothing is known of it, or no longer anything.
+    /// Whether nothing is known of it, or no longer anything.
     #[inline]
     fn is_stale(&self, now: Time, senses: &Senses) -> bool {
         self.delay == 0 || now.since(self.sampled) > senses.stale
@@ -247,7 +247,7 @@ impl Route {
         self.lost += 1;
     }
 
-    /// Ends the count of retransmissions if its time is over. Has the path just failed?
+    /// Ends the count of retransmissions if its time is over. Returns whether the path has just failed.
     // Hermes Algorithm 1: f_retransmission > 1 % and type ≠ congested; §3.1: counted over τ.
     #[inline]
     pub(crate) fn judge_losses(&mut self, now: Time, limits: &Limits, senses: &Senses) -> bool {
@@ -263,7 +263,7 @@ impl Route {
         fails && self.fail(now, senses)
     }
 
-    /// The timer of a packet on it ran out. Has the path just failed?
+    /// The timer of a packet on it ran out. Returns whether the path has just failed.
     // Hermes Algorithm 1: enough timeouts, and no packet acknowledged.
     pub fn timed_out(&mut self, now: Time, senses: &Senses) -> bool {
         self.timeouts = self.timeouts.saturating_add(1);
@@ -276,7 +276,7 @@ impl Route {
     }
 
     /// A probe on it was lost, and nothing sent later is known to have got through: it is congested until something
-    /// does. Has the path just failed?
+    /// does. Returns whether the path has just failed.
     pub fn probe_lost(&mut self, now: Time, limits: &Limits, senses: &Senses) -> bool {
         if self.is_stale(now, senses) {
             self.delay = limits.high.saturating_add(1);

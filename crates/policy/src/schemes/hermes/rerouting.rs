@@ -48,7 +48,7 @@ pub fn place(ways: u16, see: impl Fn(Way) -> Seen, rng: &mut Rng) -> Option<Way>
     good.way().or(gray.way()).or(bad.way())
 }
 
-/// How much better a path must be for a flow to move there.
+/// The margins by which a path must be better for a flow to move there.
 #[derive(Clone, Copy, Debug)]
 pub struct Margins {
     /// Δ_RTT, ns.

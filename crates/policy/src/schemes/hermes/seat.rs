@@ -61,7 +61,7 @@ impl Hermes {
         Margins { delay: limits.margin, ecn }
     }
 
-    /// May a flow on a congested path move? Only if it has sent much, so that much may remain, and is slow.
+    /// Whether a flow on a congested path may move: only if it has sent much, so that much may remain, and is slow.
     // Hermes Algorithm 2, line 15: s_sent > S and r_f < R.
     #[inline]
     pub(super) fn may_move(&self, flow: &Flow, step: u32, limits: &Limits) -> bool {

@@ -1,4 +1,4 @@
-//! Which paths are congested.
+//! The classification of paths as congested.
 //!
 //! The printed rule, "a latency larger than 2x the average RTT of all paths", counts the slow paths into the average:
 //! with a fraction f of them at X times the delay it holds only if X > 2 (1 - f) / (1 - 2 f), that is above 2.33 with

@@ -51,7 +51,7 @@ pub struct Clusters {
     k: usize,
     /// Rounds it took, including the last one, which changes nothing if settled.
     pub rounds: u8,
-    /// Did the centroids settle?
+    /// Whether the centroids settled.
     pub settled: bool,
 }
 
@@ -97,7 +97,8 @@ pub(crate) fn classify<P: Point>(points: &mut [P], k: usize, start: Start, rng: 
     clusters
 }
 
-/// Every point to the nearest centroid, then every centroid to the mean of its points: has any moved?
+/// Assigns every point to the nearest centroid, then moves every centroid to the mean of its points. Returns whether
+/// any has moved.
 // SELB Algorithm 1: the body of "repeat"
 pub fn round<P: Point>(points: &mut [P], centroids: &mut [Centroid]) -> bool {
     let mut members = [Centroid::default(); MOST_K];

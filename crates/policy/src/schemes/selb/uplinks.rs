@@ -38,12 +38,12 @@ impl Point for Uplink {
     }
 }
 
-/// When a path is congested.
+/// The threshold at which a path is congested.
 #[derive(Clone, Copy, Debug)]
 pub struct Threshold {
     /// θ: growth of its queue, as a share of its link's rate.
     pub theta: f64,
-    /// Or its queue, bytes; 0 ignores lengths.
+    /// Its queue alone, bytes, may also make it congested; 0 ignores lengths.
     pub also_length: u64,
 }
 

@@ -168,7 +168,7 @@ impl<P: Policy<Site = AtSwitch>> Fabric<P> {
         self.records.iter().filter(|(_, _, series, _)| *series == index as u16).map(|(_, _, _, value)| *value).collect()
     }
 
-    /// Nothing remains in transit, held or armed, and everything sent has arrived.
+    /// Checks that nothing remains in transit, held or armed, and everything sent has arrived.
     pub(crate) fn assert_empty(&self) {
         for port in &self.ports {
             assert!(port.queue.is_empty());

@@ -183,7 +183,7 @@ impl LastHop {
         flows
     }
 
-    /// Nothing waits, nothing is held, no timer runs, no queue is taken, and the ports' rows know it.
+    /// Checks that nothing waits, nothing is held, no timer runs, no queue is taken, and the ports' rows know it.
     pub(crate) fn assert_empty(&mut self) {
         self.run_to(u64::MAX / 2);
         assert!(self.queue.is_empty() && self.armed.is_empty());

@@ -58,7 +58,7 @@ struct Board {
     hops: AtomicU64,
     arrived: AtomicU64,
     busy: AtomicUsize,
-    /// For how long the thread has waited, in ns.
+    /// How long the thread has waited, in ns.
     waited: AtomicU64,
 }
 

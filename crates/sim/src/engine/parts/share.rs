@@ -45,7 +45,7 @@ impl Share {
         self.log
     }
 
-    /// Have the series of this part outgrown the memory?
+    /// Whether the series of this part have outgrown the memory.
     pub fn is_full(&self) -> bool {
         self.log.full
     }

@@ -106,13 +106,13 @@ impl Blocks {
         self.done[block] = windows;
     }
 
-    /// Have all blocks run this many?
+    /// Whether all blocks have run this many.
     pub(super) fn have_run(&self, windows: u64) -> bool {
         self.done.iter().all(|&done| done == windows)
     }
 }
 
-/// For each switch, the switches that share a link with it.
+/// Returns, for each switch, the switches that share a link with it.
 pub(in crate::engine) fn switches_around(topology: &Topology) -> Vec<BTreeSet<SwitchId>> {
     let mut around = vec![BTreeSet::new(); topology.switches() as usize];
     for link in topology.links.iter() {

@@ -47,8 +47,8 @@ fn fetch_arrivals(sim: &Sim<'_>, node: NodeId, end: Time) {
     }
 }
 
-/// For a host, the ends of the flows that packets arrive for; for a switch, the queues of its ports. Also where it
-/// sends.
+/// Prefetches, for a host, the ends of the flows that packets arrive for; for a switch, the queues of its ports. Also
+/// the place where it sends.
 #[inline(always)]
 fn fetch_ends(sim: &Sim<'_>, node: NodeId, end: Time) {
     let Some(host) = sim.net.topology.as_host(node) else {

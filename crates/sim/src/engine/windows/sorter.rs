@@ -49,7 +49,7 @@ impl Sorter {
     const MOST_BUCKETS: usize = 256;
     const FEW: usize = 24;
 
-    /// Sorts `keys`, all of which lie in a window of this length. Do any two arrivals fall on one instant?
+    /// Sorts `keys`, all of which lie in a window of this length. Returns whether any two arrivals fall on one instant.
     pub(super) fn sort(&mut self, keys: &mut Vec<u64>, window: Span) -> bool {
         if keys.len() > Self::FEW {
             self.spread(keys, window);

@@ -167,7 +167,7 @@ pub(super) fn check_headers(reader: &Reader<'_>, edge: &Entry, under: &Entry) ->
     Ok(())
 }
 
-/// No key of host schemes goes with a switch scheme.
+/// Refuses keys of host schemes with a switch scheme.
 pub(super) fn check_at_switches(reader: &Reader<'_>, scheme: &str) -> Result<(), SpecError> {
     for name in ["path_tag", "fabric", "fabric_params"] {
         if reader.given(name).is_some() {

@@ -116,7 +116,7 @@ pub struct SharedBufferSpec {
     pub reserved_packets: u64,
     /// Share of the free part that a queue may hold.
     pub egress_alpha: f64,
-    /// When that holds.
+    /// The condition for that threshold.
     pub egress_threshold: EgressThreshold,
     /// Share of it that an ingress may hold.
     pub ingress_alpha: f64,

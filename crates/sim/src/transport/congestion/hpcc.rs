@@ -1,4 +1,4 @@
-//! HPCC: a window, and the matching rate, from what ports report.
+//! HPCC: a window, and the matching rate, from the reports of ports.
 //!
 //! Li et al., "HPCC: High precision congestion control", SIGCOMM 2019. The paper was not available: algorithm 1 is
 //! second-hand, from a summary of its authors' public ns-3 code (rdma-hw.cc, int-header.h).
@@ -14,7 +14,7 @@
 //!   paper, a change is a different path ID in the header.
 //! * W is at most the bytes that the NIC sends in T, and at least those that the minimum rate sends in T. As the limit
 //!   on data in flight, it is at least a packet.
-//! * What ports report is not rounded to units of the header: see [telemetry](crate::telemetry). The NIC reports
+//! * Reports of ports are not rounded to units of the header: see [telemetry](crate::telemetry). The NIC reports
 //!   nothing: its queue pairs take turns.
 //! * Marks are ignored. Losses do not change the window.
 //!

@@ -225,7 +225,7 @@ impl Nscc {
         self.increase = (self.increase as f64 + by) as i64;
     }
 
-    /// Without a queue for a window's worth of data: does the window grow at once?
+    /// Whether the window grows at once, because there has been no queue for a window's worth of data.
     fn is_fast(&mut self, window: &mut Window, bytes: i64, delay: u64) -> bool {
         self.fast = if delay < NO_QUEUE {
             self.idle += bytes;

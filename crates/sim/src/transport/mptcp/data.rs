@@ -77,7 +77,8 @@ pub(crate) struct DataSender {
 }
 
 impl DataSender {
-    /// For `size` bytes on `subflows`, cut into segments of `mss`, and a receiver with room for `window` bytes.
+    /// Creates the data of `size` bytes on `subflows`, cut into segments of `mss`, and a receiver with room for
+    /// `window` bytes.
     pub(crate) fn new(size: u64, mss: u32, window: u64, subflows: usize) -> Self {
         let distrusted = vec![BTreeSet::new(); subflows];
         DataSender { size, mss: mss.into(), window, next: 0, acked: 0, distrusted, waiting: 0, reinjections: 0 }

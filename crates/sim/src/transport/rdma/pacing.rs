@@ -1,4 +1,4 @@
-//! When a queue pair may send next: a packet's time at the current rate after the previous packet.
+//! The pacing of a queue pair: the next packet may leave a packet's time at the current rate after the previous one.
 
 use crate::packet::ns3_nanoseconds;
 use spinewise_policy::time::{BYTE_PS, Span, Time};
@@ -19,7 +19,7 @@ impl Pacing {
         Self { next: now, fraction: 0, rate: 1 }
     }
 
-    /// Not before this instant.
+    /// Returns the earliest instant of the next packet.
     #[inline]
     pub(super) fn next(&self) -> Time {
         self.next

@@ -63,7 +63,7 @@ impl Flow {
         }
     }
 
-    /// When a packet that leaves now arrives, once for each copy.
+    /// Returns when a packet that leaves now arrives, once for each copy.
     fn arrivals(&mut self) -> Vec<Time> {
         let fate = self.draw(100);
         let copies = if fate < self.wire.lost { 0 } else { 1 + u64::from(fate < self.wire.lost + self.wire.doubled) };

@@ -16,7 +16,7 @@ use super::{Rules, Tally};
 use spinewise_policy::time::{Span, Time};
 use std::collections::BTreeMap;
 
-/// When it checks its clocks, and what does not wait for that.
+/// The times at which it checks its clocks, and the data that does not wait for that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Periods {
     /// It checks this often while anything waits, and once after.

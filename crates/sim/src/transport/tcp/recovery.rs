@@ -43,7 +43,7 @@ impl TcpSender {
         }
     }
 
-    /// Counts a duplicate ACK. Is it the third in a row?
+    /// Counts a duplicate ACK. Returns whether it is the third in a row.
     #[inline]
     pub(super) fn count_duplicate(&mut self) -> bool {
         self.dupacks = self.dupacks.saturating_add(1);

@@ -54,7 +54,7 @@ impl Allowance {
         self.bytes > 0
     }
 
-    /// May another packet be sent once these bytes have been?
+    /// Whether another packet may be sent once these bytes have been.
     pub(super) fn covers(&self, wire: u32) -> bool {
         self.bytes > i64::from(wire)
     }
@@ -120,7 +120,8 @@ impl Account {
         Account { granted: BEGIN, target: BEGIN, asks: false, turns: 0, pulls: 0 }
     }
 
-    /// Its sender requests credit up to here, or has to retransmit a packet. Is it to be served from now on?
+    /// Its sender requests credit up to here, or has to retransmit a packet. Returns whether it is to be served from
+    /// now on.
     pub(super) fn hear(&mut self, target: Option<u64>, again: bool) -> bool {
         let more = target.is_some_and(|target| target > self.target);
         self.target = self.target.max(target.unwrap_or(0));

@@ -71,14 +71,14 @@ impl Records {
         }
     }
 
-    /// When an in-flight packet was sent, if an answer to it that says whether it had been sent again reveals its round
-    /// trip.
+    /// Returns when an in-flight packet was sent, if an answer to it that says whether it had been sent again reveals
+    /// its round trip.
     pub(super) fn timed(&mut self, psn: Psn, again: bool) -> Option<Time> {
         let record = self.record(psn).filter(|record| record.state == State::Flying)?;
         (record.again == u8::from(again)).then_some(record.sent)
     }
 
-    /// When an in-flight packet was sent.
+    /// Returns when an in-flight packet was sent.
     pub(super) fn flying(&mut self, psn: Psn) -> Option<Time> {
         self.record(psn).filter(|record| record.state == State::Flying).map(|record| record.sent)
     }
@@ -93,7 +93,7 @@ impl Records {
         }
     }
 
-    /// A packet has arrived. Was it waiting to be sent again?
+    /// A packet has arrived. Returns whether it was waiting to be sent again.
     pub(super) fn arrived(&mut self, psn: Psn) -> bool {
         let Some(record) = self.record(psn) else { return false };
         let was_queued = std::mem::replace(&mut record.state, State::Arrived) == State::Queued;
@@ -121,7 +121,7 @@ impl Records {
         self.record(psn).is_some_and(|record| record.again > 0)
     }
 
-    /// No timer covers the [oldest](Self::oldest) packet, which was sent at `sent`, until it is sent again.
+    /// Notes that no timer covers the [oldest](Self::oldest) packet, which was sent at `sent`, until it is sent again.
     pub(super) fn untimed(&mut self, sent: Time, psn: Psn) {
         if self.first_new == psn {
             self.first_new += 1;

@@ -399,8 +399,8 @@ impl UetSender {
         }
     }
 
-    /// There is no timer, and SLEEK has just queued the packet that it was last for. If the NIC takes that packet at
-    /// once, the timer becomes its own.
+    /// Whether there is no timer, and SLEEK has just queued the packet that it was last for. If the NIC takes that
+    /// packet at once, the timer becomes its own.
     fn restarts(&self) -> bool {
         self.deadline.is_none() && self.held.is_some_and(|(_, psn)| self.records.queued().any(|queued| queued == psn))
     }

@@ -6,7 +6,7 @@
 //! | nothing is heard; a probe is answered, and finds next to no queue in which packets could still wait | [`Sleek::judge`] |
 //!
 //! After a loss, everything unacknowledged within a window of the first missing packet is sent again once, whatever is
-//! in flight. Recovery ends when all that had been sent at its start has arrived.
+//! in flight. Recovery ends when everything that had been sent at its start has arrived.
 //!
 //! A timeout during recovery sends nothing itself: [`Sleek::goes_back`].
 //!

@@ -12,7 +12,7 @@ use crate::transport::contract::{
 use spinewise_policy::time::{Span, Time};
 
 const WIRE: u64 = 4_150;
-/// For the fabric of the preset's timeout: eight links of 1 us, there and back.
+/// Round trip in the fabric of the preset's timeout: eight links of 1 us, there and back.
 const RTT: Span = Span(9_348_480);
 
 fn us(us: u64) -> Time {
@@ -326,7 +326,7 @@ fn the_answer_to_a_request_tells_of_no_packet_under_way() {
     let at = us(0) + config.rto;
     Sender::on_timeout(&mut sender, &config, at, 0);
     let asks = Sender::beside(&mut sender, &config, at).expect("a request");
-    // Of those that were sent first, packet 1 is next to be acknowledged: it is not what was answered.
+    // Packet 1, of those that were sent first, is next to be acknowledged: it is not the answered one.
     answer(&mut sender, &mut receiver, &config, (0, at));
     let base = sender.base_rtt;
     let (answer, told) = answered(&mut receiver, &config, &asks);

@@ -36,7 +36,7 @@ const SHORT: usize = 15;
 const LONG: usize = 25;
 
 impl Sack {
-    /// As it travels.
+    /// Encodes it in wire format.
     pub(super) fn put(&self) -> Rider {
         let begins = self.base == self.psn || self.bits == 0;
         let few = self.probe == 0 && self.waiting < 1 << 22;

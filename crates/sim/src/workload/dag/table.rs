@@ -114,7 +114,7 @@ struct Rows {
     lines: Vec<u32>,
     /// Names of the operations awaited, as written.
     awaited: Names,
-    /// By [`Rows::awaited`]: the waiting operation, and its milestone.
+    /// Indexed by [`Rows::awaited`]: the waiting operation, and its milestone.
     edges: Vec<(u32, Milestone)>,
     sends: Vec<End>,
     receives: Vec<End>,

@@ -68,7 +68,7 @@ pub(super) struct Board {
 }
 
 impl Board {
-    /// For a flow of `size` bytes in segments of `mss`.
+    /// Creates the board of a flow of `size` bytes in segments of `mss`.
     pub(super) fn new(mss: u32, size: u64) -> Self {
         Board {
             segs: VecDeque::new(),
@@ -247,7 +247,7 @@ impl Board {
         }
     }
 
-    /// Nothing is lost after all.
+    /// Marks nothing as lost after all.
     pub(super) fn find_all(&mut self) {
         for number in self.first..self.end() {
             let flags = self.flags(number);

@@ -75,8 +75,8 @@ pub(super) struct Rack {
 }
 
 impl Rack {
-    /// For a connection whose handshake took `srtt`, if there was one; `known` is a round trip known in advance, zero
-    /// if none was.
+    /// Creates the state of a connection whose handshake took `srtt`, if there was one; `known` is a round trip known
+    /// in advance, zero if none was.
     pub(super) fn new(srtt: Option<Span>, known: Span) -> Self {
         let known = if known == Span::ZERO { Span::FOREVER } else { known };
         Rack {
@@ -273,14 +273,15 @@ impl SackSender {
         self.tcp.window.cwnd = pipe + more;
     }
 
-    /// A timer of RACK-TLP has expired, or the retransmission timeout: was it only the former?
+    /// Handles a timer of RACK-TLP that has expired, or the retransmission timeout. Returns whether it was only the
+    /// former.
     pub(super) fn rack_timer(&mut self, config: &TcpConfig, now: Time) -> bool {
         let Some(rack) = self.rack.as_deref_mut() else { return false };
         let (reorder, probe) = (rack.reorder_at <= now, rack.probe_at <= now);
         if reorder {
             rack.reorder_at = Time::NEVER;
             self.detect(config, now);
-            // As in Linux: something goes, though nothing has arrived.
+            // As in Linux: something is sent, though nothing has arrived.
             self.reduce(config, u64::from(config.mss));
         } else if probe {
             rack.probe_at = Time::NEVER;
