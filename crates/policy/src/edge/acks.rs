@@ -1,9 +1,9 @@
-//! Who chooses the paths of acknowledgements.
+//! Choice of the paths of acknowledgements.
 
 use crate::Kind;
 
 crate::choice! {
-    /// Who chooses the paths of acknowledgements.
+    /// The device that chooses the paths of acknowledgements.
     Acks {
         /// The scheme, like those of data.
         AsData = "as_data",

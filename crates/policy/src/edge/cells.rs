@@ -4,7 +4,7 @@ use crate::sees::quantity;
 use crate::{Quantity, Rng, Rule, Sight, Way};
 
 crate::choice! {
-    /// How the path of the next cell is chosen.
+    /// The choice of the next cell's path.
     Dispatch {
         /// Drawn uniformly over the live paths; the same one may come again.
         Random = "random",

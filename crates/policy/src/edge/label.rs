@@ -23,7 +23,7 @@
 use crate::{Packet, Rng, Sight, Way};
 
 crate::choice! {
-    /// What has a receiver take another label for its acknowledgements.
+    /// The event that makes a receiver take another label for its acknowledgements.
     Receiver {
         /// A duplicate under another label than the data before: its sender has had a timeout (Linux from 6.7).
         NewLabel = "new_label",

@@ -21,7 +21,7 @@ use crate::{Port, Rng, Span, SwitchView, Time};
 use core::cmp::Ordering;
 
 crate::choice! {
-    /// By what ports are compared, most important first.
+    /// The measures by which ports are compared, most important first.
     Compare {
         /// Level of the queue.
         Queue = "queue",

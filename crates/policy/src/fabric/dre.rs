@@ -17,11 +17,11 @@
 use crate::{Span, Time};
 
 crate::choice! {
-    /// How an estimator counts.
+    /// The arithmetic of an estimator.
     Register {
-        /// By fractions of 2¹⁶, as a switch does; the metric stays within its bits.
+        /// Fractions of 2¹⁶, as in a switch; the metric stays within its bits.
         Fixed = "fixed",
-        /// By doubles; the metric may outgrow its bits (ConWeave's public code).
+        /// Doubles; the metric may outgrow its bits (ConWeave's public code).
         Double = "double",
     }
 }

@@ -160,9 +160,9 @@ pub struct Rules {
 }
 
 crate::choice! {
-    /// What a newer epoch does that finds packets of the last one still held.
+    /// The reaction of a newer epoch that finds packets of the last one still held.
     NewEpoch {
-        /// It joins them at their end and lets them go.
+        /// It joins them at their end and releases them.
         Joins = "joins",
         /// It overtakes them (conweave-ns3).
         Overtakes = "overtakes",
@@ -170,12 +170,12 @@ crate::choice! {
 }
 
 crate::choice! {
-    /// When a TAIL lets go what overtook it.
+    /// When a TAIL releases the packets that overtook it.
     Release {
         /// At once.
         AtTail = "at_tail",
-        /// By the flow's timer 1 ns later, and phase 1 is held until then; a packet of phase 0 puts off the timer of a TAIL
-        /// that has not come (conweave-ns3).
+        /// At the flow's timer 1 ns later, and phase 1 is held until then; a packet of phase 0 puts off the timer of a
+        /// TAIL that has not come (conweave-ns3).
         Late = "late",
     }
 }

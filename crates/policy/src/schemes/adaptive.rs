@@ -30,11 +30,11 @@ use crate::{
 };
 
 crate::choice! {
-    /// What is routed as one.
+    /// The unit that is routed as one.
     Unit {
         /// Each packet.
         Packet = "packet",
-        /// What a flow sends without a longer gap.
+        /// The packets that a flow sends without a longer gap.
         Flowlet = "flowlet",
     }
 }

@@ -35,7 +35,7 @@ use crate::{
 };
 
 crate::choice! {
-    /// What is assigned, and by what.
+    /// The unit of assignment, and its criterion.
     Mode {
         /// Flowlets, by quality.
         FlowletQuality = "flowlet_quality",

@@ -58,7 +58,7 @@ use crate::{
 use weights::{Redistribute, all_congested_until};
 
 crate::choice! {
-    /// What of CLOVE runs.
+    /// The part of CLOVE that runs.
     Mode {
         /// Weights that follow ECN.
         Ecn = "ecn",
@@ -68,9 +68,9 @@ crate::choice! {
 }
 
 crate::choice! {
-    /// How a new flowlet's path is chosen by weight.
+    /// The choice of a new flowlet's path by weight.
     Choice {
-        /// In turn, as often as its weight says.
+        /// Taken in turn, as often as its weight says.
         RoundRobin = "weighted_round_robin",
         /// Drawn with that probability.
         Random = "weighted_random",

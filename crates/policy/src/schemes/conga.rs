@@ -43,11 +43,11 @@ use crate::{
 };
 
 crate::choice! {
-    /// Whom a tie of new flowlets favours.
+    /// The port that a tie of new flowlets favours.
     Tie {
         /// The port of the flow's last flowlet, if among the best: a flow moves only to a strictly better uplink.
         KeepOld = "keep_old",
-        /// Nobody: a draw among the best.
+        /// None: a draw among the best.
         Random = "random",
         /// The same; a number is taken even where one is best (ConWeave's code).
         Drawn = "drawn",
@@ -55,7 +55,7 @@ crate::choice! {
 }
 
 crate::choice! {
-    /// Among which uplinks a new flowlet chooses.
+    /// The uplinks among which a new flowlet chooses.
     Candidates {
         /// All.
         All = "all",
@@ -65,7 +65,7 @@ crate::choice! {
 }
 
 crate::choice! {
-    /// What the source leaf writes into CE.
+    /// The value that the source leaf writes into CE.
     CeAtSource {
         /// Zero.
         Zero = "zero",
@@ -75,7 +75,7 @@ crate::choice! {
 }
 
 crate::choice! {
-    /// Which metric a packet takes back.
+    /// The metric that a packet takes back.
     FeedbackBy {
         /// The next in turn, those that have changed first.
         InTurn = "in_turn",

@@ -62,7 +62,7 @@ pub const REPLY: u8 = OWN_CLASSES;
 pub const NOTIFY: u8 = OWN_CLASSES + 1;
 
 crate::choice! {
-    /// What a packet of an older epoch is to the last leaf.
+    /// The last leaf's treatment of a packet of an older epoch.
     OldEpochs {
         /// It is answered, and reported if it is marked.
         Answered = "answered",
@@ -113,10 +113,10 @@ crate::params! {
         notify_gap_us: f64 = 0.0, Allowed::Number { min: 0.0, max: 1e6 };
         /// Packets of an older epoch are answered and reported if marked, or pass unread (conweave-ns3).
         old_epochs: OldEpochs = OldEpochs::Answered, Allowed::Words(OldEpochs::WORDS);
-        /// A newer epoch that finds packets of the last one held joins them and lets them go, or overtakes them
+        /// A newer epoch that finds packets of the last one held joins them and releases them, or overtakes them
         /// (conweave-ns3).
         new_epoch: NewEpoch = NewEpoch::Joins, Allowed::Words(NewEpoch::WORDS);
-        /// A TAIL lets go what overtook it at once, or by a timer 1 ns later (conweave-ns3).
+        /// When a TAIL releases the packets that overtook it: at once, or by a timer 1 ns later (conweave-ns3).
         release: Release = Release::AtTail, Allowed::Words(Release::WORDS);
         /// Bytes of a control packet (conweave-ns3: 64).
         control_bytes: u32 = 64, Allowed::Integer { min: 60.0, max: 1500.0 };

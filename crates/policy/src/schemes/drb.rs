@@ -28,11 +28,11 @@ use crate::{
 };
 
 crate::choice! {
-    /// Whose packets take turns together.
+    /// The packets that take turns together.
     Scope {
-        /// Those of this host to one destination host.
+        /// The packets of this host to one destination host.
         Destination = "destination",
-        /// Those of one flow and direction.
+        /// The packets of one flow and direction.
         Flow = "flow",
     }
 }

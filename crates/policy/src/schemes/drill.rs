@@ -51,7 +51,7 @@ use crate::{
 };
 
 crate::choice! {
-    /// What a memory belongs to.
+    /// The owner of a memory.
     Memory {
         /// The destination host.
         Dst = "dst",
@@ -63,11 +63,11 @@ crate::choice! {
 }
 
 crate::choice! {
-    /// Among which ports a packet's flow may choose.
+    /// The ports among which a packet's flow may choose.
     Within {
         /// All equal-cost ports.
         Off = "off",
-        /// Those of one symmetric component.
+        /// The ports of one symmetric component.
         Symmetric = "symmetric",
     }
 }

@@ -72,17 +72,17 @@ use receiver::{Entry, Record};
 use sender::Vp;
 
 crate::choice! {
-    /// What the operator says the first ceiling of a path is.
+    /// The operator's first ceiling of a path.
     InitialRate {
         /// The rate of the host's own link.
         Link = "link",
-        /// That of an empty path.
+        /// The rate of an empty path.
         Path = "path",
     }
 }
 
 crate::choice! {
-    /// What the rate of a burst does to B_i.
+    /// The effect of a burst's rate on B_i.
     BurstResult {
         /// B_i is that rate.
         Taken = "taken",
@@ -102,9 +102,9 @@ crate::choice! {
 }
 
 crate::choice! {
-    /// What VP_RCnt counts.
+    /// The packets that VP_RCnt counts.
     Counting {
-        /// Packets since it was last told.
+        /// Packets since the last report.
         Zeroed = "zeroed",
         /// All packets, modulo 2¹⁶.
         Cumulative = "cumulative",
@@ -112,7 +112,7 @@ crate::choice! {
 }
 
 crate::choice! {
-    /// What the transport learns of marks.
+    /// The marks that the transport sees.
     Ecn {
         /// All.
         Passed = "passed",
@@ -134,11 +134,11 @@ crate::choice! {
 }
 
 crate::choice! {
-    /// How source ports are found.
+    /// The way to find source ports.
     Discovery {
-        /// By probes with a TTL.
+        /// Probes with a TTL.
         Traceroute = "traceroute",
-        /// Not at all: 0, 1, … are used, as many as there are paths.
+        /// None: 0, 1, … are used, as many as there are paths.
         Blind = "blind",
     }
 }

@@ -37,11 +37,11 @@ use crate::{
 };
 
 crate::choice! {
-    /// How V changes.
+    /// The change of V.
     Change {
-        /// To any other value, all alike.
+        /// Any other value, all equally likely.
         Random = "random",
-        /// To the next value, round and round.
+        /// The next value, round and round.
         Next = "next",
     }
 }

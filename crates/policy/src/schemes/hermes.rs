@@ -75,17 +75,17 @@ use probing::{ENTRY, News, Peer, Role};
 use released::Record;
 
 crate::choice! {
-    /// Whose rules.
+    /// The origin of the rules.
     Compat {
         /// The paper's.
         Paper = "paper",
-        /// Those of the public ns-3 code, mistakes included.
+        /// The public ns-3 code's, mistakes included.
         Ns3 = "ns3",
     }
 }
 
 crate::choice! {
-    /// What tells congestion.
+    /// The signals of congestion.
     Signals {
         /// Delay and marks.
         RttEcn = "rtt_ecn",
@@ -95,11 +95,11 @@ crate::choice! {
 }
 
 crate::choice! {
-    /// At which path rate the thresholds of delay hold.
+    /// The path rates at which the thresholds of delay hold.
     Scale {
-        /// At 10 Gbps, and in proportion to the time of a byte at others.
+        /// 10 Gbps, and in proportion to the time of a byte at others.
         PathRate = "path_rate",
-        /// At any.
+        /// Any rate.
         Fixed = "fixed",
     }
 }

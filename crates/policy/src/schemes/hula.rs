@@ -48,9 +48,9 @@ use crate::{
 };
 
 crate::choice! {
-    /// What a probe by the best hop itself does to its entry.
+    /// The effect of a probe by the best hop itself on its entry.
     SameHop {
-        /// It always replaces it: what is known of the best path is as fresh as its probes.
+        /// It always replaces it: knowledge of the best path is as fresh as its probes.
         Replaces = "replaces",
         /// It must be better or find the entry aged, as any other's (public P4 programs, whose aging is one interval).
         Competes = "competes",

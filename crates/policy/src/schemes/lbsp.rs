@@ -60,7 +60,7 @@ use failures::{ESCALATION, ESCALATION_BYTES, Escalation, FAILURE, FAILURE_BYTES,
 use table::{MOST_UPLINKS, Place, Row, allowed, next_alive};
 
 crate::choice! {
-    /// What decides the path group of a packet.
+    /// The criterion for the path group of a packet.
     Assignment {
         /// The lowest bits of the destination (LBSP §3.2).
         Destination = "destination",
@@ -70,19 +70,19 @@ crate::choice! {
 }
 
 crate::choice! {
-    /// Whose packets are in turn together.
+    /// The packets that take turns together.
     RoundRobin {
         /// All of the group at this switch.
         Switch = "switch",
-        /// Those for one host.
+        /// The packets for one host.
         Destination = "destination",
-        /// Those of one flow: 16 pointers for each leaf, which flows share by hash.
+        /// The packets of one flow: 16 pointers for each leaf, which flows share by hash.
         Flow = "flow",
     }
 }
 
 crate::choice! {
-    /// What the input port has to say (LBSP §5, whose text is missing).
+    /// The role of the input port (LBSP §5, whose text is missing).
     InputPort {
         /// Nothing.
         Ignored = "ignored",

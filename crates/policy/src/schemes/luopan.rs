@@ -45,7 +45,7 @@ use crate::{
 };
 
 crate::choice! {
-    /// What the queues along a path come to.
+    /// The measure of the queues along a path.
     Measure {
         /// Their sum.
         Sum = "sum",

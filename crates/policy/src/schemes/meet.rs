@@ -84,19 +84,19 @@ use congestion::{STEP, Score, congestion};
 use perception::{Peer, Probed, Route, choose};
 
 crate::choice! {
-    /// Who probes.
+    /// The hosts that probe.
     Probe {
         /// The rack's proxy, for all.
         Proxy = "proxy",
         /// Every host, for itself.
         Host = "host",
-        /// Nobody: what data alone tell.
+        /// None: only data measures paths.
         Off = "off",
     }
 }
 
 crate::choice! {
-    /// What chooses the path of a new flowlet.
+    /// The basis for the path of a new flowlet.
     RouteBy {
         /// The rack's data and the best probe: the smaller value.
         Combined = "combined",
@@ -106,7 +106,7 @@ crate::choice! {
 }
 
 crate::choice! {
-    /// What a flow does that is on one of the best paths.
+    /// The action of a flow that is on one of the best paths.
     Tie {
         /// It stays.
         Keep = "keep",

@@ -25,7 +25,7 @@ use crate::{
 };
 
 crate::choice! {
-    /// What a trimmed packet leaves for those after it.
+    /// The value that a trimmed packet leaves for those after it.
     AfterTrim {
         /// Any value.
         Drawn = "drawn",

@@ -16,13 +16,13 @@ use crate::{
 };
 
 crate::choice! {
-    /// In which order values come.
+    /// The order of the values.
     Order {
         /// Each once a round, in an order that is drawn anew for each round.
         Rounds = "rounds",
-        /// Any value, all alike.
+        /// Any value, all equally likely.
         Drawn = "drawn",
-        /// By number, from one that is drawn for each flow.
+        /// Ascending numbers, from one that is drawn for each flow.
         Ascending = "ascending",
     }
 }

@@ -15,7 +15,7 @@ use crate::{
 };
 
 crate::choice! {
-    /// What a pointer of round-robin packet scatter belongs to.
+    /// The owner of a pointer of round-robin packet scatter.
     Pointer {
         /// The switch: one for all packets.
         Switch = "switch",

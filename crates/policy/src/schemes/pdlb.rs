@@ -70,7 +70,7 @@ use estimate::{Route, Share};
 use model::{Cells, CellsLimit, Constants, MOST_CELLS, Model, Paths};
 
 crate::choice! {
-    /// Where path delays come from.
+    /// The source of path delays.
     Estimate {
         /// Probes on every path.
         Probe = "probe",
@@ -92,11 +92,11 @@ crate::choice! {
 }
 
 crate::choice! {
-    /// Whose paths decide together.
+    /// The paths that decide together.
     Scope {
-        /// Those to one destination.
+        /// The paths to one destination.
         Peer = "peer",
-        /// Those of one sender.
+        /// The paths of one sender.
         Sender = "sender",
     }
 }

@@ -39,7 +39,7 @@ use crate::{
 };
 
 crate::choice! {
-    /// What a flowcell's size is counted in.
+    /// The unit of a flowcell's size.
     Count {
         /// Data packets.
         Packets = "packets",
@@ -60,9 +60,9 @@ crate::choice! {
 }
 
 crate::choice! {
-    /// What the rates of paths, as told, are good for.
+    /// The use of the given rates of paths.
     Weights {
-        /// Nothing: all paths alike.
+        /// None: all paths alike.
         Equal = "equal",
         /// Slower paths get fewer cells.
         Cells = "cells",
@@ -72,7 +72,7 @@ crate::choice! {
 }
 
 crate::choice! {
-    /// Who chooses the paths of acknowledgements.
+    /// The device that chooses the paths of acknowledgements.
     Acks {
         /// The fabric.
         Fabric = "fabric",
@@ -82,11 +82,11 @@ crate::choice! {
 }
 
 crate::choice! {
-    /// How long a flow's first cell is.
+    /// The length of a flow's first cell.
     FirstCell {
-        /// As any other.
+        /// Like any other.
         Full = "full",
-        /// Any length up to that, all alike.
+        /// Any length up to that, all equally likely.
         Any = "any",
     }
 }

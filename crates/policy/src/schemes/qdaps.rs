@@ -69,11 +69,12 @@ use crate::{Listed, Quantity, Shape, Span, SwitchView, Tier, Time, Way};
 pub mod released;
 
 crate::choice! {
-    /// Whose rules.
+    /// The origin of the rules.
     Rules {
-        /// Our own: by when packets leave, and long flows are rerouted if order costs too much.
+        /// Our own: queues are compared by when packets leave, and long flows are rerouted if order costs too much.
         Departures = "departures",
-        /// The authors' programs': by packets waiting, and all flows leave a queue that is too long.
+        /// The authors' programs': queues are compared by packets waiting, and all flows leave a queue that is too
+        /// long.
         Released = "released",
     }
 }

@@ -27,11 +27,11 @@ use crate::{
 const SLOTS: u8 = 8;
 
 crate::choice! {
-    /// What freezes.
+    /// The event that freezes values.
     Freezing {
         /// A timeout.
         Timeout = "timeout",
-        /// A timeout where no round trip since the last was long.
+        /// A timeout when no round trip since the last one was long.
         IdleTimeout = "idle_timeout",
         /// Nothing.
         Off = "off",

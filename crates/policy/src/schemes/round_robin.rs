@@ -31,7 +31,7 @@ use crate::{
 };
 
 crate::choice! {
-    /// Which switches take turns.
+    /// The switches that take turns.
     Tiers {
         /// All that have a choice.
         All = "all",
@@ -41,11 +41,11 @@ crate::choice! {
 }
 
 crate::choice! {
-    /// Who has a list of uplinks.
+    /// The owners of lists of uplinks.
     Lists {
-        /// Each switch one.
+        /// Each switch has one.
         Switch = "switch",
-        /// Above the leaves each destination host one.
+        /// Each destination host has one above the leaves.
         Destination = "destination",
     }
 }

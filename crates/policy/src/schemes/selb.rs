@@ -85,11 +85,11 @@ use source::{Progress, Source, hashed};
 use uplinks::{Survey, Threshold, Uplink, survey};
 
 crate::choice! {
-    /// Where a flow starts.
+    /// The first path of a flow.
     FirstPath {
-        /// On a path drawn among those not congested.
+        /// A path drawn among those not congested.
         Uncongested = "uncongested",
-        /// On the path that its hash names.
+        /// The path that its hash names.
         Ecmp = "ecmp",
     }
 }

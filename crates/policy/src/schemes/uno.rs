@@ -37,7 +37,7 @@ const MOST: usize = 32;
 const MOST_VALUES: f64 = 1_024.0;
 
 crate::choice! {
-    /// After which losses subflows move.
+    /// The losses after which subflows move.
     Losses {
         /// Trimmed packets and timeouts.
         All = "all",

@@ -29,15 +29,15 @@ keys! {
 }
 
 words! {
-    /// How changes are found.
+    /// The detection of changes.
     Mode {
         /// Loss of carrier at both ends, news flooded.
         Carrier = "carrier",
-        /// Hellos that do not come, news flooded.
+        /// Missing hellos, news flooded.
         Hello = "hello",
         /// All switches know at once.
         Oracle = "oracle",
-        /// Nobody ever knows.
+        /// No switch ever knows.
         Never = "never",
     }
 }

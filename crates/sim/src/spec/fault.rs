@@ -55,11 +55,11 @@ keys! {
 }
 
 words! {
-    /// What happens.
+    /// The kind of a fault.
     FaultKind {
         /// Nothing gets through.
         Down = "down",
-        /// Down again and again.
+        /// It goes down again and again.
         Flap = "flap",
         /// Each packet is lost with a probability.
         Loss = "loss",
@@ -73,13 +73,13 @@ words! {
 }
 
 words! {
-    /// Which way.
+    /// The direction.
     Way {
         /// Both.
         Both = "both",
-        /// From the first end to the second.
+        /// First end to second end.
         Forward = "forward",
-        /// From the second end to the first.
+        /// Second end to first end.
         Backward = "backward",
     }
 }

@@ -73,7 +73,7 @@ pub enum SeriesLinks {
 }
 
 words! {
-    /// What slowdowns are measured against.
+    /// The reference of slowdowns.
     Ideal {
         /// A time that no scheme can beat.
         Bound = "bound",

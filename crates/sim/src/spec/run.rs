@@ -31,7 +31,7 @@ keys! {
 }
 
 words! {
-    /// What ends a run.
+    /// The condition that ends a run.
     Stop {
         /// All flows are done.
         FlowsDone = "flows_done",
@@ -41,7 +41,7 @@ words! {
 }
 
 words! {
-    /// Which engine runs.
+    /// The engine that runs.
     EngineKind {
         /// Windows, unless a link has no delay.
         Auto = "auto",
@@ -55,7 +55,7 @@ words! {
 }
 
 words! {
-    /// Which program's runs are followed event by event.
+    /// The program whose runs are followed event by event.
     Follow {
         /// None.
         Nothing = "nothing",

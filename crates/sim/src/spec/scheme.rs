@@ -61,7 +61,7 @@ keys! {
 }
 
 words! {
-    /// How a path tag selects the path.
+    /// The way a path tag selects the path.
     PathTag {
         /// The fabric takes the tag for the path.
         Explicit = "explicit",
@@ -77,13 +77,13 @@ words! {
     HeaderBytes {
         /// They do.
         Charged = "charged",
-        /// They do not, as in the ns-3 codes of several schemes.
+        /// They do not, as in the public ns-3 codes of several schemes.
         Free = "free",
     }
 }
 
 words! {
-    /// Who chooses the paths of acknowledgements inside the fabric.
+    /// The scheme that chooses the paths of acknowledgements inside the fabric.
     AckPaths {
         /// The scheme at the switches.
         Scheme = "scheme",

@@ -66,7 +66,7 @@ words! {
 }
 
 words! {
-    /// What the length of a queue counts.
+    /// The packets that the length of a queue counts.
     QueueCounts {
         /// Packets waiting only.
         Waiting = "waiting",
@@ -76,7 +76,7 @@ words! {
 }
 
 words! {
-    /// What a host's NIC does.
+    /// The model of a host's NIC.
     Nics {
         /// Takes a segment when its line is free: nothing queues in a host.
         Pull = "pull",
@@ -86,7 +86,7 @@ words! {
 }
 
 words! {
-    /// How a port is served.
+    /// The engine's service of a port.
     PortKind {
         /// The departure is known as a packet is queued: one event per packet and hop.
         Fifo = "fifo",

@@ -10,7 +10,7 @@ use crate::keys::{Default, Kind, Unit, Zero, keys, words};
 use spinewise_policy::time::Span;
 
 words! {
-    /// How a TCP sender finds and repairs losses.
+    /// A TCP sender's detection and repair of losses.
     Recovery {
         /// Duplicate acknowledgements, and partial ones (RFC 6582).
         NewReno = "newreno",
@@ -38,7 +38,7 @@ words! {
         Off = "off",
         /// They do, by exact instants.
         On = "on",
-        /// They do as the ns-3 code of Hermes does.
+        /// They do, by clocks that are checked once a period (source: public ns-3 code of Hermes).
         Periodic = "periodic",
     }
 }

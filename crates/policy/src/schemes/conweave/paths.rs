@@ -18,7 +18,7 @@ use crate::fabric::reorder::header::Header;
 use crate::{Cx, Kind, Packet, Rng, SwitchView, Time, Way};
 
 crate::choice! {
-    /// What a path is.
+    /// The definition of a path.
     PathIs {
         /// The whole way to the destination leaf.
         Whole = "whole",

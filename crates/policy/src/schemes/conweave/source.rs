@@ -12,7 +12,7 @@ use crate::fabric::reorder::header::{Header, Mark, Stamp};
 use crate::{Rule, Span, Time, Way};
 
 crate::choice! {
-    /// What a passed deadline does when no good path is drawn.
+    /// The reaction to a passed deadline when no good path is drawn.
     NoGoodPath {
         /// The flow sends its TAIL and goes through phase 1 on the path it has.
         Tail = "tail",

@@ -10,7 +10,7 @@ use crate::{
 use crate::{Peers, Phase, Policy, Port, Queue, Shape, Span, Tier, Time, Verdict, Way};
 
 crate::choice! {
-    /// What releases a held queue.
+    /// The event that releases a held queue.
     Release {
         /// A timer of the flow; until then all data of the flow is held.
         Timer = "timer",

@@ -4,7 +4,7 @@
 //! microseconds, windows and flows in packets, rates in packets per microsecond.
 
 crate::choice! {
-    /// What Eq. 10 minimises.
+    /// The objective of Eq. 10.
     Model {
         /// Round-trip time over window of the authors' code, in correct arithmetic.
         Authors = "authors",
@@ -19,7 +19,7 @@ crate::choice! {
 }
 
 crate::choice! {
-    /// How a window that is not a multiple of the granularity is cut.
+    /// The way a window that is not a multiple of the granularity is cut.
     Cells {
         /// Whole cells only.
         Floor = "floor",

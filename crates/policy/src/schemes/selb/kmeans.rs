@@ -16,11 +16,11 @@ pub(crate) const MOST_K: usize = 16;
 pub(crate) const MOST_ROUNDS: u8 = 20;
 
 crate::choice! {
-    /// Where the centroids start.
+    /// The start of the centroids.
     Start {
-        /// At k quantiles of the different lengths: the same clusters for the same queues.
+        /// The k quantiles of the different lengths: the same clusters for the same queues.
         Quantile = "quantile",
-        /// At k different lengths drawn at random, as printed.
+        /// Any k different lengths, drawn at random, as printed.
         Random = "random",
     }
 }

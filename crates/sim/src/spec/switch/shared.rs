@@ -68,17 +68,17 @@ keys! {
 }
 
 words! {
-    /// What goes to the headroom.
+    /// The data that goes to the headroom.
     HeadroomUse {
-        /// What is above the threshold of its ingress.
+        /// Data above the threshold of its ingress.
         AboveThreshold = "above_threshold",
-        /// What finds the shared part full.
+        /// Data that finds the shared part full.
         PoolFull = "pool_full",
     }
 }
 
 words! {
-    /// What renews a pause.
+    /// The events that renew a pause.
     PauseRenewal {
         /// A timer, and packets.
         Timer = "timer",
@@ -88,9 +88,9 @@ words! {
 }
 
 words! {
-    /// When the bound on queues holds.
+    /// The condition for the bound on queues.
     EgressThreshold {
-        /// Where nothing pauses.
+        /// If nothing pauses.
         WithoutPfc = "without_pfc",
         /// Always.
         Always = "always",

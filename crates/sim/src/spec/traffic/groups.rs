@@ -12,7 +12,7 @@ use crate::workload::{Members, WorkloadError};
 pub(super) const HOSTS: &str = "\"all\", a list of hosts, or a list of such lists (groups)";
 
 words! {
-    /// Which hosts form a group.
+    /// The hosts that form a group.
     Grouping {
         /// Consecutive hosts.
         Blocks = "blocks",

@@ -10,9 +10,9 @@ words! {
     Direction {
         /// Both.
         Both = "both",
-        /// From host to leaf, from leaf to spine.
+        /// Host to leaf, leaf to spine.
         Up = "up",
-        /// From spine to leaf, from leaf to host.
+        /// Spine to leaf, leaf to host.
         Down = "down",
     }
 }

@@ -10,18 +10,18 @@ use crate::transport::sheet::{Frame, Sheet};
 use spinewise_policy::time::Span;
 
 words! {
-    /// What a queue pair does about a packet that is missing.
+    /// A queue pair's reaction to a missing packet.
     Recovery {
-        /// The receiver drops what is out of order; the sender goes back to the oldest unacknowledged packet.
+        /// The receiver drops packets out of order; the sender goes back to the oldest unacknowledged packet.
         GoBackN = "go_back_n",
-        /// The receiver keeps what is out of order and says so; the sender sends the rest again (Mittal et al., "Revisiting
-        /// Network Support for RDMA", SIGCOMM 2018).
+        /// The receiver keeps packets out of order and reports them; the sender sends the rest again (Mittal et al.,
+        /// "Revisiting Network Support for RDMA", SIGCOMM 2018).
         Irn = "irn",
     }
 }
 
 words! {
-    /// How messages use the queue pairs of their connection.
+    /// The use of a connection's queue pairs by messages.
     QueuePairUse {
         /// Each message on the next one.
         RoundRobin = "round_robin",

@@ -8,17 +8,17 @@ use crate::transport::uet::Psn;
 use spinewise_policy::time::Span;
 
 words! {
-    /// How a sender finds losses of which no trimmed packet tells.
+    /// A sender's detection of losses that no trimmed packet reports.
     Recovery {
-        /// By the timeout alone.
+        /// The timeout alone.
         Timeout = "timeout",
-        /// By packets out of order and by probes, too (SLEEK).
+        /// Packets out of order and probes, too (SLEEK).
         Sleek = "sleek",
     }
 }
 
 words! {
-    /// How the NIC takes what a sender asks its receiver: requests and probes.
+    /// The NIC's handling of a sender's requests and probes.
     Requests {
         /// With answers, at the instant that they fall due (uet-htsim).
         Control = "as_control",
@@ -28,11 +28,12 @@ words! {
 }
 
 words! {
-    /// Where receivers pace senders that have no window: when do they heed congestion inside the fabric?
+    /// The fabrics in which receivers that pace senders without a window heed congestion inside the fabric.
     PullHeeds {
-        /// Where the core is oversubscribed (uet-htsim): elsewhere two flows that share a link there are trimmed for good.
+        /// Fabrics with an oversubscribed core (uet-htsim): elsewhere two flows that share a link there are trimmed
+        /// permanently.
         Oversubscription = "oversubscription",
-        /// In every fabric.
+        /// All fabrics.
         Congestion = "congestion",
     }
 }
