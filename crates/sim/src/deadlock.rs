@@ -1,4 +1,4 @@
-//! Deadlocks of priority flow control: ports that pause each other forever.
+//! Deadlocks of priority flow control: ports that pause each other indefinitely.
 //!
 //! An egress queue is *stuck* if it is paused, has packets, and the switch behind its link still asks for the pause.
 //! Queues that are not stuck drain eventually. So a stuck queue is freed if its pause would end once everything had

@@ -162,7 +162,7 @@ impl Faults {
         cut_off(topology, &self.schedule.links.keys().copied().filter(|&link| self.is_down(link, at)).collect(), pairs)
     }
 
-    /// Refuses faults that cut off from each other, for good, hosts that have traffic.
+    /// Refuses faults that permanently cut off from each other hosts that have traffic.
     ///
     /// # Errors
     /// Names the fault and the hosts.

@@ -4,7 +4,7 @@ use super::{Kind, Plain};
 use serde_json::{Map, Value};
 use spinewise_policy::Span;
 
-/// Declares the keys of a table: the struct that holds them, the declarations for people, the reading and the telling.
+/// Declares the keys of a table: the struct that holds them, the declarations for people, reading and reporting.
 ///
 /// `name: type, kind, default;` each with its documentation, which people see. `name as "word"` where the key has
 /// another name than the field. Fields under `also` are no keys: they have their value from elsewhere.

@@ -150,7 +150,7 @@ fn about_fault(n: usize, fault: &Fault, spec: &Spec, found: &mut Vec<Warning>) {
     }
 }
 
-/// The fastest link that anybody plans, Gbps.
+/// The fastest link in any plan, Gbps.
 const FASTEST_GBPS: u64 = 3_200;
 
 /// Mbps in place of Gbps.

@@ -66,7 +66,7 @@ impl Reps {
     const STAYS: u64 = 150 * US;
     const EXPLORE: usize = 5;
 
-    /// Any news may thaw it.
+    /// Any event may thaw it.
     fn thaw(&mut self, now: u64) {
         if self.frozen.is_some_and(|since| now - since > Self::STAYS) {
             (self.frozen, self.explore) = (None, Self::EXPLORE);

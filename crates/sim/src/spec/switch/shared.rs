@@ -122,7 +122,7 @@ pub struct SharedBufferSpec {
     pub ingress_alpha: f64,
     /// Bytes of an ingress that do not count.
     pub pause_offset: u64,
-    /// Bytes less for going on.
+    /// Bytes less for resuming.
     pub resume_less: u64,
     /// Length of a pause; zero: until a resume frame.
     pub pause: Span,

@@ -10,7 +10,7 @@ pub(crate) struct Chunk {
     pub data: u64,
     /// Its bytes.
     pub len: u64,
-    /// It has gone on another subflow before.
+    /// It has been sent on another subflow before.
     pub again: bool,
 }
 
@@ -65,7 +65,7 @@ pub(crate) struct DataSender {
     mss: u64,
     /// The receiver has room for this much beyond what it has acknowledged.
     window: u64,
-    /// The next byte that has gone on no subflow.
+    /// The next byte that has been sent on no subflow.
     next: u64,
     /// Data ACK: everything before this has arrived.
     acked: u64,
@@ -144,7 +144,7 @@ impl DataSender {
         self.acked == self.size
     }
 
-    /// Segments that have gone on another subflow.
+    /// Segments that have been sent on another subflow.
     pub(crate) fn reinjections(&self) -> u32 {
         self.reinjections
     }

@@ -14,7 +14,7 @@ pub struct RdmaReceiver {
     expected: u64,
     /// One past the last byte that has arrived, kept or not.
     highest: u64,
-    /// IRN: what lies beyond a hole.
+    /// IRN: bytes beyond a hole.
     beyond: Blocks,
     /// Until when a NACK is not repeated, and the expected byte of the last one.
     nack_at: Time,

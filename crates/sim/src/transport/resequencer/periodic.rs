@@ -200,7 +200,7 @@ mod tests {
         assert_eq!(bench.machine.deadline(), Some(us(30)));
         assert!(bench.expire(29).is_empty());
         assert_eq!(bench.expire(30), [1]);
-        // The first of these checks comes too soon after the last packet has gone on.
+        // The first of these checks comes too soon after the last packet has been passed on.
         assert_eq!(bench.bytes(40, LEN + 99, 200, 2), [2]);
         assert!(bench.bytes(46, LEN + 299, 1, 3).is_empty());
         assert_eq!(bench.machine.deadline(), Some(us(50)));

@@ -1,4 +1,4 @@
-//! The queries that others make of a TCP sender.
+//! Queries about a TCP sender.
 
 use super::TcpSender;
 use crate::transport::config::TcpConfig;
