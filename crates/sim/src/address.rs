@@ -58,13 +58,13 @@ impl Address {
         self.0 & !SWITCH
     }
 
-    /// It as one number, by which no two devices are alike.
+    /// Returns it as one number, which differs between any two devices.
     #[inline(always)]
     pub fn bits(self) -> u32 {
         self.0
     }
 
-    /// The device, to a scheme.
+    /// Returns the device in the form of the contract.
     pub fn device(self) -> Device {
         self.as_host().map_or(Device::Switch(self.number()), |host| Device::Host(host.number()))
     }

@@ -7,8 +7,8 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | `taps.rs` | which links are looked at, by the names in the spec |
-//! | `tap.rs` | what is kept of one link |
+//! | `taps.rs` | the selection of links, by the names in the spec |
+//! | `tap.rs` | the packets kept of one link |
 //! | `outcome/packets.rs` | all of it as columns |
 
 mod tap;

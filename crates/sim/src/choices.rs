@@ -11,9 +11,9 @@ use std::ops::Range;
 /// A choice.
 #[derive(Clone, Debug)]
 pub struct Choice {
-    /// When.
+    /// Time of the choice.
     pub at: Time,
-    /// Where: number of the node.
+    /// Number of the node where it was made.
     pub node: NodeId,
     /// The packet, before the choice.
     pub packet: Packet,
@@ -63,7 +63,7 @@ impl Fate {
 pub struct Loss {
     /// When the loss was found.
     pub at: Time,
-    /// Where.
+    /// Number of the node where it was lost.
     pub node: NodeId,
     /// The link that it should have left by; if lost on a link, without a route or at its hop limit, the one that it
     /// came by.
@@ -86,7 +86,7 @@ pub struct Choices {
 }
 
 impl Choices {
-    /// The candidates, as path tags at a host and as ports at a switch; and where the packet before went.
+    /// The candidates, as path tags at a host and as ports at a switch; and the way of the previous packet.
     pub fn ways(&self, choice: &Choice) -> &[Way] {
         &self.ways[choice.ways.clone()]
     }
@@ -191,7 +191,7 @@ impl Recorder {
         }
     }
 
-    /// All that was written down. Which room writes first at one instant is an engine's own affair.
+    /// Returns everything written down. The order of writing at one instant depends on the engine.
     pub fn close(mut self) -> Choices {
         self.choices.all.sort_by_key(|choice| (choice.at, choice.node));
         self.choices.losses.sort_by_key(|loss| (loss.at, loss.node));

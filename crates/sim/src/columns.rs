@@ -62,7 +62,7 @@ cells! {
     Word32 = "word32": cells => Values::U32(cells.into_iter().map(|word| word.0).collect());
 }
 
-/// The place of a word in a list; the largest number for none.
+/// Index of a word in a list; the largest number means none.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Word8(pub u8);
 
@@ -71,7 +71,7 @@ impl Word8 {
     pub(crate) const NONE: Word8 = Word8(u8::MAX);
 }
 
-/// The place of a word in a long list.
+/// Index of a word in a long list.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Word32(pub u32);
 
@@ -80,7 +80,7 @@ impl Word32 {
     pub(crate) const NONE: Word32 = Word32(u32::MAX);
 }
 
-/// Declares a table: its columns for people, and what gathers them row by row.
+/// Declares a table: its columns for people, and the type that gathers them row by row.
 ///
 /// `TABLE: Gatherer, |row: &Row<'_>| { name: type, "unit", "meaning" => value; … }`, the value being an expression of
 /// `row`. `Gatherer::push` takes a row, `Gatherer::close` gives the columns in the order declared.
@@ -107,12 +107,12 @@ macro_rules! columns {
                 Self { $( $name: Vec::with_capacity(rows), )* }
             }
 
-            /// One row more.
+            /// Adds a row.
             fn push(&mut self, $row: $row_type) {
                 $( self.$name.push($value); )*
             }
 
-            /// All columns.
+            /// Returns all columns.
             fn close(self) -> Vec<$crate::columns::Values> {
                 vec![ $( $crate::columns::Cell::values(self.$name) ),* ]
             }

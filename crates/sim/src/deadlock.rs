@@ -83,7 +83,8 @@ fn free(switches: &Table<SwitchId, Switch>, topology: &Topology, stuck: &BTreeSe
     free
 }
 
-/// A circle among queues that wait for each other: from the first, always on to the first that holds what must leave.
+/// Returns a circle among queues that wait for each other: from the first, always to the first queue that holds packets
+/// which must leave.
 fn circle(switches: &Table<SwitchId, Switch>, topology: &Topology, stuck: &BTreeSet<Queue>) -> Vec<LinkId> {
     let next = |&(link, priority): &Queue| {
         let (to, port) = topology.links[link].to;

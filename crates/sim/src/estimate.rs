@@ -135,7 +135,7 @@ impl Fluid<'_> {
         }
     }
 
-    /// Sends a flow after those before it. Returns when it is through.
+    /// Sends a flow after those before it. Returns when it is done.
     fn add(&mut self, id: FlowId, flow: &FlowSpec) -> Time {
         let topology = &self.sim.net.topology;
         if let Some(udp) = self.sim.world.flows.schedule(id) {

@@ -12,7 +12,7 @@ pub trait Id: Copy {
     /// The place.
     fn index(self) -> usize;
 
-    /// The one at a place.
+    /// The id at a place.
     fn at(index: usize) -> Self;
 }
 
@@ -23,7 +23,7 @@ macro_rules! ids {
         pub struct $name(u32);
 
         impl $name {
-            /// The one of this number.
+            /// The id with this number.
             #[inline(always)]
             pub const fn new(number: u32) -> $name {
                 $name(number)
@@ -75,7 +75,7 @@ ids! {
     HostId;
     /// A switch: leaves come first.
     SwitchId;
-    /// A node: a host, or a switch counted behind all hosts.
+    /// A node: a host, or a switch, counted after all hosts.
     NodeId;
     /// A flow. Numbered by start.
     FlowId;
@@ -85,7 +85,7 @@ ids! {
 }
 
 impl FlowId {
-    /// All of it, where it has one path: that goes by the flow's own number.
+    /// The whole flow as a subflow, if it has one path: its number is the flow's own.
     #[inline(always)]
     pub const fn whole(self) -> SubflowId {
         SubflowId(self.0)
@@ -114,7 +114,7 @@ impl SubflowId {
     }
 }
 
-/// A list with a place for each of what `K` numbers.
+/// A list with a place for each number of `K`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table<K, T> {
     list: Vec<T>,

@@ -206,7 +206,7 @@ impl Serializer {
         }
     }
 
-    /// Sends at another rate from now on. What a division left at the old rate is forgotten.
+    /// Sends at another rate from now on. The remainder of a division at the old rate is forgotten.
     fn set_rate(&mut self, new: u64) {
         match self {
             Serializer::Carried { rate, .. } if *rate == new => {}

@@ -9,7 +9,7 @@ use spinewise_policy::Time;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
-/// Places for the next packets of a link. They lie in a row, and processors fetch the rest of a row by themselves.
+/// Places for the next packets of a link. They are contiguous, and processors fetch the rest of the run by themselves.
 const ROOM: usize = 2;
 
 /// A packet in flight, with when it left if its sender has noted that.
@@ -170,13 +170,13 @@ impl Wires {
         &self.flights[link.index()].ahead
     }
 
-    /// Asks memory for where the packets of a link lie.
+    /// Prefetches the bookkeeping of a link.
     #[inline]
     pub fn fetch(&self, link: LinkId) {
         prefetch::one(&self.flights[link.index()]);
     }
 
-    /// The same of several.
+    /// The same for several links.
     #[inline]
     pub fn fetch_all(&self, links: Range<LinkId>) {
         prefetch::all(&self.flights[links.start.index()..links.end.index()]);
@@ -190,7 +190,7 @@ impl Wires {
         ahead.fetch_first(most);
     }
 
-    /// Asks memory for where the next packets on a link go.
+    /// Prefetches the places of the next packets on a link.
     #[inline]
     pub fn fetch_room(&self, link: LinkId) {
         let Flight { main, ahead } = &self.flights[link.index()];

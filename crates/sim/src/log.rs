@@ -11,7 +11,7 @@ use spinewise_policy::{Span, Time};
 /// One point of a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// When.
+    /// Time of the point.
     pub time: Time,
     /// The series: index into the run's names of series.
     pub series: u16,
@@ -21,10 +21,10 @@ pub struct Point {
     pub value: f64,
 }
 
-/// Room is taken for no fewer points at a time.
+/// Minimum number of points by which room grows.
 const FEWEST_POINTS: usize = 1024;
 
-/// Series of the engine itself; a scheme's own come behind them.
+/// Series of the engine itself; a scheme's own come after them.
 pub const SERIES: &[(&str, &str)] = &[
     ("link_utilisation", "share of the interval in which the link was sending, per link of metrics.series_links"),
     (
@@ -171,7 +171,7 @@ impl Log {
         }
     }
 
-    /// Takes room for more points: as many again, or as much of that as there is.
+    /// Grows the room for points: doubles it, or takes as much of that as there is.
     #[cold]
     fn finds_room(&mut self) -> bool {
         let has = self.points.len();

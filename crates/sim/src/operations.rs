@@ -1,8 +1,8 @@
 //! Operations that wait for operations: which have started and ended, and what that starts.
 //!
 //! Everything that an operation waits for happens at its own host, and only that host writes its state. So the order in
-//! which hosts are processed does not matter. What ranks of a server send to each other without the network goes as
-//! [`News`] from host to host: its delay bounds the windows of the engine, as the delay of a link does.
+//! which hosts are processed does not matter. Data that ranks of a server send to each other without the network goes
+//! as [`News`] from host to host: its delay bounds the windows of the engine, as the delay of a link does.
 
 use crate::ids::{FlowId, HostId, Table};
 use crate::workload::FlowSpec;
@@ -20,7 +20,7 @@ pub enum State {
     Queued,
     /// It is under way.
     Started,
-    /// It is through.
+    /// It has ended.
     Ended,
 }
 
@@ -40,7 +40,7 @@ pub enum Due {
 pub struct News {
     /// The host it comes to.
     pub host: HostId,
-    /// When.
+    /// Time of arrival.
     pub at: Time,
     /// The operation that receives it.
     pub operation: u32,
@@ -51,7 +51,7 @@ pub struct News {
 pub struct Part {
     /// The number of the entry.
     pub entry: u8,
-    /// The number of the first.
+    /// The number of the first operation.
     pub from: u32,
     /// The dependencies.
     pub table: Arc<dag::Table>,
@@ -148,7 +148,7 @@ impl Operations {
         self.begin[range].iter().map(|&n| (n, self.may_start(n)))
     }
 
-    /// The shortest time in which anything comes from a host to another without the network.
+    /// The shortest time in which anything gets from one host to another without the network.
     pub fn least_delay(&self) -> Option<Span> {
         let crosses = |n: u32, host: u32| self.list[self.mate(n) as usize].0 != host;
         let all = (0u32..).zip(&self.list).filter_map(|(n, &(host, action))| match action {

@@ -205,7 +205,7 @@ impl Port {
         }
     }
 
-    /// Closes the account at `stop`: what would have started then or later was never sent.
+    /// Closes the account at `stop`: packets that would have started then or later were never sent.
     pub fn finish(&mut self, stop: Time, rules: &Rules, wires: &mut Wires) -> Counters {
         match self {
             Port::Fifo(port) => port.finish(stop, rules, wires),

@@ -1,4 +1,4 @@
-//! Options of transports: what travels with a packet in addition to its fields.
+//! Options of transports: data that travels with a packet in addition to its fields.
 
 /// Bytes of a short option.
 const ROOM: usize = 15;

@@ -37,7 +37,7 @@ pub struct State<'a> {
 pub struct Seen {
     /// Time it had spent sending by the last sample at which it was looked at.
     busy: Span,
-    /// Most that it has spent sending in one interval.
+    /// The most time that it has spent sending in one interval.
     pub most_busy: Span,
     /// Bytes that waited for it.
     pub lengths: Lengths,

@@ -1,5 +1,5 @@
-//! The shell around a scheme: what both hosts and switches do for the schemes that sit at them. It calls hooks and
-//! carries out their actions.
+//! The shell around a scheme: the services of both hosts and switches to the schemes that sit at them. It calls hooks
+//! and carries out their actions.
 
 use crate::address::Address;
 use crate::bank::{Asked, Bank, Call, Fired, NO_PEER};
@@ -12,7 +12,7 @@ use spinewise_policy::out::{Action, To};
 use spinewise_policy::{Event, Feedback, FlowKey, Hooks, Key, Kind, Port, Queue, Span, Time, Way};
 use std::collections::BTreeMap;
 
-/// A probe that has not been answered: whom it went to, and how.
+/// A probe that has not been answered: its target, and the way it took.
 #[derive(Clone, Copy, Debug)]
 struct Probing {
     peer: Address,
@@ -35,7 +35,7 @@ impl Probes {
     }
 }
 
-/// A device that a scheme may sit at: what differs between hosts and switches. What they share is built on that.
+/// A device that a scheme may sit at: the differences between hosts and switches. The common part is built on these.
 pub(crate) trait Shell: Sized {
     /// The address by which packets name it.
     fn address(&self) -> Address;
@@ -55,10 +55,10 @@ pub(crate) trait Shell: Sized {
     /// Whether the scheme is notified of this about `peer`.
     fn listens(&self, w: &World<'_>, peer: Address, event: Event) -> bool;
 
-    /// A packet made here sets out.
+    /// Sends a packet made here.
     fn set_out(&mut self, w: &mut World<'_>, hand: InHand);
 
-    /// A probe made here sets out.
+    /// Sends a probe made here.
     fn set_out_probing(&mut self, w: &mut World<'_>, probe: Packet);
 
     /// Sends a message for more than one device, or for whatever is behind a port.
@@ -67,7 +67,7 @@ pub(crate) trait Shell: Sized {
     /// Releases a held queue.
     fn release(&mut self, w: &mut World<'_>, port: Port, queue: Queue);
 
-    /// A value of one of the scheme's series.
+    /// Records a value of one of the scheme's series.
     fn record(&self, w: &mut World<'_>, series: u16, value: f64);
 
     /// Its number among the seats of the scheme.
@@ -75,7 +75,7 @@ pub(crate) trait Shell: Sized {
         self.address().number()
     }
 
-    /// Tells the scheme what became of a flow, a way or a probe.
+    /// Reports the fate of a flow, a way or a probe to the scheme.
     fn tell(&mut self, w: &mut World<'_>, peer: Address, (way, flow): (Way, Option<FlowKey>), event: Event) {
         if self.listens(w, peer, event) {
             self.ask(w, peer, |bank, call| bank.feedback(call, &Feedback { way, flow, event }));

@@ -77,7 +77,7 @@ pub struct Switch {
     probes: Probes,
     /// The counts of its ports at the last sample, if series are kept.
     before: Vec<Counted>,
-    /// The peers that the scheme keeps rows for.
+    /// The peers for which the scheme keeps rows.
     peers: Peers,
     /// Observations for the choice trace.
     pub looks: Option<Box<Looks>>,
@@ -433,7 +433,7 @@ impl Switch {
         }
     }
 
-    /// Drops a packet that the routes of this switch take no further.
+    /// Drops a packet for which this switch has no route.
     #[cold]
     fn lose(&mut self, w: &mut World<'_>, in_port: u16, packet: &Packet, fate: Fate) {
         w.log.unroutable += 1;

@@ -20,7 +20,7 @@ pub enum Draws {
     Shuffle,
 }
 
-/// The tape, and what schemes take from it.
+/// The tape, and the numbers that schemes take from it.
 #[derive(Clone, Debug)]
 pub struct Tape {
     rand: Rand,
@@ -65,8 +65,8 @@ impl Tape {
         }
     }
 
-    /// 0 to n − 1 as `std::random_shuffle` of GCC's library leaves them: from the second on each changes places with one
-    /// of those up to itself.
+    /// Returns 0 to n − 1 in the order of `std::random_shuffle` of GCC's library: from the second on each changes
+    /// places with one of those up to itself.
     fn shuffled(&mut self, n: usize) -> Vec<u32> {
         let mut order: Vec<u32> = (0..n as u32).collect();
         for at in 1..n {
@@ -77,7 +77,8 @@ impl Tape {
     }
 }
 
-/// The first of an order, each by its place among those that are not before it: what draws without repetition ask for.
+/// The first of an order, each by its place among those that are not before it: the numbers that draws without
+/// repetition ask for.
 fn places(order: &[u32]) -> [u32; LENT] {
     std::array::from_fn(|at| {
         let one = order.get(at).copied().unwrap_or_default();

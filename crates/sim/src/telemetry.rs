@@ -9,7 +9,7 @@ use crate::ids::LinkId;
 use crate::packet::Body;
 use spinewise_policy::Time;
 
-/// Hops that a header has room for. Ports behind them write nothing.
+/// Number of hops that a header has room for. Later ports write nothing.
 const MOST_HOPS: usize = 5;
 /// Bytes of a header on the wire.
 pub(crate) const WIRE_BYTES: u32 = 2 + 8 * MOST_HOPS as u32;

@@ -35,9 +35,9 @@ pub enum What {
     LinkChange(u32),
     /// The line of this port is free.
     TransmitDone(u16),
-    /// Ports are looked at.
+    /// Ports are observed.
     Look,
-    /// The line of this port is free, behind the arrivals of that instant.
+    /// The line of this port is free, after the arrivals of that instant.
     LateTransmitDone(u16),
     /// The next flow of this host starts.
     FlowStart,
@@ -53,7 +53,7 @@ pub enum What {
     DelayedAck(SubflowId),
     /// A receiver that paces its senders grants credit.
     Credit,
-    /// It looks how its senders fare.
+    /// It reviews the progress of its senders.
     Adapt,
     /// Data of a subflow that waits below TCP may be passed on.
     Resequence(SubflowId),
@@ -71,13 +71,13 @@ pub enum What {
     RenewPause(u16, u8),
 }
 
-/// A planned event as one number, by which it is ordered: its instant, its rank at that instant, and whom it is about.
+/// A planned event as one number, by which it is ordered: its instant, its rank at that instant, and its subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Entry(u128);
 
-/// Bits below the rank: whom it is about.
+/// Bits below the rank: the subject.
 const SUBJECT: u32 = 58;
-/// The first rank behind arrivals, which are planned nowhere.
+/// The first rank after arrivals, which are planned nowhere.
 const FIRST_BEHIND: u64 = LATE;
 /// The rank of [`What::LateTransmitDone`].
 const LATE: u64 = 3;
@@ -255,8 +255,8 @@ impl Timers {
     }
 }
 
-/// A short queue in order, for what is planned a packet's time ahead: what is planned last is due last or nearly so, and
-/// finds its place from the back in a step or two, where a heap would take it up and down through all its levels.
+/// A short queue in order, for events planned a packet's time ahead: the one planned last is due last or nearly so, and
+/// finds its place from the back in a step or two, where a heap would move it up and down through all its levels.
 #[derive(Debug)]
 struct Soon {
     /// The first, [`Entry::NONE`] if there is none.

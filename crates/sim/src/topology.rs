@@ -8,11 +8,11 @@
 //! |---|---|
 //! | `wiring.rs` | from a list of cables to ports, links and places; leaf-spine fabrics and graphs |
 //! | `fat_tree.rs` | fat-trees |
-//! | `names.rs` | nodes by name, and which may have been meant |
+//! | `names.rs` | nodes by name, and likely intentions |
 //! | `routes.rs` | shortest paths and static routes; the numbering of ways |
 //! | `components.rs` | which paths between two leaves are equivalent |
 //! | `nominal.rs` | the path and the rates that are reported for a fabric |
-//! | `reach.rs` | who reaches whom |
+//! | `reach.rs` | which switches reach which leaves |
 //! | `paths.rs` | whole paths: by way, all that differ, the nominal one |
 
 mod components;
@@ -184,18 +184,18 @@ impl Topology {
         self.fixed.get(&(from, to)).map_or(&[], Vec::as_slice)
     }
 
-    /// The node that a leaf is.
+    /// The node of a leaf.
     pub fn leaf_node(&self, leaf: SwitchId) -> NodeId {
         self.switch_node(leaf)
     }
 
-    /// The node that a switch is: hosts come first.
+    /// The node of a switch: hosts come first.
     #[inline]
     pub fn switch_node(&self, switch: SwitchId) -> NodeId {
         NodeId::new(self.hosts + switch.number())
     }
 
-    /// The node that a host is.
+    /// The node of a host.
     #[inline]
     pub fn host_node(&self, host: HostId) -> NodeId {
         NodeId::new(host.number())
@@ -219,7 +219,7 @@ impl Topology {
         node.number().checked_sub(self.hosts).map(SwitchId::new)
     }
 
-    /// The switch that a node is, which is no host.
+    /// The switch of a node that is not a host.
     #[inline]
     pub fn switch_number(&self, node: NodeId) -> SwitchId {
         SwitchId::new(node.number() - self.hosts)
@@ -379,7 +379,7 @@ impl Topology {
         &self.candidates[at as usize..at as usize + usize::from(len)]
     }
 
-    /// Prefetches what [`Topology::choices`] reads first for these routes.
+    /// Prefetches the data that [`Topology::choices`] reads first for these routes.
     #[inline]
     pub(crate) fn fetch_choices(&self, row: u32) {
         if let Some(routes) = self.routes.get(row as usize..(row + self.leaves) as usize) {

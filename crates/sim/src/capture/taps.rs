@@ -71,12 +71,12 @@ impl Taps {
         Some(Box::new(Tap::new(sides, self.span, self.most)))
     }
 
-    /// The links that are looked at.
+    /// The links that are captured.
     pub fn links(&self) -> impl Iterator<Item = LinkId> + '_ {
         self.links.keys().copied()
     }
 
-    /// Most packets of a port.
+    /// Maximum number of packets of a port.
     pub fn most(&self) -> u64 {
         self.most
     }

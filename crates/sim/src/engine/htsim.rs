@@ -167,7 +167,7 @@ impl Run {
         }
     }
 
-    /// Lists what `node` has sent and planned.
+    /// Lists the packets that `node` has sent and its plans.
     fn list(&mut self, sim: &mut Sim<'_>, node: NodeId, now: Time) {
         if let Some(host) = sim.net.topology.as_host(node) {
             self.list_host(sim, host, now);

@@ -197,7 +197,7 @@ impl Run {
         }
     }
 
-    /// Lists what `node` has sent and planned.
+    /// Lists the packets that `node` has sent and its plans.
     fn list(&mut self, sim: &mut Sim<'_>, node: NodeId, now: Time, looks: bool) {
         if let Some(host) = sim.net.topology.as_host(node) {
             self.list_sent(sim, node, now);
@@ -207,7 +207,7 @@ impl Run {
         }
     }
 
-    /// Lists what `node` has sent: messages between switches first, then pauses, then everything else.
+    /// Lists the packets that `node` has sent: messages between switches first, then pauses, then everything else.
     fn list_sent(&mut self, sim: &mut Sim<'_>, node: NodeId, now: Time) {
         let mut sent = sim.world.wires.hops - self.hops;
         self.hops = sim.world.wires.hops;

@@ -26,7 +26,7 @@ impl<E: Ord> Default for Plans<E> {
 }
 
 impl<E: Ord> Plans<E> {
-    /// Takes the number for what is planned next.
+    /// Takes the number of the next plan.
     pub(super) fn number(&mut self) -> u64 {
         self.next += 1;
         self.next

@@ -124,7 +124,7 @@ pub(super) struct Worker<'w> {
     /// Work other than events, counted in events; and the total of both at which to check the watch next.
     pub(super) scanned: u64,
     look_at: u64,
-    /// Leaves what hosts send outside the network where it is: the caller delivers it to other parts.
+    /// Leaves news that hosts send outside the network where it is: the caller delivers it to other parts.
     pub(super) keeps_news: bool,
 }
 
@@ -186,7 +186,7 @@ impl<'w> Worker<'w> {
             todo.extend(block.iter().filter(|node| is_due(node)));
             let due = todo.len();
             if fetches && n == first {
-                // The next block's nodes as they are now: what reaches them later is not prefetched.
+                // The next block's nodes as they are now: later arrivals are not prefetched.
                 todo.extend(next.iter().filter(|node| is_due(node)).take(AHEAD));
             }
             for i in 0..due {

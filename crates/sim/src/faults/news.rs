@@ -112,7 +112,7 @@ impl Flood<'_> {
             && taken.is_none_or(|&(_, seen)| seen != Seen::Down)
     }
 
-    /// Notes earlier arrivals of what some switches know, over links that pass it on at `at`.
+    /// Notes earlier arrivals of the knowledge of some switches, over links that pass it on at `at`.
     fn spread(&self, at: Time, known: &[(Time, SwitchId)], arrivals: &mut Table<SwitchId, Time>) {
         let mut heap: BinaryHeap<Reverse<(Time, SwitchId)>> = BinaryHeap::new();
         for &(time, switch) in known {

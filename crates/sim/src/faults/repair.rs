@@ -187,7 +187,7 @@ impl Router {
         }
     }
 
-    /// Tells the scheme of the switch's own ports.
+    /// Notifies the scheme about the switch's own ports.
     fn tell(&mut self, news: &[(Time, News)]) {
         self.steps.extend(news.iter().filter_map(|&(at, item)| match item {
             News::Own(port, Seen::Down) => Some((at, Step::Down(port))),

@@ -1,6 +1,5 @@
 //! The interface to the sending end of a flow, either of the run's transport or of UDP, whose ends are kept separately.
-//! A flow that [`Ends`](crate::transport::Ends) knows no sending end of is of UDP, or is done: then it has nothing to
-//! send.
+//! A flow without a sending end in [`Ends`](crate::transport::Ends) uses UDP, or is done: then it has nothing to send.
 
 use super::{Flows, NO_SCHEDULE};
 use crate::ids::{FlowId, SubflowId};

@@ -35,7 +35,7 @@ struct Pair {
     only: Option<Vec<LinkSpec>>,
     /// For the fastest path of a full packet: the rate of its slowest link.
     rate: u64,
-    /// Present where that may not be all that paths can carry.
+    /// Present if the paths together may carry more than that.
     cuts: Option<Vec<Cut>>,
 }
 

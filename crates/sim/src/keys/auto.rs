@@ -12,7 +12,7 @@ pub struct Auto {
     pub key: String,
     /// The value it resolved to.
     pub value: Value,
-    /// How.
+    /// How it was derived.
     pub how: String,
 }
 

@@ -110,7 +110,7 @@ pub(crate) trait Source {
     fn take<T: Field>(&mut self) -> Result<T, Self::Error>;
 }
 
-/// The values of keys where nothing is given.
+/// The default values of keys.
 pub(crate) struct Declared(std::slice::Iter<'static, super::Key>);
 
 impl Declared {

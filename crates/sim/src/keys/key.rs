@@ -239,7 +239,7 @@ impl Key {
     }
 }
 
-/// The unit that the ending of a name says.
+/// The unit indicated by the ending of a name.
 pub(crate) fn unit_of(name: &str) -> Option<&'static str> {
     const UNITS: [(&str, &str); 8] = [
         ("_gbps", "Gbps"),

@@ -125,7 +125,7 @@ impl<'a> Reader<'a> {
         Value::Object(self.told())
     }
 
-    /// The same, of one reader of several.
+    /// The same, for one of several readers.
     pub(crate) fn told(self) -> Map<String, Value> {
         debug_assert_eq!(self.at, self.keys.len(), "{}: a declared key was not read", self.path);
         self.resolved

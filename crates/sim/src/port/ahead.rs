@@ -11,8 +11,8 @@ use crate::packet::{InHand, Packet};
 use spinewise_policy::{Kind, Span, Time};
 
 impl Kept {
-    /// Makes a port with a control queue commit what joins that queue, if possible: its rate must not change, the time
-    /// of a packet must not depend on others, and a packet must not arrive as it is sent.
+    /// Makes a port with a control queue commit packets that join that queue, if possible: its rate must not change,
+    /// the time of a packet must not depend on others, and a packet must not arrive as it is sent.
     pub fn with_control_ahead(mut self) -> Self {
         self.commits_control = self.line.is_even() && self.line.delay() > Span::ZERO;
         self
@@ -57,8 +57,8 @@ impl Kept {
         true
     }
 
-    /// Control packets on the link that have not started by `now`, and their bytes. If the line is `freed` already,
-    /// what starts `now` has.
+    /// Control packets on the link that have not started by `now`, and their bytes. If the line is `freed` already, the
+    /// packet that starts `now` has started.
     pub(super) fn ahead(&self, now: Time, freed: Freed, wires: &Wires) -> (usize, u64) {
         if !self.commits_control || self.line.free_at() <= now {
             return (0, 0);

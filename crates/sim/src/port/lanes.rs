@@ -62,7 +62,7 @@ pub enum Control {
 }
 
 impl Lanes {
-    /// `data` data queues, control where it belongs, and `held` held queues.
+    /// Creates `data` data queues, control where it belongs, and `held` held queues.
     pub fn new(data: usize, control: Control, held: u16) -> Lanes {
         Lanes {
             pauses: VecDeque::new(),
@@ -283,8 +283,8 @@ impl Lanes {
         self.data[usize::from(priority)].store.packets.iter().chain(joining)
     }
 
-    /// Releases held queue `q`: its packets join their data queue. Returns what drained at once, being empty, or the
-    /// data queue with its bytes before and the bytes and packets that have joined it.
+    /// Releases held queue `q`: its packets join their data queue. Returns the queue if it drained at once, being
+    /// empty, or the data queue with its bytes before and the bytes and packets that have joined it.
     pub fn release(&mut self, q: Queue) -> Released {
         let first = match self.held.first(q) {
             Ok(first) => first,

@@ -76,9 +76,9 @@ impl Rules {
         if self.max_packets == u32::MAX { self.max_bytes } else { u64::from(self.max_packets) * u64::from(mtu) }
     }
 
-    /// Drop-tail: may a packet of `bytes` join a queue of these bytes and packets, in addition to what is held? If it
-    /// `stays` there must be room. What waits `above` the number of packets in the device is requested only if the
-    /// queue calls for it.
+    /// Drop-tail: whether a packet of `bytes` may join a queue of these bytes and packets, in addition to the held
+    /// ones. If it `stays` there must be room. The bytes that wait `above` the number of packets in the device are
+    /// requested only if the queue calls for it.
     #[inline(always)]
     pub(super) fn judge(
         &self,

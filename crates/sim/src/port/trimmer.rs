@@ -198,8 +198,8 @@ impl Trimmer {
         }
     }
 
-    /// Queues a packet that certainly has room, where no packet has more than `largest` bytes. Has it been queued? The
-    /// port must be [settled](Self::settle) up to `now`.
+    /// Queues a packet that certainly has room, where no packet has more than `largest` bytes. Returns whether it has
+    /// been queued. The port must be [settled](Self::settle) up to `now`.
     #[inline(always)]
     pub fn takes(&mut self, now: Time, hand: &mut InHand, largest: u64, wires: &mut Wires) -> bool {
         if hand.packet.is_control() {
@@ -302,7 +302,7 @@ impl Trimmer {
         });
     }
 
-    /// Bytes of data and of control, including what is on the line.
+    /// Bytes of data and of control, including those on the line.
     pub fn occupancy(&self, now: Time, wires: &Wires) -> u64 {
         let data = self.data(now, wires);
         let control = self.control(now, &data, wires);

@@ -57,7 +57,7 @@ pub(crate) trait Trims {
     /// Its trimming rules, if it trims.
     fn rules(&self) -> Option<&TrimRules>;
 
-    /// Bytes that a packet for this lane finds, including what is on the line.
+    /// Bytes that a packet for this lane finds, including those on the line.
     fn held(&self, at: Instant, lane: Lane, wires: &Wires) -> u64;
 
     /// Whether the line is free, with nothing waiting for it.
@@ -152,7 +152,7 @@ impl Kept {
         self.trims
     }
 
-    /// Bytes of data, including what is held and what is on the line.
+    /// Bytes of data, including held ones and those on the line.
     fn data(&self, trimming: &Trimming, now: Time) -> u64 {
         let sending = if now < trimming.data_until { trimming.data } else { 0 };
         self.lanes.bytes(Lane::Data(0)) + self.lanes.held_in_all().0 + u64::from(sending)
@@ -194,7 +194,7 @@ impl Kept {
         ahead <= self.line.takes_at_least(room.min(self.counts.longest_queue))
     }
 
-    /// Bytes of data and of control, including what is on the line, if the port trims.
+    /// Bytes of data and of control, including those on the line, if the port trims.
     pub fn occupancy(&self, at: Instant, wires: &Wires) -> Option<u64> {
         let trimming = self.lanes.trimming.as_ref()?;
         let (waiting, sending) = self.control(trimming, at, wires);
@@ -266,7 +266,7 @@ impl Kept {
         }
     }
 
-    /// Notes what starts at a port that trims.
+    /// Notes the packet that starts at a port that trims.
     #[inline]
     pub fn note_start(&mut self, lane: Lane, wire: u32) {
         if let Some(trimming) = &mut self.lanes.trimming {

@@ -12,7 +12,7 @@ use spinewise_policy::Span;
 #[derive(Debug)]
 struct Group {
     ports: Vec<u16>,
-    /// Sum over all intervals of what its busiest link sent longer than its least busy one, ps.
+    /// Sum over intervals of (busy time of the busiest link - of the least busy), ps.
     spread: u64,
     /// Time its links spent sending, all together, ps.
     sent: u64,
@@ -131,10 +131,10 @@ mod tests {
         one.add(SwitchId::new(0), &spans(&[999, 30, 60, 90]));
         let found = one.imbalance().expect("sent");
         assert_eq!((found.mean, found.greatest, found.switch), (1.0, 1.0, SwitchId::new(0)), "(90 - 30) / 60");
-        // An interval in which all send alike, as much: half as uneven.
+        // An interval in which all send the same amount: half as uneven.
         one.add(SwitchId::new(0), &spans(&[0, 60, 60, 60]));
         assert_eq!(one.imbalance().expect("sent").mean, 0.5);
-        // One in which nothing is sent changes nothing.
+        // An interval in which nothing is sent changes nothing.
         one.add(SwitchId::new(0), &spans(&[5, 0, 0, 0]));
         assert_eq!(one.imbalance().expect("sent").mean, 0.5);
     }

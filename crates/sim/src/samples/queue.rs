@@ -21,7 +21,7 @@ pub struct Lengths {
 }
 
 impl Lengths {
-    /// One more sample, that found `bytes`, more than 0.
+    /// Adds a sample that found `bytes`, more than 0.
     pub fn add(&mut self, bytes: u64) {
         self.sum += bytes;
         self.samples += 1;

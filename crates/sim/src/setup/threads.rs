@@ -117,7 +117,7 @@ fn run(
     stop.map(Some).map_err(|Interrupted| sim.why_interrupted(spec))
 }
 
-/// Another thread: sets the run up, and works on a part. Returns when that stopped, and its share.
+/// Runs another thread: sets the run up, and works on a part. Returns when that stopped, and its share.
 fn work(
     spec: &Spec,
     tuning: Tuning,

@@ -1,4 +1,4 @@
-//! `[metrics.capture]`: which packets are written down.
+//! `[metrics.capture]`: the packets that are written down.
 
 use serde_json::{Map, Value};
 use spinewise_policy::{Span, Time};

@@ -1,4 +1,4 @@
-//! The registry for people: every key of a spec, and what schemes, workloads, transports and presets there are.
+//! The registry for people: every key of a spec, and the schemes, workloads, transports and presets there are.
 
 use serde_json::{Map, Value, json};
 use spinewise_policy::config::Allowed;
@@ -207,7 +207,7 @@ fn transport_tables() -> Vec<Table> {
     tables
 }
 
-/// The header of what is in no table.
+/// The header of entries that are in no table.
 const TOP: &str = "top level";
 
 /// The tables that have a key of this name, by their headers.

@@ -1,4 +1,4 @@
-//! `[[fault]]`: what breaks during a run.
+//! `[[fault]]`: faults during a run.
 
 use serde_json::{Value, json};
 use spinewise_policy::{Span, Time};

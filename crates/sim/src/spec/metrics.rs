@@ -1,4 +1,4 @@
-//! `[metrics]`: what is kept and how it is summed up.
+//! `[metrics]`: the records that are kept, and the way they are summed up.
 
 use serde_json::{Map, Value, json};
 use spinewise_policy::Span;
@@ -61,7 +61,7 @@ keys! {
     }
 }
 
-/// The links that time series are kept of.
+/// The links of which time series are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SeriesLinks {
     /// Links between switches: use and queue.
@@ -105,7 +105,7 @@ pub struct SizeClass {
 /// The records kept of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MetricsSpec {
-    /// Classes that summaries are made for.
+    /// Classes for which summaries are made.
     pub size_classes: Vec<SizeClass>,
     /// Interval of link and queue series; `None` = none.
     pub series_interval: Option<Span>,
@@ -117,7 +117,7 @@ pub struct MetricsSpec {
     pub sample_interval: Option<Span>,
     /// The reference of slowdowns.
     pub ideal: Ideal,
-    /// Packets, besides those of the flow's own transport, that the ideal may be reached with.
+    /// Packets, besides those of the flow's own transport, with which the ideal may be reached.
     pub ideal_frames: Vec<IdealFrame>,
     /// Most flows for which rows are kept.
     pub keep_flows_up_to: u64,

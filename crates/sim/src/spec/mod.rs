@@ -122,7 +122,7 @@ pub struct Spec {
     pub faults: Option<FaultSpec>,
     /// When the run ends.
     pub run: RunSpec,
-    /// The rules of the program that it follows.
+    /// The rules of the followed program.
     pub rules: Rules,
     /// The records kept.
     pub metrics: MetricsSpec,

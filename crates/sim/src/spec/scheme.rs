@@ -1,4 +1,4 @@
-//! `[scheme]`: which load-balancing scheme, with which parameters. What there is comes from the registry.
+//! `[scheme]`: the load-balancing scheme, and its parameters. The choices come from the registry.
 //!
 //! A parameter comes as JSON, from the preset as a [`Value`], or follows from the fabric; as a [`Value`] it is set in
 //! the scheme's own `Config`, which checks it, and the scheme is made from that once. Its values are reported the same

@@ -11,16 +11,16 @@ use spinewise_policy::time::BYTE_PS;
 /// A cable at a port of a switch, as flow control sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cable {
-    /// Bits per second towards the switch: what must be stopped.
+    /// Bits per second towards the switch: the traffic to be stopped.
     pub inward: u64,
-    /// Bits per second away from it: what pause frames travel on.
+    /// Bits per second away from it, for pause frames.
     pub outward: u64,
     /// Propagation there and back, with the latency of the switches.
     pub delay: Span,
 }
 
 /// The cables of a node, by port. Where `clock` cuts the time of each transmission, `packet` bytes come faster than the
-/// rate of the link says.
+/// nominal rate of the link.
 pub fn cables(topology: &Topology, node: NodeId, packet: u64, clock: Clock) -> Vec<Cable> {
     let inward = |rate: u64| match Clock::Floor1Ns.tx_time(packet, rate) {
         floored if clock != Clock::Exact && floored > 0 => {
@@ -85,7 +85,7 @@ impl Parts {
         }
     }
 
-    /// Bytes that are not for all.
+    /// Bytes that are not shared by all.
     pub fn set_aside(&self) -> u64 {
         self.all_headroom.saturating_add(self.reserved)
     }
@@ -109,11 +109,11 @@ pub fn longest_wait(outward: u64, packet: u64, frames: u32) -> Span {
     Span(Clock::Exact.tx_time(packet + u64::from(frames), outward) + 1)
 }
 
-/// A shared buffer must have room for what is set aside of it, a pause must outlast the wait of its renewal, and data
-/// must have a priority that there is: a pause for another would not stop it.
+/// Checks that a shared buffer has room for the parts set aside, that a pause outlasts the wait of its renewal, and
+/// that data has an existing priority: a pause for another would not stop it.
 ///
 /// # Errors
-/// With the switch that has too little, or the traffic.
+/// The error names the switch that has too little, or the traffic.
 pub fn check(spec: &Spec) -> Result<(), SpecError> {
     let SwitchSpec::SharedBuffer(shared) = &spec.switch else { return Ok(()) };
     for (index, entry) in spec.traffic.iter().enumerate() {
@@ -137,7 +137,7 @@ pub fn check(spec: &Spec) -> Result<(), SpecError> {
     Ok(())
 }
 
-/// The least `buffer_bytes` that [`check`] lets through.
+/// The least `buffer_bytes` that [`check`] accepts.
 pub fn least_buffer(spec: &Spec) -> u64 {
     let (SwitchSpec::SharedBuffer(shared), Ok(topology)) = (&spec.switch, Topology::unrouted(&spec.topology)) else {
         return 0;

@@ -249,7 +249,7 @@ impl SwitchSpec {
     /// The queue of a port from which packets like `frame` are marked, bytes, on the fabric's links; 0: none are.
     ///
     /// # Errors
-    /// A graph that cannot be built.
+    /// The graph cannot be built.
     pub(crate) fn marked_from(&self, topology: &TopologySpec, frame: Frame) -> Result<u64, SpecError> {
         Ok(match self {
             SwitchSpec::SharedBuffer(shared) => shared.ramp.min,

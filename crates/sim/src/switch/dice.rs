@@ -13,7 +13,7 @@ pub(super) enum Dice {
 }
 
 impl Dice {
-    /// Uniform in (0, 1), for this port.
+    /// Returns a number uniform in (0, 1), for this port.
     #[cold]
     pub(super) fn roll(&mut self, port: u16) -> f64 {
         match self {

@@ -23,7 +23,7 @@ type Looks = Vec<(u64, u64)>;
 /// The share of each pair of leaves' traffic that crosses each link, summed over all pairs.
 type Loads = Table<LinkId, f64>;
 
-/// Paths between two leaves that are alike.
+/// Equivalent paths between two leaves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Component {
     /// Bits per second that they can carry: the sum, over its paths, of the minimum that one of the path's links has

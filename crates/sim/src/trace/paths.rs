@@ -42,7 +42,7 @@ pub(super) struct Candidate<'a> {
 pub(super) struct Path {
     /// Its links, by number, with the observations of their ports.
     pub hops: Vec<(LinkId, Seen)>,
-    /// Waiting in queues, each as it was, less what drains until the packet is there.
+    /// Waiting in queues, each as it was, less the part that drains until the packet is there.
     pub queueing: Span,
     /// Transmission and propagation.
     pub travel: Span,

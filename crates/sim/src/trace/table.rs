@@ -125,7 +125,7 @@ columns! {
     }
 }
 
-/// The trace of a run from its choices and what its second pass has seen.
+/// Builds the trace of a run from its choices and the observations of its second pass.
 pub(super) fn table(sim: &Sim<'_>, choices: &Choices) -> Trace {
     let mut rows = Rows::new(sim, choices);
     for (number, choice) in choices.all.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The options of MPTCP: the bytes they take, and what travels in them.
+//! The options of MPTCP: the bytes they take, and their contents.
 
 use crate::rider::Rider;
 use crate::transport::Greeting;

@@ -62,7 +62,7 @@ impl RdmaAck {
     }
 }
 
-/// [`RdmaAck::sack`] as it travels: first byte (64 bits) and length (32 bits), little endian.
+/// [`RdmaAck::sack`] in wire format: first byte (64 bits) and length (32 bits), little endian.
 pub(crate) fn put_sack((seq, len): (u64, u32)) -> [u8; 12] {
     let mut bytes = [0; 12];
     bytes[..8].copy_from_slice(&seq.to_le_bytes());

@@ -121,7 +121,7 @@ pub struct Meeting {
     /// Number of threads that have come to this meeting, and number of meetings so far.
     here: AtomicUsize,
     held: AtomicUsize,
-    /// Some thread will not come any more.
+    /// Some thread no longer comes to meetings.
     left: AtomicBool,
     /// Index of the next of [`LOOKS`], beyond the last when there is none; and whether threads were found not to be
     /// worthwhile.
@@ -263,7 +263,7 @@ impl Meeting {
         std::mem::take(&mut locked(&self.lent[part]))
     }
 
-    /// Tells the other threads whether pauses are deadlocked.
+    /// Publishes to the other threads whether pauses are deadlocked.
     pub(super) fn tell_locked(&self, locked: bool) {
         self.locked.store(locked, Ordering::Relaxed);
     }
@@ -334,7 +334,7 @@ fn now() -> Instant {
     Instant::now()
 }
 
-/// Locks what threads share. A thread that panicked holding it has left the meeting, and all others will too.
+/// Locks data shared by threads. A thread that panicked holding it has left the meeting, and all others will too.
 fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }

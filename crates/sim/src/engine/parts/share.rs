@@ -64,8 +64,8 @@ impl Sim<'_> {
         }
     }
 
-    /// Copies what senders have counted into the records. A flow that waits for others gets its start from its sender,
-    /// and the receiver does not know it: for now its times count from zero.
+    /// Copies the senders' counts into the records. A flow that waits for others gets its start from its sender, and
+    /// the receiver does not know it: for now its times count from zero.
     fn keep_accounts(&mut self) {
         let flows = &mut self.world.flows;
         flows.specs.ids().for_each(|flow| flows.keep_account(flow));

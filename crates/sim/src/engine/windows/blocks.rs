@@ -1,10 +1,10 @@
 //! Blocks of nodes that run several windows per visit.
 //!
-//! A window is no longer than the shortest link delay, so all that reaches a node in its next window has been sent once
-//! its neighbours have run as many windows as it has. Hence a node may run one window ahead of each neighbour, and no
-//! more. Nodes linked only through others may be further apart: a rack may run two windows while the switches above it
-//! wait one window ahead; those then do the same. What a block of nodes reads and writes stays in the cache for both
-//! windows.
+//! A window is no longer than the shortest link delay, so everything that reaches a node in its next window has been
+//! sent once its neighbours have run as many windows as it has. Hence a node may run one window ahead of each
+//! neighbour, and no more. Nodes linked only through others may be further apart: a rack may run two windows while the
+//! switches above it wait one window ahead; those then do the same. The data that a block of nodes reads and writes
+//! stays in the cache for both windows.
 //!
 //! A block is a leaf with its hosts, or one switch above. Blocks are visited in an order in which a switch comes right
 //! after the last of those below it: the racks of a pod, then the switches that join them, and the cores at the end.

@@ -103,7 +103,7 @@ pub(super) struct Named {
     given: bool,
 }
 
-/// The names of all entries. What is wrong with them is found as each is read.
+/// The names of all entries. Mistakes in them are found as each is read.
 pub(super) fn names(list: &[Value]) -> Vec<Named> {
     let text = |entry: &Value, key: &str| entry.get(key).and_then(Value::as_str).map(str::to_owned);
     let told: Vec<_> =

@@ -23,7 +23,8 @@ words! {
     }
 }
 
-/// Reads who takes part. What is not parted here, [`Collective::check`](crate::workload::Collective::check) checks.
+/// Reads the hosts that take part. Anything not checked here is checked by
+/// [`Collective::check`](crate::workload::Collective::check).
 pub(super) fn read(
     reader: &mut Reader<'_>,
     hosts: &Value,

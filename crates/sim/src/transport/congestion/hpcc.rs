@@ -186,7 +186,7 @@ mod tests {
             Pair { config, hpcc, window, at: 0, sent: 0 }
         }
 
-        /// An answer `us` microseconds after the previous one, in which link `link` has been used to `used`, with
+        /// Sends an answer `us` microseconds after the previous one, in which link `link` has been used to `used`, with
         /// `queue` bytes waiting; `next` is the next byte to be sent, and the one acknowledged.
         fn told(&mut self, us: u64, used: f64, queue: u32, (cumulative, next, link): (u64, u64, u32)) {
             self.at += us;

@@ -23,7 +23,7 @@ pub(super) struct Mapping {
     pub data: u64,
 }
 
-/// The mappings of what is outstanding on a subflow, in the order of the subflow.
+/// The mappings of the outstanding data of a subflow, in the order of the subflow.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Mappings(VecDeque<Mapping>);
 

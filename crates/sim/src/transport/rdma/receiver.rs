@@ -1,4 +1,4 @@
-//! The receiving end of a queue pair: which data is taken, and how each packet is answered.
+//! The receiving end of a queue pair: which data it takes, and how it answers each packet.
 
 use super::blocks::Blocks;
 use super::config::{RdmaConfig, Recovery};
@@ -98,7 +98,7 @@ impl RdmaReceiver {
         self.join_up(end)
     }
 
-    /// The same when something is here beyond a hole.
+    /// The same when there is data beyond a hole.
     fn join_up(&mut self, end: u64) -> u64 {
         // Counted as a set, in case packets should ever overlap.
         let new = self.beyond.insert(self.expected, end);
