@@ -181,8 +181,8 @@ impl Peer {
         self.bursts_before = self.burst_sent;
     }
 
-    /// Another life of its agent has appeared. What is remembered of the previous one says nothing of this one, whose
-    /// headers and bursts are numbered from the beginning; headers for the previous one are of no use to this one.
+    /// Handles another life of its agent. Knowledge of the previous one says nothing about this one, whose headers and
+    /// bursts are numbered from the beginning; headers for the previous one are useless to this one.
     ///
     /// # Errors
     /// The fast half is gone.

@@ -130,7 +130,7 @@ impl Search {
         self.under_way.is_empty() && self.is_enough() && self.doubtful().is_none()
     }
 
-    /// A switch has answered. Returns what to probe next.
+    /// A switch has answered. Returns the next probe.
     pub fn hop(&mut self, port: u16, by: Ipv4Addr) -> Option<Wanted> {
         let trace = self.under_way.get_mut(&port)?;
         trace.hops.push(by);
@@ -143,7 +143,7 @@ impl Search {
         Some((port, ttl))
     }
 
-    /// The peer itself has answered: the port is done, or at least known to lead there. Returns what to probe next.
+    /// The peer itself has answered: the port is done, or at least known to lead there. Returns the next probe.
     pub fn through(&mut self, port: u16) -> Option<Wanted> {
         let trace = self.under_way.get_mut(&port)?;
         if trace.asks {

@@ -316,8 +316,7 @@ impl Slow {
     /// A header of the scheme has come. Returns whether the scheme hides the echo of marks from the transport.
     pub fn heard(&mut self, now: Time, from: u32, way: Way, mut header: [u8; 16]) -> bool {
         if self.plan.by_port {
-            // It was made for a packet of that burst, and comes with another one. Bursts are reported by what is
-            // counted of them.
+            // It was made for a packet of that burst, and comes with another one. Bursts are reported by their counts.
             let mut whole = elab::header::Header::get(&header);
             whole.info.burst_id = 0;
             whole.put(&mut header);
@@ -333,7 +332,7 @@ impl Slow {
             self.ingress(now, from, Way::ANY, Kind::Ack, (self.view.mtu, false), header);
             return;
         }
-        // ELAB counts what brings a header as a packet of its path, which this is not.
+        // ELAB counts the carrier of a header as a packet of its path, which this is not.
         let mut body = [0; 16];
         let info = elab::header::Header::get(&header).info;
         if let Ok(length) = info.encode(&mut body) {

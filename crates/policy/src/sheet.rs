@@ -6,7 +6,7 @@ use crate::sees::{Sees, Series};
 
 /// A scheme's description of itself.
 ///
-/// It fills in only what differs from the base for its place:
+/// It fills in only the differences from the base for its place:
 ///
 /// ```
 /// use spinewise_policy::{Aware, Compared, Needs, Sheet};

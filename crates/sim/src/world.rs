@@ -15,7 +15,7 @@ pub(crate) type Place = (NodeId, Option<LinkId>);
 
 /// All of a run but its hosts and switches, of which one at a time is at work.
 pub struct World<'n> {
-    /// The instant of what happens now.
+    /// The current instant.
     pub now: Time,
     /// Fixed facts.
     pub net: &'n Net,

@@ -1,5 +1,5 @@
 //! Entropy values: a number in the header that switches hash, so that the sender of a packet chooses its path without
-//! knowing which. Each scheme says which value the next packet has, and learns what became of values.
+//! knowing which. Each scheme chooses the value of the next packet, and learns the fate of values.
 //!
 //! The verdicts, and the walk over all values, are those of uet-htsim (`uec_mp.h`, `uec_mp.cpp` at 40ccb05), as a description
 //! of that code has them. A value is the UDP source port of a packet, 16 bits.

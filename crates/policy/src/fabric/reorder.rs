@@ -118,7 +118,7 @@ pub struct Row {
     epoch: u8,
     known: bool,
     sampled: bool,
-    /// The TAIL has come, and what is held goes a little later ([`Release::Late`]).
+    /// The TAIL has come, and the held packets go a little later ([`Release::Late`]).
     tailed: bool,
 }
 
@@ -293,7 +293,7 @@ impl Rules {
         }
     }
 
-    /// The TAIL: what overtook it goes behind it, and the source may reroute again.
+    /// Handles the TAIL: packets that overtook it go behind it, and the source may reroute again.
     fn tail(&self, at: &mut Place<'_, '_, '_>, row: &mut Row, leaf: u32, packet: &Packet, header: &Header) {
         if let Order::Holding(..) = row.order {
             at.out.record(Points::EarlyUs, microseconds(row.since, at.now));

@@ -354,7 +354,7 @@ impl Policy for Conga {
         if let Some(tag) = header.lb_tag {
             let now = cx.now;
             let (_, table) = cx.peers.current();
-            // CONGA §3.3 step 3: what CE says waits here for a packet the other way.
+            // CONGA §3.3 step 3: the value of CE waits here for a packet the other way.
             if let Some(entry) = table.get_mut(tag as usize) {
                 (entry.from, entry.from_at) = (Some(header.ce), now);
             }

@@ -299,7 +299,7 @@ pub struct Route {
     pub entry: Entry,
 }
 
-/// Packets distributed by what paths can still carry.
+/// Packets distributed by the spare capacity of paths.
 #[derive(Clone, Debug)]
 pub struct Elab {
     config: Config,

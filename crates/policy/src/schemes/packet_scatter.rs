@@ -1,7 +1,7 @@
 //! Packet scatter: every packet on its own, at random (RPS) or in turn.
 //!
 //! RPS: Dixit, Prakash, Hu, Kompella, "On the impact of packet spraying in data center networks", INFOCOM 2013. Round
-//! robin is what ns-2's multipath classifier does, and the `packet scatter` that LBSP is compared with may be either,
+//! robin is the rule of ns-2's multipath classifier, and the `packet scatter` that LBSP is compared with may be either,
 //! so both are here. Every packet is scattered, acknowledgements too.
 //!
 //! **Whose turn.** In ns-2.35 a node with several next hops to a destination node installs a `Classifier/MultiPath` for

@@ -155,7 +155,7 @@ struct Choice<K> {
 }
 
 impl<K: Copy + PartialEq> Choice<K> {
-    /// Takes `way` if it goes `before` what is kept, or by a random draw if it is equal.
+    /// Takes `way` if it goes `before` the one kept, or by a random draw if it is equal.
     #[inline]
     fn offer(&mut self, way: usize, key: K, before: bool, draw: impl FnOnce(u32) -> u32) {
         if self.equal == 0 || before {

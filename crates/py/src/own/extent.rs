@@ -37,7 +37,7 @@ macro_rules! bounds {
 
 bounds!(u8 u16 u32 u64 usize);
 
-/// Bounds of what may be named.
+/// Bounds of the numbers that may be named.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Extent {
     /// Hosts of the network.

@@ -27,7 +27,7 @@ struct Methods {
     drained: Option<Py<PyAny>>,
 }
 
-/// One object, and what its hooks are lent.
+/// One object, and the values lent to its hooks.
 pub(super) struct Instance {
     class: &'static str,
     writes_header: bool,

@@ -181,7 +181,7 @@ impl Wishes {
         })
     }
 
-    /// Refuses what this scheme has no method for.
+    /// Refuses requests for which this scheme has no method.
     fn check_hook(&self, hook: Hooks, call: &str, would: &str, method: &str) -> PyResult<()> {
         if self.hooks.has(hook) {
             return Ok(());

@@ -3,9 +3,9 @@
 
 use crate::rider::Rider;
 
-/// Maximum number of blocks in one acknowledgement: what fits beside timestamps (RFC 2018 §3).
+/// Maximum number of blocks in one acknowledgement: as many as fit beside timestamps (RFC 2018 §3).
 const MOST: usize = 3;
-/// A block as it travels: two ends of 64 bits, little endian.
+/// Bytes of a block in wire format: two ends of 64 bits, little endian.
 const ENCODED: usize = 16;
 
 /// The SACK option of an acknowledgement: byte ranges `start..end`. The first may be a duplicate just received.

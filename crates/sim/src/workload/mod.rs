@@ -94,7 +94,7 @@ impl FlowSpec {
     }
 }
 
-/// Limits on what is drawn.
+/// Limits on the flows drawn.
 #[derive(Clone, Copy)]
 pub struct Bounds<'a> {
     /// Flows that would start at this time or later are omitted: the run has ended.
@@ -160,7 +160,7 @@ pub struct Places<'a> {
     pub host_rates: &'a [u64],
     /// Nominal rate of all uplinks of each leaf together, in bits per second, before any override.
     pub uplink_rate_of_leaf: &'a [u64],
-    /// Limits on what is drawn.
+    /// Limits on the flows drawn.
     pub bounds: Bounds<'a>,
 }
 
@@ -322,7 +322,7 @@ pub(crate) mod testing {
 
     use super::{Bounds, Places};
 
-    /// Owns what [`Places`] borrows.
+    /// Owns the data that [`Places`] borrows.
     pub(crate) struct Fabric {
         pub leaf_of: Vec<u32>,
         pub host_rates: Vec<u64>,

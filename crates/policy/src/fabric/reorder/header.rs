@@ -79,7 +79,7 @@ pub enum Mark {
     Data,
     /// First of its epoch. ConWeave: answer it (RTT_REQUEST).
     Init,
-    /// Last on its path before a reroute: release what overtook it, and say CLEAR.
+    /// Last on its path before a reroute: release the packets that overtook it, and answer CLEAR.
     Tail,
 }
 

@@ -130,7 +130,7 @@ impl Shim {
     ///
     /// # Errors
     /// [`NotAHeader::Short`] if there is no room, [`NotAHeader::Length`] if the packet is longer than UDP can express;
-    /// what is written then is meaningless.
+    /// the bytes written then are meaningless.
     pub fn encode(&self, payload: usize, bytes: &mut [u8]) -> Result<usize, NotAHeader> {
         let (needed, got) = (UDP_BYTES + self.info.size(), bytes.len());
         let length = u16::try_from(needed + payload).map_err(|_| NotAHeader::Length(u16::MAX))?;

@@ -193,7 +193,7 @@ impl Elab {
         }
     }
 
-    /// Writes what feedback has changed as series.
+    /// Records the changes made by feedback as series.
     #[inline]
     fn note(&self, paths: &Paths<'_>, heard: Heard, info: &Info, rates: bool, out: &mut crate::Out<'_>) {
         if heard.sensed {

@@ -1,6 +1,6 @@
-//! The sending half, per pair of hosts: the table of virtual paths, and what the peer's feedback does to it.
+//! The sending half, per pair of hosts: the table of virtual paths, and the effect of the peer's feedback on it.
 //!
-//! All rates are in kbit/s: an unsigned 32-bit number of them reaches 4.29 Tbps, and is what VP_RBurst_Rate carries.
+//! All rates are in kbit/s: an unsigned 32-bit number of them reaches 4.29 Tbps. This is the unit of VP_RBurst_Rate.
 
 use super::header::Info;
 use super::{Burst, BurstResult, Counting, Elab, Peer, Refused, Route};

@@ -136,7 +136,7 @@ pub struct Route {
     halves_at: Time,
     /// When its failure ends, or the count of retransmissions.
     pub until: Time,
-    /// r_p: what this host's flows send on it.
+    /// r_p: the rate of this host's flows on it.
     pub rate: Meter,
     /// Data packets sent on it since the count began.
     sent: u32,
@@ -301,7 +301,7 @@ impl Route {
 }
 
 /// The cell in the sensing table: how the share of marks compares with T_ECN, and the delay with its thresholds.
-// Hermes Algorithm 1: what equals a threshold is in between.
+// Hermes Algorithm 1: a value equal to a threshold is in between.
 #[inline]
 fn corner(marks: core::cmp::Ordering, low: bool, high: bool) -> Class {
     use core::cmp::Ordering::{Greater, Less};

@@ -1,4 +1,4 @@
-//! Probing for the rack: who probes whom, which paths, and how results reach the other hosts of the rack.
+//! Probing for the rack: which host probes which rack, which paths, and how results reach the other hosts of the rack.
 
 use super::Compat;
 use super::path::nanoseconds;

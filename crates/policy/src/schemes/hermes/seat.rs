@@ -252,7 +252,7 @@ impl Hermes {
         Parcel { to: To::Rack, class: 0, mtu, below: BELOW, head: [0; HEAD] }
     }
 
-    /// Tells the rack what probes have found since the last time.
+    /// Shares the probes' findings since the last time with the rack.
     // Hermes §3.1: the agent shares what it has probed with all hypervisors under its rack.
     pub(super) fn share(&self, cx: &mut Cx<'_, Self>) {
         let stride = cx.peers.stride;

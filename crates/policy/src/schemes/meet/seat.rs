@@ -83,7 +83,7 @@ impl Meet {
         Parcel { to, class, mtu: cx.view.mtu, below: self.config.message_header_bytes, head }
     }
 
-    /// Tells the proxy what this host's packets have reported since the last time.
+    /// Reports the delays that this host's packets measured since the last time to the proxy.
     // MEET §3.2: "let each host accumulate first, and then transmit the cumulative value to the proxy".
     pub(super) fn report(&self, cx: &mut Cx<'_, Self>) {
         if cx.node.proxy != cx.view.host {
@@ -125,7 +125,7 @@ impl Meet {
         }
     }
 
-    /// The proxy's window ends: collects what the rack's packets have reported of each path.
+    /// Closes the proxy's window: collects the reports of the rack's packets on each path.
     pub(super) fn close_window(&self, cx: &mut Cx<'_, Self>) {
         for index in 0..cx.peers.len() {
             let ways = usize::from(cx.view.ways[index]);

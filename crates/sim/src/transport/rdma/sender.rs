@@ -292,7 +292,7 @@ impl RdmaSender {
         begins
     }
 
-    /// Drops what lies before `snd_una`, and moves `snd_una` past a block that begins there.
+    /// Drops blocks before `snd_una`, and moves `snd_una` past a block that begins there.
     fn clean_up(&mut self) {
         self.sacked.remove_below(self.snd_una);
         if let Some((start, end)) = self.sacked.first()

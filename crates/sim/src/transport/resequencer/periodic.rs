@@ -136,14 +136,14 @@ impl<T> Periodic<T> {
         self.in_order.is_empty() && self.beyond.is_empty()
     }
 
-    /// Takes what is expected.
+    /// Takes the expected item.
     fn join(&mut self, end: u64, item: T) {
         self.bytes += end - self.next;
         self.next = end;
         self.in_order.push(item);
     }
 
-    /// Passes on what is in order.
+    /// Passes on the items in order.
     fn pass(&mut self, now: Time, ready: &mut Vec<T>) {
         ready.append(&mut self.in_order);
         self.bytes = 0;

@@ -53,7 +53,7 @@ impl TcpSender {
         self.snd_max
     }
 
-    /// Whether what [`Self::next_segment`] would return has been sent before.
+    /// Whether the segment that [`Self::next_segment`] would return has been sent before.
     pub fn repeats(&self) -> bool {
         self.retransmit_due || self.snd_nxt < self.snd_max
     }

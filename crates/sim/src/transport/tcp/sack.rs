@@ -91,7 +91,7 @@ impl SackSender {
         }
     }
 
-    /// Whether what [`Self::next_segment`] would return has been sent before.
+    /// Whether the segment that [`Self::next_segment`] would return has been sent before.
     pub fn repeats(&self) -> bool {
         matches!(self.due, Some(Due::Again(_) | Due::Rescue(_)))
     }
@@ -319,7 +319,7 @@ impl SackSender {
         self.board.rewind();
     }
 
-    /// Decides what may go next: RFC 6675 §4, NextSeg.
+    /// Decides which segment may go next: RFC 6675 §4, NextSeg.
     fn look_ahead(&mut self, config: &TcpConfig) {
         let tcp = &self.tcp;
         let limit = tcp.snd_una.saturating_add(config.limit_bytes(config.max_window));

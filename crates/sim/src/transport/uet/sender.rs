@@ -158,7 +158,7 @@ impl UetSender {
             self.asked = Some(now);
             (URGENT, self.credit.as_ref().map_or(Rider::NONE, |credit| put_quanta(credit.target())))
         } else {
-            // It must meet what data meets: queues, marks, and losses.
+            // It must meet the same conditions as data: queues, marks, and losses.
             (ECT, put_probe(self.sleek.as_mut().filter(|sleek| sleek.is_due())?.send(now)))
         };
         Some(Outgoing::Question { seq, wire: config.header as u16, flags, option })
@@ -259,7 +259,8 @@ impl UetSender {
         Some(rtt)
     }
 
-    /// Queues what SLEEK presumes lost to be sent again. The answer may report less than an earlier one did.
+    /// Queues the packets that SLEEK presumes lost to be sent again. The answer may report less than an earlier one
+    /// did.
     fn recover(&mut self, (now, rtt): (Time, Span), answer: &Answer, sack: &Sack) {
         let Some(sleek) = &mut self.sleek else { return };
         let known = Known {

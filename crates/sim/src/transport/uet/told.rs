@@ -31,7 +31,7 @@ pub(super) fn first_told(psn: Psn, expected: Psn) -> Psn {
     psn.saturating_sub(u64::BITS - 1).max(expected + 1)
 }
 
-/// Bytes of a typical [`Sack`], where `base` is one of two packets and 22 bits hold what waits, and of any other.
+/// Bytes of a typical [`Sack`], where `base` is one of two packets and 22 bits hold the waiting ones, and of any other.
 const SHORT: usize = 15;
 const LONG: usize = 25;
 
@@ -115,7 +115,7 @@ pub(super) fn get_quanta(bytes: &[u8]) -> Option<u64> {
     Some(u64::from_le_bytes(bytes.try_into().ok()?))
 }
 
-/// The number of a probe as it travels.
+/// Encodes the number of a probe in wire format.
 pub(super) fn put_probe(number: u32) -> Rider {
     Rider::of(&number.to_le_bytes())
 }

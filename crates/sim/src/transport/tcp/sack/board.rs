@@ -297,7 +297,7 @@ impl Board {
         Some(self.first + at as u64)
     }
 
-    /// A recovery begins: what earlier ones have examined is examined again.
+    /// A recovery begins: segments that earlier ones have examined are examined again.
     pub(super) fn rewind(&mut self) {
         (self.lost_from, self.hole_from) = (self.first, self.first);
     }

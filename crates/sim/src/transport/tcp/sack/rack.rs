@@ -159,7 +159,7 @@ impl Rack {
         self.left = true;
     }
 
-    /// RFC 8985 §6.2 step 4: what DSACK and the end of a recovery imply for the window. `tcp` has taken the ACK.
+    /// RFC 8985 §6.2 step 4: the effect of DSACK and of the end of a recovery on the window. `tcp` has taken the ACK.
     fn adapt(&mut self, tcp: &TcpSender, dsack: bool) {
         let left = std::mem::take(&mut self.left);
         self.dsack_round = self.dsack_round.filter(|&round| tcp.snd_una < round);
@@ -207,7 +207,7 @@ impl SackSender {
         }
     }
 
-    /// RFC 8985 §6.2 step 5: marks what is lost, begins a recovery, arms the reordering timer.
+    /// RFC 8985 §6.2 step 5: marks lost segments, begins a recovery, arms the reordering timer.
     fn detect(&mut self, config: &TcpConfig, now: Time) {
         let Some(rack) = self.rack.as_deref_mut() else { return };
         let recovers = self.tcp.in_recovery || self.after_timeout;
