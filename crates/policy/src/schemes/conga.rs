@@ -488,7 +488,7 @@ pub(crate) const fn congestion_extent(ce: u8, metric: u8) -> u8 {
     if metric > ce { metric } else { ce }
 }
 
-/// Returns the current value of a metric learnt at `at`.
+/// Returns the value at `now` of a metric learnt at `at`.
 // CONGA §3.3, ageing
 #[inline]
 pub const fn aged(metric: u8, at: Time, now: Time, age: Span) -> u8 {
