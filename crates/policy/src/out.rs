@@ -25,11 +25,11 @@ pub enum To {
 /// The key of a timer: per flow, per (peer, way), or of the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Key {
-    /// A flow's; pins its row.
+    /// A timer of a flow; pins its row.
     Flow(FlowKey, u8),
-    /// That of a way to a peer, by the peer's id.
+    /// A timer of a way to a peer, by the peer's id.
     Route(u32, Way, u8),
-    /// This device's.
+    /// A timer of this device.
     Node(u8),
 }
 

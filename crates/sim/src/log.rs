@@ -99,15 +99,15 @@ pub struct Log {
     pub trimmed: Account,
     /// Taken by a scheme on the way.
     pub consumed: Account,
-    /// Those created that are probes and their replies.
+    /// Probes and replies among the packets created.
     pub probes: Account,
-    /// Those created that are messages between schemes.
+    /// Messages between schemes among them.
     pub messages: Account,
-    /// Those created that are frames of priority flow control.
+    /// Frames of priority flow control among them.
     pub pauses: Account,
-    /// Those created that are acknowledgements, SYN-ACKs among them.
+    /// Acknowledgements among them, including SYN-ACKs.
     pub acks: Account,
-    /// Those created that are SYNs, and the acknowledgements of SYN-ACKs and of FINs.
+    /// SYNs among them, and the acknowledgements of SYN-ACKs and of FINs.
     pub handshakes: Account,
     /// Bytes of schemes' headers, per packet that carried one; acknowledgements and handshakes are counted without theirs.
     pub header_bytes: u64,

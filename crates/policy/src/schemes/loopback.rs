@@ -43,7 +43,7 @@ macro_rules! numbered {
 }
 
 numbered! {
-    /// What is counted.
+    /// The events counted.
     Count {
         /// Calls of `pick`.
         Pick = "calls_pick",

@@ -54,7 +54,7 @@ struct Sent {
     waiting: VecDeque<(Time, Time)>,
     /// End of the last transmission begun, and the number of that event.
     end: (Time, u64),
-    /// That event lies ahead; kept only for the lines of hosts and those that something waits for.
+    /// Whether that event lies ahead; kept only for the lines of hosts and those that something waits for.
     busy: bool,
 }
 

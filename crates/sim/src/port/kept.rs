@@ -24,7 +24,7 @@ pub struct Kept {
     pub(super) line: Line,
     pub(super) lanes: Box<Lanes>,
     pub(super) waiting: Waiting,
-    /// From this instant on it serves any packet at once if nothing waits: its one data queue is not paused.
+    /// The instant from which on it serves any packet at once if nothing waits: its one data queue is not paused.
     open_from: Time,
     pub(super) counts: Counts,
     class: u16,

@@ -20,9 +20,9 @@ words! {
 words! {
     /// The NIC's handling of a sender's requests and probes.
     Requests {
-        /// With answers, at the instant that they fall due (uet-htsim).
+        /// They go with answers, at the instant that they fall due (uet-htsim).
         Control = "as_control",
-        /// When it is the turn of their flow.
+        /// They go when it is the turn of their flow.
         Data = "as_data",
     }
 }

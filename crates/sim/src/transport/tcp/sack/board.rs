@@ -54,10 +54,10 @@ pub(super) struct Board {
     /// Segments reported beyond the cumulative acknowledgement, and one past the highest.
     sacked: u64,
     fack: u64,
-    /// Below it every segment is sacked or presumed lost; `above` are sacked from there on.
+    /// The number below which every segment is sacked or presumed lost; `above` are sacked from there on.
     edge: u64,
     above: u64,
-    /// Below these no segment is lost and not sent again; or neither sacked nor sent again.
+    /// The numbers below which no segment is lost and not sent again; or neither sacked nor sent again.
     lost_from: u64,
     hole_from: u64,
     /// One past the highest that was lost.
