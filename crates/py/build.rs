@@ -1,7 +1,7 @@
-//! The digest of the engine: SHA-256 over the sources that decide what a run gives.
+//! The digest of the engine: SHA-256 over the sources that determine the results of a run.
 //!
-//! Of each file, in the order of their names: the name with `/` between folders, its length, and its bytes. So it is
-//! the same on every machine and in every profile, and a change of any of these files changes it.
+//! It covers, for each file in the order of their names: the name with `/` between folders, its length, and its bytes.
+//! So it is the same on every machine and in every profile, and a change of any of these files changes it.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -31,7 +31,7 @@ const GONE: u64 = 1_600_000_000;
 const LONG_GONE: u64 = 10_000_000_000;
 /// An answer to a health probe is recognized for this long, ns.
 const HEALTH_PATIENCE: u64 = 5_000_000_000;
-/// The scheme's time begins this long before the agent does: what was sent just before it can still be reported.
+/// The scheme's time begins this long before the agent does: packets sent just before it can still be reported.
 const BEFORE: u64 = 10_000_000_000;
 /// A search probe counts as lost after this time.
 const SEARCH_PATIENCE: u64 = 200_000_000;
@@ -42,8 +42,8 @@ pub fn clock() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// The number of an agent's life, by which peers tell it from the previous one. It is taken from the time of day,
-/// because the machine may have run for as long as when the last life began. Never 0.
+/// The number of an agent's life, by which peers distinguish it from the previous one. It is taken from the time of
+/// day, because the machine may have run for as long as when the last life began. Never 0.
 pub fn life() -> u16 {
     let now = clock_gettime(ClockId::Realtime);
     let ms = now.tv_sec as u64 * 1_000 + now.tv_nsec as u64 / 1_000_000;
@@ -60,7 +60,7 @@ pub struct Agent<P: Plane> {
     pub plane: P,
     /// Peers in other racks.
     pub peers: Vec<Peer>,
-    /// What has happened.
+    /// The record of what happened.
     pub record: Record,
     /// When it began, ns.
     pub began: u64,
@@ -79,9 +79,9 @@ pub struct Agent<P: Plane> {
 
 /// The sockets an agent sends on.
 pub struct Doors {
-    /// To other agents.
+    /// The line to other agents.
     pub line: Line,
-    /// For probing paths.
+    /// Sends probes of paths.
     pub prober: Prober,
 }
 
@@ -101,7 +101,7 @@ impl Doors {
     }
 }
 
-/// What the scheme is told.
+/// The scheme's view of the fabric, from the configuration.
 pub fn view(config: &Config) -> View {
     let racks: Vec<u32> = config.hosts.iter().map(|host| host.rack).collect();
     let count = racks.iter().max().map_or(0, |rack| *rack as usize + 1);
@@ -235,7 +235,7 @@ impl<P: Plane> Agent<P> {
                         self.meet(now, at, speaker.instance)?;
                     }
                 }
-                // What the previous agent has said comes too late.
+                // Messages of the previous agent come too late.
                 Talk::Bye | Talk::Headers(_) if !of_now => {}
                 Talk::Bye => {
                     if let Some(at) = at {
@@ -298,7 +298,7 @@ impl<P: Plane> Agent<P> {
         }
         if search.is_over() {
             let mut paths = search.paths_beside(&peer.found);
-            // A dead path is still probed, and comes back as what it was.
+            // A dead path is still probed, and comes back in its former role.
             let lost =
                 peer.dead_paths().filter(|dead| !paths.iter().any(|path| path.hops == dead.hops)).collect::<Vec<_>>();
             if !paths.is_empty() {

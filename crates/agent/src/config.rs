@@ -26,7 +26,7 @@ pub struct Config {
     /// Seed of its random streams.
     #[serde(default)]
     pub seed: u64,
-    /// What the operator says of the fabric.
+    /// The operator's description of the fabric.
     pub told: Told,
     /// The socket at which the agent answers.
     pub socket: PathBuf,
@@ -47,7 +47,7 @@ pub struct Config {
     pub health: Health,
     /// Series and events go to this file.
     pub record: Option<PathBuf>,
-    /// Interval at which what the scheme sees of each path is also recorded there; 0: never.
+    /// Interval at which the scheme's view of each path is also recorded there; 0: never.
     #[serde(default)]
     pub record_sight_ms: u64,
 }
@@ -73,7 +73,7 @@ pub struct Scheme {
     pub params: BTreeMap<String, serde_json::Value>,
 }
 
-/// What the operator says of the fabric.
+/// The operator's description of the fabric.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Told {
@@ -117,7 +117,7 @@ impl Default for Discovery {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Health {
-    /// Does the agent look for them, or only the scheme?
+    /// Whether the agent looks for them, or only the scheme does.
     pub enabled: bool,
     /// A path is suspect if nothing that was sent on it is confirmed for this long.
     pub silent_ms: u64,
@@ -156,10 +156,10 @@ impl Config {
         Config::parse(&text).map_err(|words| Failure::Refused(format!("config {}: {words}", path.display())))
     }
 
-    /// From text.
+    /// Parses a configuration.
     ///
     /// # Errors
-    /// What is wrong with it, in words.
+    /// A description of the mistake.
     pub fn parse(text: &str) -> Result<Config, String> {
         let config: Config = serde_json::from_str(text).map_err(|error| error.to_string())?;
         config.check()?;

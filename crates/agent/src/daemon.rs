@@ -48,7 +48,7 @@ pub(crate) fn run(config: Config) -> Result<(), Failure> {
         desk.serve(&agent);
         std::thread::sleep(step);
     }
-    // Whatever has failed, traffic is left plain.
+    // Whatever failed, traffic is left plain.
     outcome.and(agent.stop())
 }
 

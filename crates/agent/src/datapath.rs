@@ -65,10 +65,10 @@ enum Way {
     In,
 }
 
-/// The number of a device.
+/// Returns the number of a device.
 ///
 /// # Errors
-/// There is none of this name.
+/// No device has this name.
 pub fn device(name: &str) -> Result<u32, Failure> {
     let text = std::fs::read_to_string(format!("/sys/class/net/{name}/ifindex"));
     let number = text.ok().and_then(|text| text.trim().parse().ok());
@@ -204,7 +204,7 @@ impl Plane for Datapath {
     }
 }
 
-/// What a marker has counted: packets that passed, those it marked, and the longest queue in bytes.
+/// Counts of a marker: packets that passed, packets it marked, and the longest queue in bytes.
 pub type Marked = (u64, u64, u32);
 
 /// The marker of a switch's port.
@@ -236,19 +236,19 @@ impl Marker {
         Ok((hook, program))
     }
 
-    /// Detaches it.
+    /// Detaches the marker.
     ///
     /// # Errors
-    /// There is none.
+    /// No marker is attached.
     pub fn detach(device_name: &str) -> Result<(), Failure> {
         let (mut hook, _) = Marker::attached(device(device_name)?)?;
         hook.detach().map_err(failed("detaching"))
     }
 
-    /// What it has counted.
+    /// Returns the counts of the marker.
     ///
     /// # Errors
-    /// There is none.
+    /// No marker is attached.
     pub fn read(device_name: &str) -> Result<Marked, Failure> {
         let (_, program) = Marker::attached(device(device_name)?)?;
         let gone = || Failure::Failed("the marker's table is gone".to_owned());

@@ -40,10 +40,10 @@ pub struct Awake {
 }
 
 impl Awake {
-    /// In steps.
+    /// Upper limit of a wakeful step, in steps.
     pub const LATE: u64 = 10;
 
-    /// From now on, with steps of this length, ns.
+    /// Starts at `now`, with steps of this length, ns.
     pub fn since(now: u64, step: u64) -> Awake {
         Awake { time: 0, last: now, most: step.saturating_mul(Awake::LATE) }
     }
@@ -59,9 +59,9 @@ impl Awake {
 /// A moment: by the clock, and in time awake, ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Moment {
-    /// By the clock.
+    /// Time by the clock.
     pub clock: u64,
-    /// In time awake.
+    /// Time awake.
     pub awake: u64,
 }
 
@@ -85,7 +85,7 @@ struct Pulse {
     dead: bool,
 }
 
-/// What has happened to a path.
+/// A change in the state of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
     /// It has died.
@@ -118,7 +118,7 @@ impl Pulse {
         self.sent = sent;
     }
 
-    /// Have packets or a probe waited for longer than this?
+    /// Whether packets or a probe have waited for longer than this.
     fn is_suspect(&self, awake: u64, patience: u64, packets: u32) -> bool {
         let long = |since: u64| awake.saturating_sub(since) >= patience;
         let many = self.sent.saturating_sub(self.sent_then) >= u64::from(packets);
@@ -140,7 +140,7 @@ impl Pulse {
     }
 }
 
-/// What is unchanged in a path.
+/// The parts of a path that are unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Same {
     /// Path and port.
@@ -164,7 +164,7 @@ impl Watch {
         Watch { pulses: vec![Pulse::default(); paths], ..Watch::default() }
     }
 
-    /// Other paths take the places of these: for each new place, which path it was before, and what of it is unchanged.
+    /// Remaps paths. For each new index: its old index, and which state carries over.
     pub fn moved(&self, before: &[Option<(usize, Same)>]) -> Watch {
         let pulse = |before: &Option<(usize, Same)>| match *before {
             Some((way, Same::All)) => self.pulses.get(way).cloned().unwrap_or_default(),
@@ -175,7 +175,7 @@ impl Watch {
         Watch { pulses: before.iter().map(pulse).collect(), ..*self }
     }
 
-    /// Is it considered dead?
+    /// Whether it is considered dead.
     pub fn is_dead(&self, way: usize) -> bool {
         self.pulses.get(way).is_some_and(|pulse| pulse.dead)
     }
@@ -250,7 +250,7 @@ impl Watch {
         Some((way, why))
     }
 
-    /// The first path that would be given up.
+    /// Returns the first path that would be given up.
     pub fn condemned(&self, awake: u64, rules: &config::Health) -> Option<(usize, Why)> {
         let (patience, slowest) = (self.patience(rules), self.slowest());
         self.pulses.iter().enumerate().find_map(|(way, pulse)| {

@@ -10,10 +10,10 @@ pub const SLOTS: usize = 256;
 pub const PEERS: usize = 1024;
 /// Headers of the scheme that may wait to be sent to one peer.
 pub const HEADERS: usize = 64;
-/// In a slot: its packet belongs to the burst.
+/// Flag in a slot: its packet belongs to the burst.
 pub const BURST: u16 = 0x8000;
 
-/// What moves as one.
+/// What is placed as a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Unit {
@@ -29,11 +29,11 @@ pub enum Unit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Then {
-    /// To the next slot.
+    /// The next slot.
     Turn = 0,
-    /// To the way after its own.
+    /// The way after its own.
     After = 1,
-    /// To its own, as long as that may be kept.
+    /// Its own way, as long as that may be kept.
     Keep = 2,
 }
 
@@ -55,7 +55,7 @@ pub struct Table {
     pub unit: u8,
     /// A [`Then`].
     pub then: u8,
-    /// Are packets without payload units like others?
+    /// Whether packets without payload are units like others.
     pub picks_acks: u8,
     /// 0: traffic is left plain.
     pub tunnel: u8,
@@ -73,7 +73,7 @@ pub struct Table {
     pub slots: [u16; SLOTS],
     /// The way after a way.
     pub after: [u16; WAYS],
-    /// Ways of what the scheme leaves to the fabric.
+    /// Ways of packets that the scheme leaves to the fabric.
     pub fabric: [u16; WAYS],
     /// Source port of each way.
     pub ports: [u16; WAYS],
@@ -89,7 +89,7 @@ pub struct Flow {
     pub sent: u32,
     /// Its way.
     pub way: u16,
-    /// Has there been a packet?
+    /// Whether there has been a packet.
     pub seen: u16,
 }
 
@@ -185,15 +185,15 @@ pub struct State {
     pub received_ways: u32,
     /// Number of the last header that has arrived.
     pub last_header: u16,
-    /// From this life of the agent that sent it.
+    /// The life of the agent that sent it.
     pub instance: u16,
     /// The newest burst that has arrived.
     pub burst: Burst,
-    /// By way.
+    /// Indexed by way.
     pub sent: [Sent; WAYS],
-    /// By the peer's way.
+    /// Indexed by the peer's way.
     pub received: [Received; WAYS],
-    /// By way.
+    /// Indexed by way.
     pub echo: [Echo; WAYS],
 }
 
@@ -205,7 +205,7 @@ pub struct Headers {
     pub head: u32,
     /// Unused.
     pub spare: u32,
-    /// By number, modulo their count.
+    /// Indexed by number, modulo their count.
     pub header: [[u8; 16]; HEADERS],
 }
 
@@ -223,7 +223,7 @@ pub struct Own {
     pub port: [u8; 2],
     /// The agent's life.
     pub instance: u16,
-    /// Of the device.
+    /// MTU of the device.
     pub mtu: u32,
     /// Unused.
     pub spare: u32,
@@ -235,7 +235,7 @@ pub struct Own {
 pub struct Event {
     /// When, ns.
     pub at: u64,
-    /// Which peer.
+    /// Number of the peer.
     pub peer: u32,
     /// Number of an answered probe.
     pub probe: u32,

@@ -5,10 +5,10 @@
 //! the peer's data path come back in the tunnel's shim and are reported to the scheme.
 //!
 //! ```text
-//! config.rs, plan.rs   what is asked for           slow.rs     the scheme, its rows, rehearsals and replays
-//! layout.rs, shim.rs   what both halves agree on    plane.rs    what the fast half offers; datapath.rs: the kernel's
+//! config.rs, plan.rs   the request                  slow.rs     the scheme, its rows, rehearsals and replays
+//! layout.rs, shim.rs   the formats of both halves   plane.rs    the fast half's interface; datapath.rs: the kernel's
 //! talk.rs              agents among themselves      probes.rs   probes, paths.rs: which port takes which path
-//! health.rs            dead paths                   agent.rs    the loop that ties them; status.rs what it tells
+//! health.rs            dead paths                   agent.rs    the loop that ties them; status.rs its reports
 //! ```
 
 pub mod agent;

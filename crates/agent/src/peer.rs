@@ -1,5 +1,5 @@
-//! One peer: report the data path's counts since the last step to the scheme, and publish what the scheme would decide
-//! next.
+//! One peer: reports the data path's counts since the last step to the scheme, and publishes the scheme's next
+//! decisions.
 
 mod headers;
 mod tell;
@@ -29,7 +29,7 @@ pub enum Stage {
 }
 
 impl Stage {
-    /// For output.
+    /// The name for output.
     pub fn name(self) -> &'static str {
         match self {
             Stage::Plain => "plain",
@@ -63,11 +63,11 @@ pub struct Peer {
     pub found: Vec<Path>,
     /// Its paths, as the data path numbers them.
     pub paths: Paths,
-    /// What was last counted.
+    /// The last counts.
     pub state: State,
-    /// What had been counted a step earlier.
+    /// The counts of a step earlier.
     before: State,
-    /// What was last published.
+    /// The table last published.
     pub table: Table,
     /// Which of them are alive.
     pub watch: Watch,
@@ -89,17 +89,17 @@ pub struct Peer {
     /// The number of the burst that was published last, and that of the last one before the scheme restarted its count.
     burst_sent: u16,
     bursts_before: u16,
-    /// By way: packets that came with a header, and have been reported with it.
+    /// Per way: packets that came with a header, and have been reported with it.
     carried: Vec<u64>,
     /// Events that the kernel could not report, as last counted.
     events_lost: u64,
-    /// Where the scheme has traced a port: the second switch on its path.
+    /// Where the scheme traced a port: the second switch on its path.
     pub via: BTreeMap<u16, Ipv4Addr>,
-    /// What the scheme last saw: the ways that it offered, and its quantities.
+    /// The scheme's last view: the ways that it offered, and its quantities.
     saw: (Vec<Way>, Vec<f64>),
 }
 
-/// What a step of a peer uses.
+/// The inputs of a peer's step.
 pub struct Step<'a> {
     /// Now, ns.
     pub now: u64,
@@ -181,8 +181,8 @@ impl Peer {
         self.bursts_before = self.burst_sent;
     }
 
-    /// Another life of its agent has appeared. What is remembered of the previous one says nothing of this one, whose
-    /// headers and bursts are numbered from the beginning; headers for the previous one are of no use to this one.
+    /// Handles another life of its agent. Knowledge of the previous one says nothing about this one, whose headers and
+    /// bursts are numbered from the beginning; headers for the previous one are useless to this one.
     ///
     /// # Errors
     /// The fast half is gone.
@@ -209,7 +209,7 @@ impl Peer {
         self.burst_sent
     }
 
-    /// Its paths are now these. Have they changed?
+    /// Sets its paths. Returns whether they have changed.
     pub fn settle(&mut self, found: Vec<Path>, most: u16) -> bool {
         let found: Vec<Path> = found.into_iter().take(usize::from(most)).collect();
         let changed = found != self.found;
@@ -272,14 +272,14 @@ impl Peer {
         Ok(news)
     }
 
-    /// Which paths are alive?
+    /// Finds out which paths are alive.
     fn feel(&mut self, step: &Step<'_>, news: &mut Vec<News>) -> Result<(), Failure> {
         let counts = self.state.sent.iter().zip(&self.state.echo).map(|(sent, echo)| (sent.packets, echo.packets));
         self.watch.look(step.awake, counts);
         if self.watch.condemned(step.awake, &step.config.health).is_none() {
             return Ok(());
         }
-        // An answer may be among what the kernel could not report.
+        // An answer may be among the events that the kernel could not report.
         let lost = step.plane.counters()?[EVENTS_LOST];
         if lost != self.events_lost {
             self.events_lost = lost;
@@ -292,7 +292,7 @@ impl Peer {
         Ok(())
     }
 
-    /// Updates the table with what the watch says.
+    /// Updates the table with the findings of the watch.
     pub fn mark_dead(&mut self) {
         let dead = (0..self.found.len()).filter(|way| self.watch.is_dead(*way));
         let dead = dead.fold(0u64, |bits, number| bits | 1 << (number & 63));
@@ -301,7 +301,7 @@ impl Peer {
 
     /// The next decisions, if something may have changed.
     fn publish(&mut self, step: &mut Step<'_>, busy: bool) -> Result<(), Failure> {
-        /// While idle, a table is published again at this interval.
+        /// An idle table is published again at this interval.
         const IDLE_NS: u64 = 20_000_000;
         let stale = step.now - self.published > IDLE_NS;
         let alive = self.table.open & !self.paths.alive != 0;
@@ -330,7 +330,7 @@ impl Peer {
         Ok(())
     }
 
-    /// What the scheme last saw of each way to it: the second-tier switch by which it leads, if known, and the scheme's
+    /// The scheme's last view of each way to it: the second-tier switch it leads through, if known, and the scheme's
     /// quantities.
     pub fn sight(&self, slow: &Slow) -> Vec<(Option<Ipv4Addr>, Vec<f64>)> {
         let (first, quantities) = slow.quantities();
@@ -347,7 +347,7 @@ impl Peer {
         ways.iter().enumerate().map(of).collect()
     }
 
-    /// From now on traffic to it is plain.
+    /// Leaves traffic to it plain from now on.
     ///
     /// # Errors
     /// The fast half is gone.

@@ -12,9 +12,9 @@ pub struct Plan {
     pub asked: String,
     /// The scheme whose slow half runs.
     pub chosen: Chosen,
-    /// What moves as one.
+    /// What is placed as a unit.
     pub unit: Unit,
-    /// For output: "flow", "packet", "flowcell" or "flowlet".
+    /// The name of the unit for output: "flow", "packet", "flowcell" or "flowlet".
     pub moves: &'static str,
     /// Where the next unit goes.
     pub then: Then,
@@ -54,7 +54,7 @@ pub fn plan(scheme: &Scheme) -> Result<Plan, String> {
         Ok(Plan { asked: scheme.name.clone(), chosen, unit, moves, then, by_port, in_bytes })
     };
     match scheme.name.as_str() {
-        // What switches do by a hash, a host does by a draw: each flow on one path, all equally likely.
+        // Where switches hash, a host draws: each flow stays on one path, all paths equally likely.
         "ecmp" => {
             let flows = named("flowcell", &[("packets", Value::Number(WHOLE_FLOW))])?;
             plan(flows, Unit::Cell, "flow", Then::Turn, false)
@@ -101,7 +101,7 @@ pub fn plan(scheme: &Scheme) -> Result<Plan, String> {
     }
 }
 
-/// A number among the parameters of a scheme, NaN if there is none.
+/// Returns a numeric parameter of a scheme, NaN if there is none.
 fn number(chosen: &Chosen, name: &str) -> f64 {
     match chosen.params().iter().find(|(given, _)| *given == name) {
         Some((_, Value::Number(number))) => *number,
@@ -109,7 +109,7 @@ fn number(chosen: &Chosen, name: &str) -> f64 {
     }
 }
 
-/// A word among the parameters of a scheme, empty if there is none.
+/// Returns a word among the parameters of a scheme, empty if there is none.
 fn word(chosen: &Chosen, name: &str) -> &'static str {
     match chosen.params().iter().find(|(given, _)| *given == name) {
         Some((_, Value::Word(word))) => word,

@@ -1,4 +1,4 @@
-//! What the agent requires of the fast half. The kernel's is `datapath.rs`; tests have one in memory.
+//! The agent's requirements on the fast half. The kernel's is `datapath.rs`; tests have one in memory.
 
 use crate::Failure;
 use crate::layout::{COUNTERS, Event, Headers, Own, State, Table};
@@ -29,7 +29,7 @@ pub trait Plane {
     /// The fast half is gone.
     fn offer(&mut self, number: u32, headers: &Headers) -> Result<(), Failure>;
 
-    /// What has been counted for a peer.
+    /// Returns the counts for a peer.
     ///
     /// # Errors
     /// The fast half is gone.
@@ -41,7 +41,7 @@ pub trait Plane {
     /// The fast half is gone.
     fn counters(&self) -> Result<[u64; COUNTERS.len()], Failure>;
 
-    /// What has arrived since the last call.
+    /// Returns what has arrived since the last call.
     ///
     /// # Errors
     /// The fast half is gone.

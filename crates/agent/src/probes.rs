@@ -11,14 +11,14 @@ use socket2::{Domain, Protocol, Socket, Type};
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
 
-/// What a probe is for.
+/// The purpose of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// The scheme requested it.
     Scheme,
     /// A search for paths.
     Search,
-    /// To see whether a path is alive.
+    /// Checks whether a path is alive.
     Health,
 }
 
@@ -27,11 +27,11 @@ pub enum Purpose {
 pub struct Probe {
     /// Its purpose.
     pub purpose: Purpose,
-    /// To which host.
+    /// The host probed.
     pub to: u32,
     /// Its address.
     pub address: Ipv4Addr,
-    /// By which source port.
+    /// The source port used.
     pub port: u16,
     /// Its path, as the requester names it.
     pub way: u16,
@@ -76,7 +76,7 @@ pub struct Prober {
 const FAR: u8 = 64;
 
 impl Prober {
-    /// From this address, to the tunnel's port.
+    /// Sends from this address to the tunnel's port.
     ///
     /// # Errors
     /// No privilege (CAP_NET_RAW).
@@ -95,12 +95,12 @@ impl Prober {
         Ok(Prober { raw, icmp, me, port, instance, next: 0, under_way: BTreeMap::new() })
     }
 
-    /// From now on probes belong to this life of the agent.
+    /// Makes later probes belong to this life of the agent.
     pub fn renew(&mut self, instance: u16) {
         self.instance = instance;
     }
 
-    /// Sends a probe; `ttl` 0 is as far as it takes. Has the kernel taken it?
+    /// Sends a probe; `ttl` 0 is as far as it takes. Returns whether the kernel has taken it.
     pub fn send(&mut self, probe: Probe) -> bool {
         // The number is in the packet, and its low half in the field that switches quote; neither is ever 0.
         self.next = self.next.wrapping_add(1);
@@ -128,13 +128,13 @@ impl Prober {
             ttl,
             id: self.next as u16,
         };
-        // What cannot be sent now is lost, as on any network, and given up in time.
+        // A probe that cannot be sent now is lost, as on any network, and given up in time.
         let taken = self.raw.send_to(&shim.write(&outer), SocketAddrV4::new(probe.address, 0)).is_ok();
         self.under_way.insert(self.next, probe);
         taken
     }
 
-    /// Is any probe of this purpose to this host outstanding?
+    /// Whether any probe of this purpose to this host is outstanding.
     pub fn under_way(&self, purpose: Purpose, to: u32) -> bool {
         self.under_way.values().any(|probe| probe.purpose == purpose && probe.to == to)
     }
@@ -153,9 +153,9 @@ impl Prober {
         Some((probe, By::Host { rtt, one_way, marked: event.marked > 0 }))
     }
 
-    /// Answers of switches that have come, and probes that are given up.
+    /// Returns answers of switches that have come, and probes that are given up.
     pub fn collect(&mut self, now: u64) -> Vec<(Probe, By)> {
-        /// At most this many at a time.
+        /// Maximum per call.
         const MOST: usize = 512;
         let mut collected = Vec::new();
         let mut room = [0; 576];
@@ -182,8 +182,7 @@ impl Prober {
     }
 }
 
-/// What an ICMP message says about a packet whose time is exceeded: its sender, and the quoted identification,
-/// destination and UDP ports.
+/// Parses an ICMP time-exceeded message: its sender, and the quoted identification, destination and UDP ports.
 pub fn exceeded(packet: &[u8]) -> Option<(Ipv4Addr, u16, Ipv4Addr, (u16, u16))> {
     let header = |bytes: &[u8]| Some(usize::from(bytes.first()? & 15) * 4).filter(|length| *length >= 20);
     let address = |bytes: &[u8], at: usize| {

@@ -24,14 +24,14 @@ pub enum Happened {
     },
     /// The paths to a peer have changed.
     Paths {
-        /// To which.
+        /// The host they lead to.
         host: u32,
-        /// How many.
+        /// Their number.
         count: usize,
     },
     /// A path has died.
     PathDead {
-        /// To which host.
+        /// The host it leads to.
         host: u32,
         /// Which.
         way: usize,
@@ -40,7 +40,7 @@ pub enum Happened {
     },
     /// A path is back.
     PathBack {
-        /// To which host.
+        /// The host it leads to.
         host: u32,
         /// Which.
         way: usize,
@@ -102,7 +102,7 @@ impl Record {
         self.line(now, &json!({ "t_ns": now, "series": series, "value": value }));
     }
 
-    /// What the scheme sees of each way to a host: the second switch on it, and these quantities.
+    /// Records the scheme's view of each way to a host: the second switch on it, and these quantities.
     pub fn sight(&mut self, now: u64, host: u32, names: &[&str], ways: &[(Option<Ipv4Addr>, Vec<f64>)]) {
         let ways: Vec<Value> = ways
             .iter()
@@ -132,7 +132,7 @@ impl Record {
         }
     }
 
-    /// What has happened since `began`, newest last.
+    /// Returns the events since `began`, newest last.
     pub fn told(&self, began: u64) -> Vec<Value> {
         let seconds = |at: u64| (at.saturating_sub(began) / 1_000) as f64 / 1e6;
         self.events.iter().map(|&(at, what)| what.told(("t_s", seconds(at).into()))).collect()

@@ -38,8 +38,8 @@ pub struct Path {
 }
 
 impl Path {
-    /// Can it be that other path, with switches that did not answer? A peer that did not answer at once looks like one
-    /// more silent switch.
+    /// Whether it can be that other path, with switches that did not answer. A peer that did not answer at once looks
+    /// like one more silent switch.
     fn may_be(&self, other: &Path) -> bool {
         let silent = Ipv4Addr::is_unspecified;
         let beyond = self.hops.iter().skip(other.hops.len()).all(silent);
@@ -53,7 +53,7 @@ impl Path {
 struct Trace {
     hops: Vec<Ipv4Addr>,
     tries: u8,
-    /// A hop was silent, and the peer itself is asked whether anything arrives there at all.
+    /// A hop was silent, so the peer itself is probed to see whether anything arrives there.
     asks: bool,
     /// The peer has confirmed that.
     arrives: bool,
@@ -125,12 +125,12 @@ impl Search {
         self.traced >= needed && self.waiting.is_empty()
     }
 
-    /// Is it over?
+    /// Whether it is over.
     pub fn is_over(&self) -> bool {
         self.under_way.is_empty() && self.is_enough() && self.doubtful().is_none()
     }
 
-    /// A switch has answered. Returns what to probe next.
+    /// A switch has answered. Returns the next probe.
     pub fn hop(&mut self, port: u16, by: Ipv4Addr) -> Option<Wanted> {
         let trace = self.under_way.get_mut(&port)?;
         trace.hops.push(by);
@@ -143,7 +143,7 @@ impl Search {
         Some((port, ttl))
     }
 
-    /// The peer itself has answered: the port is done, or at least known to lead there. Returns what to probe next.
+    /// The peer itself has answered: the port is done, or at least known to lead there. Returns the next probe.
     pub fn through(&mut self, port: u16) -> Option<Wanted> {
         let trace = self.under_way.get_mut(&port)?;
         if trace.asks {
@@ -155,7 +155,7 @@ impl Search {
         None
     }
 
-    /// No answer came in time. Returns what to probe next.
+    /// No answer came in time. Returns the next probe.
     pub fn silent(&mut self, port: u16) -> Option<Wanted> {
         let trace = self.under_way.get_mut(&port)?;
         trace.tries += 1;

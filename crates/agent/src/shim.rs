@@ -5,7 +5,7 @@ use bytemuck::{Pod, Zeroable};
 
 /// "SW".
 const MAGIC: u16 = 0x5357;
-/// Of the format.
+/// Version of the format.
 pub const VERSION: u8 = 1;
 /// Outer IPv4 header.
 const IP: usize = 20;
@@ -24,7 +24,7 @@ pub enum Kind {
     Reply = 2,
 }
 
-/// What the bytes are.
+/// The meaning of the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Read {
     /// One of ours.
@@ -54,7 +54,7 @@ pub enum Refused {
 pub struct Shim {
     /// Constant.
     pub magic: u16,
-    /// Of the format.
+    /// Version of the format.
     pub version: u8,
     /// A [`Kind`].
     pub kind: u8,
@@ -148,7 +148,7 @@ impl Shim {
         let blank = Shim::default();
         let word = |at: usize| u16::from_be_bytes([bytes[at], bytes[at + 1]]);
         let long = |at: usize| u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
-        // Of fragments only the first has ports.
+        // Only the first fragment has ports.
         if bytes.len() < IP + 8 || bytes[0] != 0x45 || bytes[9] != 17 || word(6) & 0x1fff != 0 || word(22) != port {
             return (Read::NotOurs, blank);
         }
@@ -187,7 +187,7 @@ impl Shim {
         (shim.sense(bytes, total), shim)
     }
 
-    /// Does what was read make sense?
+    /// Checks whether the values read make sense.
     fn sense(&self, bytes: &[u8], total: usize) -> Read {
         let malformed = Read::Refused(Refused::Malformed);
         if usize::from(self.way) >= WAYS || usize::from(self.echo_way) > WAYS || self.flags > 1 {

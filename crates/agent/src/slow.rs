@@ -1,8 +1,8 @@
 //! The slow half: a scheme of `spinewise-policy` with its rows, unchanged, as the simulator's bank lends them.
 //!
-//! The fast half decides in the kernel, so the scheme is called twice. A *rehearsal* asks `pick` what it would answer
-//! for the next units, and leaves no trace; the answers are published. A *replay* tells the scheme what has happened
-//! since: `pick` for what was sent, `ingress` for what has arrived, `feedback` for what was measured. Both use the same
+//! The fast half decides in the kernel, so the scheme is called twice. A *rehearsal* asks `pick` for its answers for
+//! the next units, and leaves no trace; the answers are published. A *replay* reports to the scheme the events since
+//! then: `pick` for packets sent, `ingress` for packets that arrived, `feedback` for measurements. Both use the same
 //! rows, so the replay takes the ways that were rehearsed.
 
 mod anew;
@@ -26,13 +26,13 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Slow {
     bank: Bank,
     plan: Plan,
-    /// What it is told.
+    /// The scheme's view of the fabric.
     pub view: View,
     wishes: Vec<Wish>,
     timers: BTreeSet<(Time, Key)>,
     next_tick: Time,
     next_flow: u32,
-    /// By host: the flow of the newest unit, and when it was last asked about.
+    /// Per host: the flow of the newest unit, and when it was last asked about.
     carriers: BTreeMap<u32, (FlowKey, Time)>,
     /// The gap that opens a flowlet, if there is one.
     gap: Span,
@@ -85,13 +85,13 @@ impl Slow {
         &self.plan
     }
 
-    /// What it observes of each way.
+    /// The quantities it observes of each way.
     pub fn quantities(&self) -> (usize, &'static [Quantity]) {
         let sees = self.bank.sheet().sees;
         (sees.flow.len(), sees.way)
     }
 
-    /// Does it choose the ways of acknowledgements?
+    /// Whether it chooses the ways of acknowledgements.
     pub fn picks_acks(&self) -> bool {
         self.bank.layout(self.view.host).picks_acks
     }
@@ -116,7 +116,7 @@ impl Slow {
         }
     }
 
-    /// Calls a hook about a host, and handles what it requested.
+    /// Calls a hook about a host, and handles its requests.
     fn hook<R>(&mut self, now: Time, about: Option<u32>, hook: impl FnOnce(&mut Bank, Call<'_>) -> R) -> R {
         let peer = self.peer_of(about);
         let call = Call { seat: self.view.host, now, room: Room::Host(self.view.lent()), peer };
@@ -158,7 +158,7 @@ impl Slow {
         self.bank.give_back(asked);
     }
 
-    /// What hooks have requested since the last call.
+    /// Returns the requests of hooks since the last call.
     pub fn wishes(&mut self) -> Vec<Wish> {
         std::mem::take(&mut self.wishes)
     }
@@ -196,7 +196,7 @@ impl Slow {
         Packet { flow, src: self.view.host, dst: to, wire, payload, way: Way::ANY, ..Packet::default() }
     }
 
-    /// What `pick` would answer for the next units to this host.
+    /// Returns what `pick` would answer for the next units to this host.
     pub fn rehearse(&mut self, now: Time, to: u32) -> Rehearsed {
         let sees = self.bank.sheet().sees;
         let ways = usize::from(self.view.ways[self.view.racks[to as usize] as usize]);
@@ -213,7 +213,7 @@ impl Slow {
                 let burst = if by_port { elab::header::Header::get(&header).info.burst_id } else { 0 };
                 slots.push((way, burst));
             }
-            // The sight is what the next packet of a flow meets: some schemes report no size before the first.
+            // The sight is that of the next packet of a flow: some schemes report no size before the first.
             let mut sight = Sight::new(&sees, ways.min(WAYS), &mut names, &mut values);
             bank.pick_for(call, &packet, &mut [0; 16], Some(&mut sight));
             let many = sight.told().1;
@@ -240,7 +240,7 @@ impl Slow {
     /// This many units, with this many packets in all, each of `wire` bytes, were sent to a host. Returns the headers
     /// that go back with them.
     pub fn sent(&mut self, now: Time, to: u32, (units, packets): (u32, u32), wire: u32) -> Vec<[u8; 16]> {
-        /// At most this many packets are replayed at a time.
+        /// Maximum number of packets replayed at a time.
         const MOST: u32 = 4096;
         let mut headers = Vec::new();
         let opening = if self.plan.unit == Unit::Packet { packets } else { units }.min(MOST);
@@ -259,7 +259,7 @@ impl Slow {
     }
 
     /// Packets that open no unit still carry headers. They belong to the flow that opened the last one, and come often
-    /// enough for it to go on.
+    /// enough to keep it alive.
     fn carry(&mut self, now: Time, to: u32, headers: &mut Vec<[u8; 16]>) {
         /// Packets between now and the last one, at most.
         const MOST: u32 = 64;
@@ -283,7 +283,7 @@ impl Slow {
         }
     }
 
-    /// Is there anything in this header?
+    /// Whether this header holds anything.
     fn tells(&self, header: &[u8; 16]) -> bool {
         if self.plan.by_port {
             let info = elab::header::Header::get(header).info;
@@ -302,7 +302,8 @@ impl Slow {
         bytes
     }
 
-    /// A packet has come from a host, by this way of that host's. Does the scheme hide its mark from the transport?
+    /// A packet has come from a host, by this way of that host's. Returns whether the scheme hides its mark from the
+    /// transport.
     pub fn arrived(&mut self, now: Time, from: u32, way: Way, (wire, ce): (u32, bool), burst: u16) -> bool {
         let mut header = self.blank();
         if burst > 0 {
@@ -312,11 +313,10 @@ impl Slow {
         self.ingress(now, from, way, Kind::Data, (wire, ce), header)
     }
 
-    /// A header of the scheme has come. Does the scheme hide the echo of marks from the transport?
+    /// A header of the scheme has come. Returns whether the scheme hides the echo of marks from the transport.
     pub fn heard(&mut self, now: Time, from: u32, way: Way, mut header: [u8; 16]) -> bool {
         if self.plan.by_port {
-            // It was made for a packet of that burst, and comes with another one. Bursts are reported by what is
-            // counted of them.
+            // It was made for a packet of that burst, and comes with another one. Bursts are reported by their counts.
             let mut whole = elab::header::Header::get(&header);
             whole.info.burst_id = 0;
             whole.put(&mut header);
@@ -332,7 +332,7 @@ impl Slow {
             self.ingress(now, from, Way::ANY, Kind::Ack, (self.view.mtu, false), header);
             return;
         }
-        // ELAB counts what brings a header as a packet of its path, which this is not.
+        // ELAB counts the carrier of a header as a packet of its path, which this is not.
         let mut body = [0; 16];
         let info = elab::header::Header::get(&header).info;
         if let Ok(length) = info.encode(&mut body) {
@@ -340,7 +340,7 @@ impl Slow {
         }
     }
 
-    /// Would it currently hide the echo of marks from the transport?
+    /// Whether it would currently hide the echo of marks from the transport.
     pub fn hides(&mut self, now: Time, from: u32) -> bool {
         let header = self.blank();
         let packet = Packet {

@@ -110,7 +110,7 @@ pub struct Desk {
 }
 
 impl Desk {
-    /// At this path. A socket on which nothing listens any more is replaced.
+    /// Listens at this path. A socket on which nothing listens any more is replaced.
     ///
     /// # Errors
     /// Another agent listens there, or the path is impossible.

@@ -1,4 +1,4 @@
-//! What is published for one peer: the answers of a rehearsal as the table of `bpf/choose.h`.
+//! The table published for one peer: the answers of a rehearsal as the table of `bpf/choose.h`.
 
 use crate::layout::{BURST, SLOTS, Table, Then, Unit, WAYS};
 use crate::plan::Plan;
@@ -11,7 +11,7 @@ use spinewise_policy::Way;
 pub struct Paths {
     /// Source port of each.
     pub ports: Vec<u16>,
-    /// Those that are alive, one bit each.
+    /// The ways that are alive, one bit each.
     pub alive: u64,
 }
 

@@ -1,27 +1,28 @@
-//! What agents tell each other over plain UDP, outside the tunnel: that they are running, and their schemes' messages.
+//! Messages between agents over plain UDP, outside the tunnel: that they are running, and their schemes' messages.
 //!
 //! ```text
-//! "SWTK" | version (1) | kind (1) | host (2) | instance (2) | 2 bytes of no meaning | body
+//! "SWTK" | version (1) | kind (1) | host (2) | instance (2) | 2 reserved bytes | body
 //! ```
 
 use std::cell::Cell;
 use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
 
-/// Of the format.
+/// Version of the format.
 const VERSION: u8 = 1;
 const MAGIC: [u8; 4] = *b"SWTK";
 const HEAD: usize = 12;
 /// A header of the scheme.
 const ENTRY: usize = 16;
-/// Number of ports used for sending; a prime, so that in a round over peers a peer is not always told by the same port.
+/// Number of ports used for sending; a prime, so that in a round over peers a peer is not always sent to by the same
+/// port.
 const MOUTHS: usize = 7;
 
-/// What is said.
+/// A message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Talk {
-    /// An agent is here. Is there one there?
+    /// An agent is here and asks whether there is one there.
     Hello,
-    /// There is.
+    /// The answer: there is one.
     Welcome,
     /// This agent is leaving: traffic to it must be plain.
     Bye,
@@ -41,12 +42,12 @@ pub enum Talk {
 pub struct Speaker {
     /// Its number.
     pub host: u16,
-    /// Which life of its agent.
+    /// The life of its agent.
     pub instance: u16,
 }
 
 impl Talk {
-    /// As bytes.
+    /// Encodes it as bytes.
     pub fn write(&self, from: Speaker) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
         let kind = match self {
@@ -75,7 +76,7 @@ impl Talk {
         bytes
     }
 
-    /// From bytes, which are not trusted.
+    /// Parses bytes, which are not trusted.
     pub fn read(bytes: &[u8]) -> Option<(Speaker, Talk)> {
         let (head, body) = bytes.split_first_chunk::<HEAD>()?;
         if head[..4] != MAGIC || head[4] != VERSION {
@@ -111,7 +112,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// At this address and port.
+    /// Opens a line at this address and port.
     ///
     /// # Errors
     /// It is in use, or the address is not this host's.
@@ -127,7 +128,7 @@ impl Line {
         Ok(Line { socket, mouths, next: Cell::new(0), me, refused: 0 })
     }
 
-    /// From now on this life of the agent is the sender.
+    /// Makes this life of the agent the sender from now on.
     pub fn renew(&mut self, instance: u16) {
         self.me.instance = instance;
     }
@@ -141,7 +142,7 @@ impl Line {
 
     /// The messages received since; `address_of` gives a host's address.
     pub fn listen(&mut self, address_of: impl Fn(u16) -> Option<Ipv4Addr>) -> Vec<(Speaker, Talk)> {
-        /// At most this many at a time.
+        /// Maximum per call.
         const MOST: usize = 512;
         let mut heard = Vec::new();
         let mut room = [0; 65_536];

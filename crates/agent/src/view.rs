@@ -1,8 +1,8 @@
-//! What a scheme at a host is told.
+//! The view of the fabric that a scheme at a host gets.
 
 use spinewise_policy::{HostView, Span, To};
 
-/// What the operator says of the fabric, as a scheme reads it.
+/// The operator's description of the fabric, as a scheme reads it.
 #[derive(Clone, Debug, Default)]
 pub struct View {
     /// This host.
@@ -26,7 +26,7 @@ pub struct View {
 }
 
 impl View {
-    /// As it is lent to a hook.
+    /// The view as lent to a hook.
     pub(crate) fn lent(&self) -> HostView<'_> {
         HostView {
             host: self.host,
@@ -43,7 +43,7 @@ impl View {
         }
     }
 
-    /// The hosts that a destination stands for.
+    /// Returns the hosts that a destination denotes.
     pub(crate) fn hosts_of(&self, to: To) -> Vec<u32> {
         let rack = |rack: u32| {
             let hosts = self.racks.iter().enumerate().filter(move |&(_, &of)| of == rack);

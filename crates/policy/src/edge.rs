@@ -1,4 +1,4 @@
-//! What host schemes share: flow labels, entropy values, flowcells, turns by weight and sums over acknowledgements;
+//! Code shared by host schemes: flow labels, entropy values, flowcells, turns by weight and sums over acknowledgements;
 //! and, for those that measure as a rack, which paths to probe and tables cut into packets.
 
 pub mod acks;

@@ -1,15 +1,15 @@
-//! What a hook is told, and what `ingress` answers.
+//! The events a hook receives, and the answers of `ingress`.
 
 use crate::{Device, FlowKey, Port, Queue, Span, Way};
 
-/// What became of a flow, a path or a probe: input to [`Policy::feedback`](crate::Policy::feedback).
+/// The fate of a flow, a path or a probe: input to [`Policy::feedback`](crate::Policy::feedback).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Feedback {
     /// The way it concerns ([`Way::ANY`] when none or unknown).
     pub way: Way,
     /// The flow it concerns, if any.
     pub flow: Option<FlowKey>,
-    /// What happened.
+    /// The event.
     pub event: Event,
 }
 
@@ -56,7 +56,7 @@ pub enum Event {
         one_way: Span,
         /// The probe was marked on its way out.
         marked: bool,
-        /// Who answered: the destination, or with a TTL the switch at which it expired.
+        /// The device that answered: the destination, or with a TTL the switch at which it expired.
         by: Device,
         /// The port where it received the probe, as traceroute answers name an interface; 0 for a host.
         port: Port,
@@ -66,7 +66,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// Is it a loss, which is reported only to schemes that list [`Hooks::LOSS`](crate::Hooks::LOSS)?
+    /// Whether it is a loss, which is reported only to schemes that list [`Hooks::LOSS`](crate::Hooks::LOSS).
     #[inline]
     pub const fn is_loss(&self) -> bool {
         matches!(self, Event::Retransmit | Event::Timeout)
@@ -76,7 +76,7 @@ impl Event {
 /// A message between schemes, a packet with a body that took bandwidth and time.
 #[derive(Clone, Copy, Debug)]
 pub struct Message<'a> {
-    /// Who sent it.
+    /// The sender.
     pub from: Device,
     /// The scheme's own message class.
     pub class: u8,
@@ -99,7 +99,7 @@ pub enum Change {
     Degraded,
 }
 
-/// What to do with an arriving packet: the answer of [`Policy::ingress`](crate::Policy::ingress).
+/// The fate of an arriving packet: the answer of [`Policy::ingress`](crate::Policy::ingress).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Verdict {
     /// Carry on.

@@ -1,5 +1,5 @@
-//! What switch schemes share: reordering at the last leaf, estimates of link rates, levels of ports, and draws among
-//! ports.
+//! Code shared by switch schemes: reordering at the last leaf, estimates of link rates, levels of ports, and draws
+//! among ports.
 
 pub mod bands;
 pub mod draw;

@@ -4,7 +4,7 @@ use crate::sees::{quantity, us, us_since};
 use crate::{Quantity, Sight, Span, Time};
 
 crate::listed! {
-    /// What schemes with flowlets report about one, before anything else about a flow.
+    /// Quantities that schemes with flowlets report about one, before anything else about a flow.
     pub enum Told: Quantity {
         /// Its idle time.
         Gap = quantity("gap", "µs", "time since the flow's last packet, while the scheme remembers it"),
@@ -20,18 +20,18 @@ pub struct Flowlet {
     pub last: Time,
     /// Its way: a port of this switch, or a way of this host.
     pub to: u16,
-    /// Has there been any packet?
+    /// Whether there has been any packet.
     pub seen: bool,
 }
 
 impl Flowlet {
-    /// For a flow whose packet goes there now.
+    /// Creates it for a flow whose packet goes there now.
     #[inline]
     pub const fn now(now: Time, to: u16) -> Flowlet {
         Flowlet { last: now, to, seen: true }
     }
 
-    /// Does a packet at `now` belong to it?
+    /// Whether a packet at `now` belongs to it.
     #[inline]
     pub const fn goes_on(&self, now: Time, gap: Span) -> bool {
         self.seen && !opens_flowlet(self.last, now, gap)
@@ -44,7 +44,7 @@ impl Flowlet {
     }
 }
 
-/// Does a packet at `now` open a flowlet, when the last one passed at `last`?
+/// Whether a packet at `now` opens a flowlet, when the last one passed at `last`.
 // LetFlow §3: iff the gap is longer than the timeout.
 // CONGA §3.4: iff the gap is longer than T_fl.
 #[inline]

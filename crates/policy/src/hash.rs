@@ -33,7 +33,7 @@ pub const fn name(text: &str) -> u64 {
     h
 }
 
-/// MurmurHash3_x86_32 (Appleby) of three little-endian words: what the public ns-3 code of ConWeave hashes a header with.
+/// MurmurHash3_x86_32 (Appleby) of three little-endian words, used for headers by the public ns-3 code of ConWeave.
 pub const fn murmur3(words: [u32; 3], seed: u32) -> u32 {
     let mut hash = seed;
     let mut i = 0;

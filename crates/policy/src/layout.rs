@@ -1,8 +1,8 @@
-//! Places, and what a scheme needs there: rows, timers and room for its actions.
+//! Places, and the needs of a scheme there: rows, timers and room for its actions.
 
 use crate::Span;
 
-/// Where a switch stands.
+/// The tier of a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tier {
     /// A host.
@@ -31,7 +31,7 @@ pub struct Shape {
     pub ways: u16,
 }
 
-/// Which peers `Peer` and `Route` rows are kept for.
+/// The peers for which `Peer` and `Route` rows are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Peers {
     /// None.
@@ -53,13 +53,13 @@ pub enum Phase {
     Random,
 }
 
-/// What a seat needs: rows, timers and room for actions.
+/// The needs of a seat: rows, timers and room for actions.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
-    /// What the peers are.
+    /// The peers.
     pub peers: Peers,
-    /// Do the rows of all peers exist from the beginning, in the order of their ids? If not, each exists from the first
-    /// meeting.
+    /// Whether the rows of all peers exist from the beginning, in the order of their ids. If not, each exists from the
+    /// first meeting.
     pub all_peers: bool,
     /// Rows per peer in [`Table::routes`] if they are not for ways; 0: one per way.
     pub slots: u16,
@@ -80,13 +80,14 @@ pub struct Layout {
     pub free_queues: bool,
     /// Asks the operator for the rate of each path: [`HostView::path_rates`].
     pub path_rates: bool,
-    /// At switches: is a controller asked which paths are equivalent?
+    /// At switches: whether a controller is asked which paths are equivalent:
     /// [`site::Ports::told_component`](crate::site::Ports::told_component).
     pub components: bool,
-    /// At hosts: is [`Policy::pick`] called for acknowledgements too? If not, the fabric's own scheme spreads them.
+    /// At hosts: whether [`Policy::pick`] is called for acknowledgements too. If not, the fabric's own scheme spreads
+    /// them.
     pub picks_acks: bool,
-    /// At hosts: are tags flow labels or source ports of a tunnel, any 16-bit number, for switches to hash? If so, the
-    /// spec reads them as such by default and refuses to take them for paths.
+    /// At hosts: whether tags are flow labels or source ports of a tunnel, any 16-bit number, for switches to hash. If
+    /// so, the spec reads them as such by default and refuses to take them for paths.
     pub draws_tags: bool,
 }
 

@@ -60,7 +60,7 @@ impl Way {
     /// "No choice of mine": the fabric's own scheme decides.
     pub const ANY: Way = Way(u16::MAX);
 
-    /// As an index into the rows of a peer.
+    /// Returns it as an index into the rows of a peer.
     #[inline]
     pub const fn index(self) -> usize {
         self.0 as usize
@@ -72,7 +72,7 @@ impl Way {
 pub struct Port(pub u16);
 
 impl Port {
-    /// As an index into the port rows.
+    /// Returns it as an index into the port rows.
     #[inline]
     pub const fn index(self) -> usize {
         self.0 as usize
@@ -144,7 +144,7 @@ impl Hooks {
         Hooks(self.0 | other.0)
     }
 
-    /// Does this include all of `other`?
+    /// Whether this includes all of `other`.
     #[inline]
     pub const fn has(self, other: Hooks) -> bool {
         self.0 & other.0 == other.0
@@ -164,7 +164,7 @@ pub enum Hashes {
     Evenly,
 }
 
-/// What a hook is lent.
+/// The context lent to a hook.
 pub struct Cx<'a, P: Policy> {
     /// The current time.
     pub now: Time,
@@ -174,11 +174,11 @@ pub struct Cx<'a, P: Policy> {
     pub peers: Table<'a, P::Peer, P::Route>,
     /// Rows of this switch's ports.
     pub ports: &'a mut [P::Port],
-    /// What this place can know.
+    /// Knowledge available at this place.
     pub view: <P::Site as Site>::View<'a>,
     /// This seat's random stream.
     pub rng: &'a mut Rng,
-    /// What is to be done.
+    /// The requested actions.
     pub out: Out<'a>,
 }
 
@@ -188,9 +188,9 @@ pub trait Policy: Sized {
     const SHEET: Sheet;
     /// The hooks implemented beyond `pick`.
     const HOOKS: Hooks = Hooks::NONE;
-    /// Does it forward by the numbering of a fat-tree ([`site::Ports::tree`])? If so, other fabrics are refused. Its
-    /// candidates are those of the intact tree, whatever links are down: the scheme must avoid dead links itself, and
-    /// packets it sends to a dead link are lost.
+    /// Whether it forwards by the numbering of a fat-tree ([`site::Ports::tree`]). If so, other fabrics are refused.
+    /// Its candidates are those of the intact tree, whatever links are down: the scheme must avoid dead links itself,
+    /// and packets it sends to a dead link are lost.
     const IN_TREES: bool = false;
     /// At switches: which packets it sends by a hash of the header.
     const HASHES: Hashes = Hashes::Nothing;
@@ -214,7 +214,7 @@ pub trait Policy: Sized {
     /// The scheme with these parameters.
     fn new(config: &Self::Config) -> Self;
 
-    /// [`Policy::HOOKS`]; for a scheme that stands for others, whose hooks are known only when it runs, their hooks.
+    /// [`Policy::HOOKS`]; for a scheme that wraps others, whose hooks are known only when it runs, their hooks.
     #[inline]
     fn hooks(&self) -> Hooks {
         Self::HOOKS
@@ -227,7 +227,7 @@ pub trait Policy: Sized {
         key
     }
 
-    /// What a seat at this place needs.
+    /// The needs of a seat at this place.
     fn layout(&self, shape: &Shape) -> Layout {
         let _ = shape;
         Layout::default()

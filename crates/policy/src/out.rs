@@ -4,7 +4,7 @@ use crate::sees::{Listed, Series};
 use crate::time::{Span, Time};
 use crate::{FlowKey, Port, Queue, Way};
 
-/// Where a message goes.
+/// The recipients of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum To {
     /// A host.
@@ -22,14 +22,14 @@ pub enum To {
     Port(Port),
 }
 
-/// Which timer: per flow, per (peer, way), or of the device.
+/// The key of a timer: per flow, per (peer, way), or of the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Key {
-    /// Of a flow; pins its row.
+    /// A timer of a flow; pins its row.
     Flow(FlowKey, u8),
-    /// Of a way to a peer, by the peer's id.
+    /// A timer of a way to a peer, by the peer's id.
     Route(u32, Way, u8),
-    /// Of this device.
+    /// A timer of this device.
     Node(u8),
 }
 
@@ -38,7 +38,7 @@ pub enum Key {
 pub enum Action {
     /// Send a message.
     Send {
-        /// To whom.
+        /// The recipients.
         to: To,
         /// The scheme's message class.
         class: u8,
@@ -55,9 +55,9 @@ pub enum Action {
     },
     /// Send a probe.
     Probe {
-        /// To whom: one device.
+        /// The recipient: one device.
         to: To,
-        /// On this way.
+        /// The way to send it on.
         way: Way,
         /// Bytes on the wire.
         wire: u32,
@@ -80,7 +80,7 @@ pub enum Action {
     },
     /// Release a held queue.
     Release {
-        /// At this port.
+        /// The port it is at.
         port: Port,
         /// This queue.
         queue: Queue,
@@ -107,7 +107,7 @@ pub struct Out<'a> {
 }
 
 impl<'a> Out<'a> {
-    /// Over lent storage.
+    /// Uses lent storage.
     pub fn new(actions: &'a mut [Action], bytes: &'a mut [u8]) -> Self {
         Out { actions, len: 0, bytes, used: 0 }
     }
@@ -118,13 +118,13 @@ impl<'a> Out<'a> {
         self.len
     }
 
-    /// Were no actions requested?
+    /// Whether no actions were requested.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// How many more actions and bytes of message bodies there is room for.
+    /// Returns how many more actions and bytes of message bodies there is room for.
     pub fn room(&self) -> (usize, usize) {
         (self.actions.len() - self.len, self.bytes.len() - self.used)
     }

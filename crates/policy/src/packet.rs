@@ -2,7 +2,7 @@
 
 use crate::{FlowKey, Port, Way, hash};
 
-/// What a packet is for.
+/// The kind of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
@@ -21,10 +21,10 @@ pub enum Kind {
     Pause,
 }
 
-/// What a scheme may read of the packet in hand.
+/// The fields of the packet in hand that a scheme may read.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Packet {
-    /// What it is for.
+    /// Its kind.
     pub kind: Kind,
     /// The flow and direction; meaningless unless `kind` is `Data` or `Ack`.
     pub flow: FlowKey,
@@ -48,7 +48,7 @@ pub struct Packet {
     pub way: Way,
     /// At a switch: the port it arrived at.
     pub in_port: Port,
-    /// At `ingress`: the port it will leave by.
+    /// At `ingress`: the port it will leave through.
     pub out_port: Port,
 }
 

@@ -6,7 +6,7 @@ use crate::hash;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rng(Source);
 
-/// Where they come from.
+/// The source of the numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
     /// SplitMix64: a counter through [`hash::mix`], bit-identical everywhere.
@@ -38,7 +38,7 @@ impl Rng {
         Rng(Source::Lent { left: LENT as u8, numbers })
     }
 
-    /// How many of the numbers lent are left; none for a stream.
+    /// Returns how many of the lent numbers are left; 0 for a stream.
     pub const fn left(&self) -> usize {
         match self.0 {
             Source::Counter(_) => 0,

@@ -1,4 +1,4 @@
-//! What a scheme keeps: rows, which the shell lends to its hooks, and the header of its packets.
+//! Storage of a scheme: rows, which the shell lends to its hooks, and the header of its packets.
 
 /// A scheme's in-band header: at most 16 bytes, carried in the packet.
 pub trait Wire: Copy + Default {
@@ -39,12 +39,12 @@ pub struct Table<'a, P, R> {
 pub const NOBODY: usize = usize::MAX;
 
 impl<P, R> Table<'_, P, R> {
-    /// How many peers this seat has met.
+    /// Number of peers this seat has met.
     pub fn len(&self) -> usize {
         self.ids.len()
     }
 
-    /// Has it met no peer yet?
+    /// Whether it has met no peer yet.
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
     }
@@ -72,7 +72,7 @@ impl<P, R> Table<'_, P, R> {
     }
 }
 
-/// Declares, in an `impl` of [`Policy`](crate::Policy), the rows that a scheme is lent and its in-band header; whatever
+/// Declares, in an `impl` of [`Policy`](crate::Policy), the rows that a scheme is lent and its in-band header; any that
 /// is not named is `()` and costs nothing:
 ///
 /// ```

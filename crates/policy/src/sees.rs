@@ -1,8 +1,8 @@
-//! What a scheme sees when it chooses, for users: the scheme's part of the choice trace.
+//! A scheme's inputs when it chooses, for users: the scheme's part of the choice trace.
 //!
-//! A scheme lists its rules and what it considers in [`crate::Sheet::sees`], and fills these in for one packet in
-//! [`crate::Policy::sees`], which is called just before `pick`, with the same rows, and only for flows that are traced.
-//! It can change nothing: `pick` depends on rows and a random stream, and both are lent to it read-only.
+//! A scheme lists its rules and the quantities it considers in [`crate::Sheet::sees`], and fills these in for one
+//! packet in [`crate::Policy::sees`], which is called just before `pick`, with the same rows, and only for flows that
+//! are traced. It can change nothing: `pick` depends on rows and a random stream, and both are lent to it read-only.
 
 use crate::time::{Span, Time};
 use crate::{Table, Way};
@@ -14,7 +14,7 @@ pub struct Quantity {
     pub name: &'static str,
     /// Its unit; empty for a plain number.
     pub unit: &'static str,
-    /// What it is.
+    /// Its meaning.
     pub meaning: &'static str,
 }
 
@@ -28,7 +28,7 @@ pub const fn quantity(name: &'static str, unit: &'static str, meaning: &'static 
 pub struct Series {
     /// Its name: the last part of the name of a series in the results.
     pub name: &'static str,
-    /// What a point of it is, unit first.
+    /// The meaning of a point of it, unit first.
     pub meaning: &'static str,
 }
 
@@ -98,7 +98,7 @@ macro_rules! listed {
     )+ };
 }
 
-/// What comes before the items of an enumeration.
+/// The items that precede those of an enumeration.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! before {
@@ -131,25 +131,25 @@ impl Rule {
     }
 }
 
-/// How a scheme arrives at a way.
+/// The way in which a scheme arrives at a way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decides {
-    /// By what it has seen, in turn or at random: there are choices to trace.
+    /// It uses its observations, takes turns or draws: there are choices to trace.
     Chooses,
-    /// By a hash of the header, which is not a choice: a flow stays where it is.
+    /// It hashes the header, which is not a choice: a flow stays where it is.
     Hashes,
 }
 
-/// What can be reported about the choices of a scheme.
+/// The reportable parts of a scheme's choices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sees {
-    /// How it arrives at a way.
+    /// The way in which it arrives at a way.
     pub decides: Decides,
     /// Its rules.
     pub rules: &'static [Rule],
-    /// What it considers of the flow and of its place: one value per packet.
+    /// Quantities of the flow and of its place that it considers: one value per packet.
     pub flow: &'static [Quantity],
-    /// What it considers of each candidate.
+    /// Quantities of each candidate that it considers.
     pub way: &'static [Quantity],
 }
 
@@ -163,7 +163,7 @@ impl Sees {
     }
 }
 
-/// What one packet met, to be filled in. Whatever is not filled in was not seen.
+/// The observations of one packet, to be filled in. Anything that is not filled in was not seen.
 pub struct Sight<'a> {
     rule: Option<u8>,
     quantities: (usize, usize),
@@ -174,8 +174,8 @@ pub struct Sight<'a> {
 }
 
 impl<'a> Sight<'a> {
-    /// For a scheme that reports `sees` at a place with `many` candidates, which are the first ways there. `ways` has
-    /// room for as many as could be offered instead, `values` for their [`Sees::values`].
+    /// Creates it for a scheme that reports `sees` at a place with `many` candidates, which are the first ways there.
+    /// `ways` has room for as many as could be offered instead, `values` for their [`Sees::values`].
     ///
     /// # Panics
     /// If there is too little room.
@@ -218,14 +218,14 @@ impl<'a> Sight<'a> {
         }
     }
 
-    /// What was filled in: the rule, and how many candidates there are.
+    /// Returns what was filled in: the rule, and the number of candidates.
     pub fn told(&self) -> (Option<u8>, usize) {
         (self.rule, self.many)
     }
 }
 
 impl<P, R> Table<'_, P, R> {
-    /// As [`Table::current`], read-only.
+    /// Like [`Table::current`], read-only.
     pub fn here(&self) -> (&P, &[R]) {
         let from = self.current * self.stride;
         (&self.peers[self.current], &self.routes[from..from + self.stride])

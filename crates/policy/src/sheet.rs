@@ -6,7 +6,7 @@ use crate::sees::{Sees, Series};
 
 /// A scheme's description of itself.
 ///
-/// It fills in only what differs from the base for its place:
+/// It fills in only the differences from the base for its place:
 ///
 /// ```
 /// use spinewise_policy::{Aware, Compared, Needs, Sheet};
@@ -31,11 +31,11 @@ use crate::sees::{Sees, Series};
 pub struct Sheet {
     /// Name in specs.
     pub name: &'static str,
-    /// One line: what it does.
+    /// Its behaviour, in one line.
     pub summary: &'static str,
-    /// Where it was published.
+    /// The place of publication.
     pub source: &'static str,
-    /// What moves as one: "flow", "flowlet", "flowcell" or "packet".
+    /// The unit that moves: "flow", "flowlet", "flowcell" or "packet".
     pub unit: &'static str,
     /// Tiers at which it decides.
     pub tiers: &'static [&'static str],
@@ -43,17 +43,18 @@ pub struct Sheet {
     pub told: &'static [&'static str],
     /// Its own time series; see [`Out::record`](crate::Out::record).
     pub series: &'static [Series],
-    /// What it does in three-tier fabrics. Switch schemes that do not decide at every tier, and all schemes that do
-    /// something there that their authors would not, must say so.
+    /// Its behaviour in three-tier fabrics. Required of switch schemes that do not decide at every tier, and of all
+    /// schemes that do something there that their authors would not.
     pub three_tiers: &'static str,
-    /// Facts for comparison with other schemes. Without them, its cells in docs/schemes-compared.md say so.
+    /// Facts for comparison with other schemes. Without them, its cells in docs/schemes-compared.md say that they are
+    /// missing.
     pub compared: Option<Compared>,
-    /// What can be reported about its choices, for the choice trace: see [`Policy::sees`](crate::Policy::sees).
+    /// The reportable parts of its choices, for the choice trace: see [`Policy::sees`](crate::Policy::sees).
     pub sees: Sees,
 }
 
 impl Sheet {
-    /// What schemes at the hosts have in common.
+    /// Facts common to schemes at the hosts.
     pub const AT_HOST: Sheet = Sheet {
         name: "",
         summary: "",
@@ -67,7 +68,7 @@ impl Sheet {
         sees: Sees::NOTHING,
     };
 
-    /// What schemes at the switches have in common.
+    /// Facts common to schemes at the switches.
     pub const AT_SWITCH: Sheet = Sheet {
         tiers: &["leaf", "aggregation", "spine"],
         three_tiers: "every switch that has a choice decides independently",
@@ -80,16 +81,16 @@ impl Sheet {
 pub enum Aware {
     /// It has none.
     No,
-    /// Of the queues or links of the device that decides.
+    /// Queues or links of the device that decides.
     Local,
-    /// Of whole paths, as one host or one of its flows has met them.
+    /// Whole paths, as one host or one of its flows has met them.
     Paths,
-    /// Of whole paths, gathered by a rack, a leaf or a controller.
+    /// Whole paths, gathered by a rack, a leaf or a controller.
     Shared,
 }
 
 impl Aware {
-    /// For people.
+    /// The name for people.
     pub const fn name(self) -> &'static str {
         match self {
             Aware::No => "no",
@@ -100,7 +101,7 @@ impl Aware {
     }
 }
 
-/// What it takes to run it (the column *advanced hardware* of MEET's Table 1).
+/// The hardware needed to run it (the column *advanced hardware* of MEET's Table 1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
     /// Switches and hosts as they are.
@@ -114,7 +115,7 @@ pub enum Needs {
 }
 
 impl Needs {
-    /// For people.
+    /// The name for people.
     pub const fn name(self) -> &'static str {
         match self {
             Needs::Nothing => "nothing new",
@@ -130,13 +131,13 @@ impl Needs {
 pub struct Compared {
     /// How far its knowledge of congestion reaches.
     pub aware: Aware,
-    /// What it measures or considers when it decides, in as few words as possible; empty if nothing.
+    /// Quantities that it measures or considers when it decides, in as few words as possible; empty if none.
     pub senses: &'static [&'static str],
-    /// Which state is kept where; "none" if there is none.
+    /// The state kept, and where; "none" if there is none.
     pub state: &'static str,
-    /// What it takes to run it.
+    /// The hardware needed to run it.
     pub needs: Needs,
-    /// What keeps the packets of a flow in order if paths differ; "nothing" if nothing does.
+    /// The mechanism that keeps the packets of a flow in order if paths differ; "nothing" if nothing does.
     pub order: &'static str,
     /// Time of one decision against the number of paths n (the column of PDLB's Table 3), for this implementation.
     pub pick: &'static str,

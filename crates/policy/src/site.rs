@@ -1,6 +1,6 @@
-//! The honesty gate: what a place can know.
+//! The honesty gate: the information available at a place.
 //!
-//! A host scheme sees its NIC, its peers and what the operator has told it; it cannot read a switch's queue:
+//! A host scheme sees its NIC, its peers and what the operator has given it; it cannot read a switch's queue:
 //!
 //! ```compile_fail,E0599
 //! fn peek(view: &spinewise_policy::HostView<'_>) -> u64 {
@@ -23,7 +23,7 @@ use crate::{Port, Queue, Tree, Way};
 
 /// A kind of place a scheme can sit at.
 pub trait Site {
-    /// What that place can know.
+    /// The information available at that place.
     type View<'a>;
     /// Its name for people.
     const NAME: &'static str;
@@ -45,7 +45,7 @@ impl Site for AtSwitch {
     const NAME: &'static str = "switch";
 }
 
-/// What a host can know, and what its operator has told it.
+/// The information available to a host, including what its operator has given it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HostView<'a> {
     /// This host.
@@ -56,17 +56,17 @@ pub struct HostView<'a> {
     pub leaf_of: &'a [u32],
     /// Paths to each leaf from this rack (by discovery or configuration).
     pub ways: &'a [u16],
-    /// Told: bits per second of this host's link.
+    /// Given: bits per second of this host's link.
     pub link_rate: u64,
-    /// Told: bits per second of an unloaded path (the slowest link on it).
+    /// Given: bits per second of an unloaded path (the slowest link on it).
     pub path_rate: u64,
-    /// Told, if [`crate::Layout::path_rates`] asks for it: bits per second of each path from this rack (the slowest
+    /// Given, if [`crate::Layout::path_rates`] asks for it: bits per second of each path from this rack (the slowest
     /// link between the leaves), by leaf and way, with the same number of ways for each leaf. From the controller's
     /// knowledge of the wiring, not from measurement.
     pub path_rates: &'a [u64],
-    /// Told: round-trip time of a full packet and its acknowledgement on an empty path between racks.
+    /// Given: round-trip time of a full packet and its acknowledgement on an empty path between racks.
     pub base_rtt: Span,
-    /// Told: how long the full packet of that round trip takes one way.
+    /// Given: how long the full packet of that round trip takes one way.
     pub base_one_way: Span,
     /// Largest payload of a packet, bytes.
     pub mss: u32,
@@ -75,14 +75,14 @@ pub struct HostView<'a> {
 }
 
 impl HostView<'_> {
-    /// How many paths lead to `host`.
+    /// Returns how many paths lead to `host`.
     #[inline]
     pub fn ways_to_host(&self, host: u32) -> u16 {
         self.ways[self.leaf_of[host as usize] as usize]
     }
 
-    /// Told: bits per second of one path to `host`, between the leaves; [`HostView::path_rate`] unless
-    /// [`HostView::path_rates`] says more.
+    /// Given: bits per second of one path to `host`, between the leaves; [`HostView::path_rate`] unless
+    /// [`HostView::path_rates`] gives more detail.
     #[inline]
     pub fn rate_to_host(&self, host: u32, way: u16) -> u64 {
         let stride = self.path_rates.len() / self.ways.len().max(1);
@@ -91,9 +91,9 @@ impl HostView<'_> {
     }
 }
 
-/// What the shell tells a switch scheme about the switch: [`SwitchView`] has these methods too. A shell that does not
-/// provide some information keeps the answer given here. For a leaf that the network does not have, the answer is
-/// empty: no ports, no paths, no capacity.
+/// The shell's information about the switch for a switch scheme: [`SwitchView`] has these methods too. A shell that
+/// does not provide some information keeps the answer given here. For a leaf that the network does not have, the answer
+/// is empty: no ports, no paths, no capacity.
 pub trait Ports {
     /// Bytes queued at `port` now, by the convention of the spec (`switch.queue_counts`).
     fn queue_bytes(&self, port: Port) -> u64;
@@ -113,13 +113,13 @@ pub trait Ports {
         u64::MAX
     }
 
-    /// How long the link at `port` has been sending so far, in total: a counter of the port.
+    /// Returns how long the link at `port` has been sending so far, in total: a counter of the port.
     fn busy_time(&self, port: Port) -> Span {
         let _ = port;
         Span::ZERO
     }
 
-    /// Has the neighbour behind `port` paused data there (IEEE 802.1Qbb)?
+    /// Whether the neighbour behind `port` has paused data there (IEEE 802.1Qbb).
     fn is_paused(&self, port: Port) -> bool {
         let _ = port;
         false
@@ -131,9 +131,9 @@ pub trait Ports {
     /// A held queue of `port` that is free, if any.
     fn free_queue(&self, port: Port) -> Option<Queue>;
 
-    /// How long a packet that joins the queue of `port` now waits until its transmission starts, if nothing pauses the
-    /// port: exact if the port is a plain FIFO; otherwise from the queue alone, without the rest of the packet in
-    /// transmission.
+    /// Returns how long a packet that joins the queue of `port` now waits until its transmission starts, if nothing
+    /// pauses the port: exact if the port is a plain FIFO; otherwise from the queue alone, without the rest of the
+    /// packet in transmission.
     fn queueing_delay(&self, port: Port) -> Span {
         let bits = u128::from(self.queue_bytes(port)) * 8;
         Span((bits * 1_000_000_000_000 / u128::from(self.rate(port))) as u64)
@@ -142,7 +142,7 @@ pub trait Ports {
     /// Leaf of a host: addresses are assigned by rack.
     fn leaf_of(&self, host: u32) -> u32;
 
-    /// A salt that all switches of the fabric share, set by the operator, for what they must agree on;
+    /// A salt that all switches of the fabric share, set by the operator, for decisions on which they must agree;
     /// [`SwitchView::salt`] is each switch's own.
     fn fabric_salt(&self) -> u64 {
         0
@@ -155,51 +155,51 @@ pub trait Ports {
         &[]
     }
 
-    /// Told by the operator: how this fat-tree is numbered; none in other fabrics.
+    /// Given by the operator: the numbering of this fat-tree; `None` in other fabrics.
     fn tree(&self) -> Option<Tree> {
         None
     }
 
-    /// Told by a fault manager that knows the topology as built: does a link that is down lie on a shortest path from
-    /// this leaf to `leaf`? Like everything told, it is set before the run, and a scheme that reads it says so in
+    /// Given by a fault manager that knows the topology as built: whether a link that is down lies on a shortest path
+    /// from this leaf to `leaf`. Like everything given, it is set before the run, and a scheme that reads it says so in
     /// [`Sheet::told`](crate::Sheet::told).
     fn told_loss(&self, leaf: u32) -> bool {
         let _ = leaf;
         false
     }
 
-    /// Told by a controller that knows the topology: the `n`-th of the equal-cost ports of leaf `from` towards leaf
-    /// `to`, and the bits per second that the paths through it can carry; none if there are fewer.
+    /// Given by a controller that knows the topology: the `n`-th of the equal-cost ports of leaf `from` towards leaf
+    /// `to`, and the bits per second that the paths through it can carry; `None` if there are fewer.
     fn told_path(&self, from: u32, to: u32, n: usize) -> Option<(Port, u64)> {
         let _ = (from, to, n);
         None
     }
 
-    /// Told by a controller that knows the topology: bits per second that the paths through `port` can carry to `leaf`:
-    /// the lower of the port's link and what is beyond it. 0 for a port that leads to a host.
+    /// Given by a controller that knows the topology: bits per second that the paths through `port` can carry to
+    /// `leaf`: the lower of the port's link and what is beyond it. 0 for a port that leads to a host.
     fn told_capacity(&self, port: Port, leaf: u32) -> u64 {
         let _ = leaf;
         self.rate(port)
     }
 
-    /// Told by a controller that knows the topology, if [`crate::Layout::components`] asks for it: the `n`-th symmetric
-    /// component of the paths from leaf `from` to leaf `to`: the bits per second that it can carry, and this switch's
-    /// ports on it, in order (none if it does not pass here). None if there are fewer, or if all paths are equivalent.
-    /// According to this switch's map of the fabric.
+    /// Given by a controller that knows the topology, if [`crate::Layout::components`] asks for it: the `n`-th
+    /// symmetric component of the paths from leaf `from` to leaf `to`: the bits per second that it can carry, and this
+    /// switch's ports on it, in order (none if it does not pass here). `None` if there are fewer, or if all paths are
+    /// equivalent. It follows this switch's map of the fabric.
     fn told_component(&self, from: u32, to: u32, n: usize) -> Option<(u64, &[u16])> {
         let _ = (from, to, n);
         None
     }
 
-    /// Told by a controller that knows the topology: how many whole paths lead from this leaf to `leaf` when nothing is
-    /// broken, numbered like a host's path tags. 0 if an uplink fully determines a path, if a packet may have more than
-    /// two choices, if no path begins with a current route, and at a switch that is not a leaf.
+    /// Given by a controller that knows the topology: how many whole paths lead from this leaf to `leaf` when nothing
+    /// is broken, numbered like a host's path tags. 0 if an uplink fully determines a path, if a packet may have more
+    /// than two choices, if no path begins with a current route, and at a switch that is not a leaf.
     fn told_paths(&self, leaf: u32) -> u16 {
         let _ = leaf;
         0
     }
 
-    /// Told by a controller that knows the topology: this switch's port on whole path `way` from leaf `from` to leaf
+    /// Given by a controller that knows the topology: this switch's port on whole path `way` from leaf `from` to leaf
     /// `to`, if it has a choice there when nothing is broken. The link may be down now.
     fn told_hop(&self, from: u32, to: u32, way: Way) -> Option<Port> {
         let _ = (from, to, way);
@@ -207,12 +207,12 @@ pub trait Ports {
     }
 }
 
-/// What a switch can know about itself.
+/// The information available to a switch about itself.
 #[derive(Clone, Copy)]
 pub struct SwitchView<'a> {
     /// This switch: leaves first, then spines.
     pub switch: u32,
-    /// Where it stands.
+    /// Its tier.
     pub tier: crate::Tier,
     /// Equal-cost output ports for the packet in hand (empty outside `pick`).
     pub candidates: &'a [u16],

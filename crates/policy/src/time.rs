@@ -28,7 +28,7 @@ impl Time {
 }
 
 impl Span {
-    /// No time at all.
+    /// Zero time.
     pub const ZERO: Span = Span(0);
     /// Longer than every run.
     pub const FOREVER: Span = Span(u64::MAX);
@@ -74,7 +74,7 @@ impl Span {
         if bytes > u64::MAX as u128 { u64::MAX } else { bytes as u64 }
     }
 
-    /// In microseconds, for display and for floating-point models in `tick`.
+    /// Returns it in microseconds, for display and for floating-point models in `tick`.
     pub fn as_us_f64(self) -> f64 {
         self.0 as f64 / 1e6
     }
@@ -138,7 +138,7 @@ impl Mul<u64> for Span {
 mod tests {
     use super::*;
 
-    /// Against exact numbers of 128 bits; what 64 bits cannot say is the most they can.
+    /// Compared with exact numbers of 128 bits; a value beyond 64 bits is the maximum.
     #[test]
     fn bytes_take_time_and_time_carries_bytes() {
         for bytes in [0, 1, 64, 1_500, 2_305_843, 2_305_844, 1 << 40, u64::MAX] {

@@ -1,4 +1,4 @@
-//! Numbering of switches, ports and hosts in a fat-tree: what an operator tells switches that forward by intervals.
+//! Numbering of switches, ports and hosts in a fat-tree, as given by an operator to switches that forward by intervals.
 
 /// The sizes of a fat-tree.
 ///
@@ -19,7 +19,7 @@ pub struct Tree {
     pub hosts_per_leaf: u32,
 }
 
-/// Where a switch of a fat-tree stands.
+/// The position of a switch in a fat-tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spot {
     /// A leaf.
@@ -31,14 +31,14 @@ pub enum Spot {
     Aggregation {
         /// Its pod.
         pod: u32,
-        /// Which uplink of the leaves of its pod leads to it.
+        /// The uplink of the leaves of its pod that leads to it.
         column: u32,
     },
     /// A core.
     Core {
         /// The column whose aggregation switches it is linked to.
         column: u32,
-        /// Which of their uplinks leads to it.
+        /// The uplink of those switches that leads to it.
         row: u32,
     },
 }
@@ -59,7 +59,7 @@ impl Tree {
         self.leaves() + self.columns * (self.pods + self.cores_per_column)
     }
 
-    /// Where a switch stands.
+    /// Returns the position of a switch.
     pub const fn spot(&self, switch: u32) -> Spot {
         let (leaves, aggregations) = (self.leaves(), self.pods * self.columns);
         if switch < leaves {
@@ -91,7 +91,7 @@ impl Tree {
         }
     }
 
-    /// Which uplink a port is; none if it leads down.
+    /// Returns the uplink number of a port; `None` if it leads down.
     pub const fn uplink(&self, switch: u32, port: u16) -> Option<u32> {
         (port as u32).checked_sub(self.downlinks(switch))
     }

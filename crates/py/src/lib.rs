@@ -76,7 +76,7 @@ fn read(py: Python<'_>, text: &str, own: Option<&[Py<OwnScheme>]>) -> PyResult<S
     read_by(py, text, own, spec::resolve_with)
 }
 
-/// What `by` makes of a spec.
+/// Applies `by` to a spec.
 fn read_by<T>(
     py: Python<'_>,
     text: &str,
@@ -117,7 +117,8 @@ fn resolve(py: Python<'_>, spec_json: &str, own: Option<Vec<Py<OwnScheme>>>) -> 
     Ok(read(py, spec_json, own.as_deref())?.resolved.to_string())
 }
 
-/// What "auto" came to in a spec, and how, as JSON: a list of tables with `key`, `value` and `how`.
+/// Returns the values that "auto" resolved to in a spec, and how, as JSON: a list of tables with `key`, `value` and
+/// `how`.
 #[pyfunction]
 #[pyo3(signature = (spec_json, own=None))]
 fn worked_out(py: Python<'_>, spec_json: &str, own: Option<Vec<Py<OwnScheme>>>) -> PyResult<String> {
@@ -179,7 +180,7 @@ fn run<'py>(
     }
 }
 
-/// Sets a run up, estimates what it will come to, and runs it for a few seconds to see how fast it goes.
+/// Sets a run up, estimates its cost, and runs it for a few seconds to measure its speed.
 #[pyfunction]
 #[pyo3(signature = (spec_json, progress=None, tuning=None, seconds=0.3, own=None))]
 fn validate(

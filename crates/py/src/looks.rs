@@ -10,7 +10,7 @@ use spinewise_sim::spec;
 use spinewise_sim::warden::Progress;
 use std::time::{Duration, Instant};
 
-/// How often the interpreter is attached.
+/// Interval at which the interpreter is attached.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Wall-clock time: it only decides when to look, and how long things took.
@@ -25,7 +25,7 @@ pub(crate) struct Looks {
     looked: Instant,
     /// The exception that stopped the run, if one did.
     raised: Option<PyErr>,
-    /// How much of each resource the process may use in addition, bytes, and its use at the start.
+    /// Additional amount of each resource that the process may use, bytes, and its use at the start.
     limits: Vec<(Taken, u64, u64)>,
     /// The resource that was exceeded, and by how much; the run was stopped for it.
     outgrown: Option<(Taken, u64)>,
@@ -39,7 +39,7 @@ pub(crate) struct Looks {
 }
 
 impl Looks {
-    /// With the function to call, what the tuning says of memory and of address space, and whether the scheme is
+    /// Takes the function to call, the limits of memory and of address space in the tuning, and whether the scheme is
     /// written in Python: if so the interpreter is kept, and other threads have their turn at each look.
     pub(crate) fn new(progress: Option<Py<PyAny>>, tuning: &Value, in_python: bool) -> Looks {
         let limit = |taken: Taken| Some((taken, taken.now()?, tuning[taken.key()].as_u64()?));
@@ -56,7 +56,7 @@ impl Looks {
         }
     }
 
-    /// May the run go on?
+    /// Whether the run may continue.
     pub(crate) fn look(&mut self, at: Progress) -> bool {
         if self.in_python && failure::has_failed() {
             return false;
@@ -89,7 +89,7 @@ impl Looks {
         }
     }
 
-    /// Is the process still within its limits?
+    /// Whether the process is still within its limits.
     fn fits(&mut self) -> bool {
         let grown = |&(taken, before, most): &(Taken, u64, u64)| {
             let grown = taken.now()?.saturating_sub(before);
@@ -99,7 +99,7 @@ impl Looks {
         self.outgrown.is_none()
     }
 
-    /// Why there is no outcome.
+    /// Returns the reason why there is no outcome.
     pub(crate) fn error(self, py: Python<'_>, failure: &Failure) -> PyErr {
         match (failure, self.raised, self.outgrown) {
             (Failure::Spec(error), ..) => spec_error(py, error),
@@ -119,7 +119,7 @@ impl Looks {
     }
 }
 
-/// What a process uses of the machine.
+/// A resource of the machine that a process uses.
 #[derive(Clone, Copy)]
 enum Taken {
     /// Memory.
@@ -138,7 +138,7 @@ impl Taken {
         }
     }
 
-    /// What is allowed.
+    /// Returns the name of the limit.
     const fn allowed(self) -> &'static str {
         match self {
             Taken::Memory => "a run that fits into free memory",

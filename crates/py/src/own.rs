@@ -1,10 +1,10 @@
 //! Schemes written in Python: a class that follows the contract of `spinewise-policy`, called hook by hook.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! |---|---|
 //! | `own.rs` | the class as an entry of the engine's list of schemes, and as a spec has chosen it |
 //! | `own/hooks.rs` | its hooks, called |
-//! | `own/lent.rs` | what a hook is lent, within reach while it runs |
+//! | `own/lent.rs` | the context that a hook is lent, within reach while it runs |
 //! | `own/handles.rs` | the objects through which Python looks at that, lent again and again |
 //! | `own/views.rs`, `packet.rs`, `wishes.rs`, `rows.rs` | that, as Python sees it |
 //! | `own/failure.rs` | an exception in a hook, kept until the engine looks |
@@ -38,7 +38,7 @@ pub struct OwnScheme {
 
 #[pymethods]
 impl OwnScheme {
-    /// Of a class, and what `spinewise.own` has found it to be (JSON).
+    /// Wraps a class, with the facts that `spinewise.own` has found about it (JSON).
     #[new]
     fn new(class: &Bound<'_, PyType>, facts: &str) -> PyResult<OwnScheme> {
         let facts: Json = serde_json::from_str(facts).map_err(|error| PyValueError::new_err(error.to_string()))?;
@@ -207,8 +207,8 @@ impl OfClass {
         self.class.class.bind(py).call_method1("_made", (values,))
     }
 
-    /// What its object says of a seat, and whether that has a period; the default, with the failure kept, if that cannot
-    /// be.
+    /// Returns the layout that its object gives a seat, and whether that has a period; the default, with the failure
+    /// kept, if that fails.
     fn layout_of(&self, instance: &Bound<'_, PyAny>, shape: &Shape) -> (Layout, Period) {
         let asked = instance
             .call_method1("_layout", (tier(shape), shape.hosts, shape.leaves, shape.ports, shape.ways))
@@ -219,7 +219,7 @@ impl OfClass {
         })
     }
 
-    /// What its object says of these seats.
+    /// Returns the layouts that its object gives these seats.
     fn layouts_of(&self, instance: &Bound<'_, PyAny>, shapes: &[Shape]) -> Vec<(Shape, Layout)> {
         let told: Vec<_> = shapes.iter().map(|shape| (*shape, self.layout_of(instance, shape))).collect();
         if self.class.hooks.has(Hooks::TICK) && told.iter().all(|(_, (_, period))| *period == Period::Untold) {
@@ -237,7 +237,7 @@ fn tier(shape: &Shape) -> &'static str {
     views::tier_name(shape.tier)
 }
 
-/// Does a layout say when `tick` is called?
+/// Whether a layout says when `tick` is called.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Period {
     Told,

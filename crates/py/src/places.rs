@@ -1,4 +1,4 @@
-//! Where the keys of a TOML text are: Python's own reader gives values, but no positions.
+//! The positions of the keys of a TOML text: Python's own reader gives values, but no positions.
 
 use pyo3::prelude::*;
 use toml::de::{DeTable, DeValue};
@@ -17,7 +17,7 @@ pub(crate) fn toml_lines(text: &str) -> Option<Vec<(String, usize)>> {
 }
 
 struct Places {
-    /// Where each line ends, in bytes from the start of the text.
+    /// Ends of the lines, in bytes from the start of the text.
     breaks: Vec<usize>,
     found: Vec<(String, usize)>,
 }

@@ -3,7 +3,7 @@
 use crate::ids::{HostId, NodeId, SwitchId};
 use spinewise_policy::{Device, To};
 
-/// The bit that tells switches from hosts.
+/// The bit that distinguishes switches from hosts.
 const SWITCH: u32 = 1 << 31;
 
 /// A host or a switch, as the source or the destination of a packet.
@@ -31,7 +31,7 @@ impl Address {
         node.number().checked_sub(hosts).map_or(Address(node.number()), |switch| Address(switch | SWITCH))
     }
 
-    /// Whom a scheme sends to, if it is one device.
+    /// Returns the destination of a scheme's message, if it is one device.
     pub fn of(to: To) -> Address {
         match to {
             To::Host(host) => Address::host(HostId::new(host)),
@@ -58,13 +58,13 @@ impl Address {
         self.0 & !SWITCH
     }
 
-    /// It as one number, by which no two devices are alike.
+    /// Returns it as one number, which differs between any two devices.
     #[inline(always)]
     pub fn bits(self) -> u32 {
         self.0
     }
 
-    /// The device, to a scheme.
+    /// Returns the device in the form of the contract.
     pub fn device(self) -> Device {
         self.as_host().map_or(Device::Switch(self.number()), |host| Device::Host(host.number()))
     }

@@ -24,7 +24,7 @@ struct Case {
     work: Work,
 }
 
-/// What it runs on: all links at 100 Gbps and 1 us.
+/// The fabric of a case: all links at 100 Gbps and 1 us.
 #[derive(Clone, Copy)]
 enum Fabric {
     /// Leaves, spines, hosts of a leaf.
@@ -56,7 +56,7 @@ impl Fabric {
     }
 }
 
-/// What a case does, at full length.
+/// The work of a case, at full length.
 #[derive(Clone, Copy)]
 enum Work {
     /// DCTCP, every host to one other, packets sprayed, receivers tolerant of reordering: 4 KB packets on a non-blocking
@@ -65,13 +65,14 @@ enum Work {
         /// Payload of each flow of the permutation, in bytes.
         size: u64,
     },
-    /// RDMA with priority flow control under ECMP, as SELB's evaluation has it: 1 KB packets, flow sizes of AliStorage.
+    /// RDMA with priority flow control under ECMP, in the setting of SELB's evaluation: 1 KB packets, flow sizes of
+    /// AliStorage.
     Lossless {
         /// Length of the Poisson arrivals, which load the links of the hosts to a quarter.
         arrivals_us: f64,
     },
-    /// Ultra Ethernet, every host to one other, over entropy values that REPS recycles: 4 KB packets, an answer to each, as
-    /// uet-htsim runs it (`-load_balancing_algo reps -sack_threshold 4000`).
+    /// Ultra Ethernet, every host to one other, over recycled entropy values: 4 KB packets, an answer to each (source:
+    /// uet-htsim, `-load_balancing_algo reps -sack_threshold 4000`).
     Values {
         /// Payload of each flow of the permutation, in bytes.
         size: u64,
@@ -139,7 +140,7 @@ pub fn run(only: &str, rounds: u32, share: f64) -> Value {
         return json!([{ "name": only, "reference_ns": reference_ns(3.0 * share) }]);
     }
     let chosen: Vec<&Case> = CASES.iter().filter(|case| case.name.contains(only)).collect();
-    // Before anything else has run, so that no freed memory hides what they take.
+    // Measured before anything else has run, so that no freed memory hides their use.
     let idle: Vec<u64> = chosen.iter().map(|case| idle_host_bytes(case)).collect();
     let by_threads = chosen.iter().zip(idle).flat_map(|(case, idle)| threads_for(case).map(move |n| (case, (n, idle))));
     let mut list: Vec<Value> = by_threads.map(|(case, by)| run_case(case, by, rounds.max(1), share)).collect();
@@ -156,7 +157,7 @@ pub fn run(only: &str, rounds: u32, share: f64) -> Value {
 /// Hosts of a case that is worth more than one thread.
 const LARGE: u32 = 1000;
 
-/// By how many threads a case is run.
+/// Returns the numbers of threads that a case is run with.
 fn threads_for(case: &Case) -> impl Iterator<Item = usize> {
     let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
     let all = (case.fabric.hosts() >= LARGE && processors > 1).then_some(processors);
@@ -170,8 +171,8 @@ struct Half {
     _words: [u64; 4],
 }
 
-/// What the size of a packet costs by itself: packets go from one ring to a random other, three from each
-/// of 512 rings a turn, as they do in a window of the 128-host case; nothing else is done.
+/// Measures the cost of a packet's size by itself: packets go from one ring to a random other, three from each of 512
+/// rings a turn, as they do in a window of the 128-host case; nothing else is done.
 #[allow(clippy::disallowed_methods)]
 fn packet_size<P: Copy + Default>(rounds: u32, share: f64) -> Value {
     const LINKS: u32 = 512;

@@ -2,13 +2,13 @@
 //!
 //! A port sends on one link and receives from the link back. Both are captured where a packet comes off its link: the
 //! receiver already asks there whether the link has lost the packet ([`crate::faults::Frail`]), so a run without a
-//! capture executes no extra code, nor do the other nodes of a run with one. When the packet left follows from its
-//! arrival and the line, or is noted by the sender where the line changes.
+//! capture executes no extra code, nor do the other nodes of a run with one. The time when the packet left follows from
+//! its arrival and the line, or is noted by the sender where the line changes.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! |---|---|
-//! | `taps.rs` | which links are looked at, by the names in the spec |
-//! | `tap.rs` | what is kept of one link |
+//! | `taps.rs` | the selection of links, by the names in the spec |
+//! | `tap.rs` | the packets kept of one link |
 //! | `outcome/packets.rs` | all of it as columns |
 
 mod tap;

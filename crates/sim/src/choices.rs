@@ -11,39 +11,40 @@ use std::ops::Range;
 /// A choice.
 #[derive(Clone, Debug)]
 pub struct Choice {
-    /// When.
+    /// Time of the choice.
     pub at: Time,
-    /// Where: number of the node.
+    /// Number of the node where it was made.
     pub node: NodeId,
     /// The packet, before the choice.
     pub packet: Packet,
-    /// What the scheme tells about its choices.
+    /// The scheme's reports about its choices.
     pub sees: &'static Sees,
-    /// The rule that it acted by, if it tells.
+    /// The rule that it acted by, if it reports one.
     pub rule: Option<u8>,
-    /// What was chosen: one of the candidates, by its place.
+    /// The choice: one of the candidates, by its place.
     pub chosen: u16,
-    /// Where the packet before went that had the same flow and direction and passed here.
+    /// The way of the previous packet that had the same flow and direction and passed here.
     pub previous: Option<Way>,
-    /// So many of its ways were candidates. One more is where the packet before went, if that is none of them any more.
+    /// Number of its ways that were candidates. There is one more if the way of the previous packet is no longer one of
+    /// them.
     pub offered: u16,
     ways: Range<usize>,
     values: usize,
 }
 
-/// What became of a packet that never arrived, or not whole.
+/// The fate of a packet that never arrived, or not whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Fate {
     /// It found no room at a port.
     NoRoom = 0,
-    /// It lost its payload at a port, and its header went on.
+    /// It lost its payload at a port, and its header continued.
     Trimmed = 1,
     /// The scheme had it dropped at a port.
     Discarded = 2,
     /// It was lost on a link.
     OnLink = 3,
-    /// It came to a switch that knew no way on.
+    /// It came to a switch that knew no route.
     NoWay = 4,
     /// It waited at a port of a switch that died.
     Died = 5,
@@ -60,15 +61,16 @@ impl Fate {
 /// A packet that never arrived, or not whole.
 #[derive(Clone, Copy, Debug)]
 pub struct Loss {
-    /// When that was found.
+    /// When the loss was found.
     pub at: Time,
-    /// Where.
+    /// Number of the node where it was lost.
     pub node: NodeId,
-    /// The link that it should have left by; lost on a link, without a way on or at its hop limit, the one that it came by.
+    /// The link that it should have left by; if lost on a link, without a route or at its hop limit, the one that it
+    /// came by.
     pub link: Option<LinkId>,
     /// The packet.
     pub packet: Packet,
-    /// What became of it.
+    /// Its fate.
     pub fate: Fate,
 }
 
@@ -77,36 +79,36 @@ pub struct Loss {
 pub struct Choices {
     /// The choices.
     pub all: Vec<Choice>,
-    /// What was lost, in the same order.
+    /// The losses, in the same order.
     pub losses: Vec<Loss>,
     ways: Vec<Way>,
     values: Vec<f64>,
 }
 
 impl Choices {
-    /// The candidates, as path tags at a host and as ports at a switch; and where the packet before went.
+    /// The candidates, as path tags at a host and as ports at a switch; and the way of the previous packet.
     pub fn ways(&self, choice: &Choice) -> &[Way] {
         &self.ways[choice.ways.clone()]
     }
 
-    /// What the scheme saw of flow and place, by [`Sees::flow`].
+    /// The quantities of flow and place that the scheme saw, by [`Sees::flow`].
     pub fn of_flow(&self, choice: &Choice) -> &[f64] {
         &self.values[choice.values..][..choice.sees.flow.len()]
     }
 
-    /// What the scheme saw of a candidate, by [`Sees::way`].
+    /// The quantities of a candidate that the scheme saw, by [`Sees::way`].
     pub fn of_way(&self, choice: &Choice, candidate: usize) -> &[f64] {
         let many = choice.sees.way.len();
         &self.values[choice.values + choice.sees.flow.len() + candidate * many..][..many]
     }
 }
 
-/// What writes choices down.
+/// Writes choices down.
 #[derive(Debug, Default)]
 pub struct Recorder {
-    /// Do places that a hash picks count as choices?
+    /// Whether places that a hash picks count as choices.
     pub tells_hashes: bool,
-    /// Which are traced.
+    /// Whether each subflow is traced.
     traced: Table<SubflowId, bool>,
     choices: Choices,
     /// The last way by node and key of the flow: a port at a switch, whose candidates may be others by the next packet.
@@ -114,7 +116,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// For these of `numbers` flows and subflows.
+    /// Creates a recorder for these of `numbers` flows and subflows.
     pub fn new(numbers: usize, wanted: impl Iterator<Item = SubflowId>) -> Self {
         let mut traced = Table::filled(false, numbers);
         wanted.for_each(|subflow| traced[subflow] = true);
@@ -157,7 +159,7 @@ impl Recorder {
         }
         let previous = self.last.insert(here, ways[chosen]);
         if let Some(left) = previous.filter(|left| !ways.contains(left)) {
-            // It has been left for one that was offered. What the scheme knew of it is not told.
+            // It has been left for one that was offered. The scheme's quantities for it are not reported.
             ways.push(left);
             values.resize(values.len() + sees.way.len(), f64::NAN);
         }
@@ -189,7 +191,7 @@ impl Recorder {
         }
     }
 
-    /// All that was written down. Which room writes first at one instant is an engine's own affair.
+    /// Returns everything written down. The order of writing at one instant depends on the engine.
     pub fn close(mut self) -> Choices {
         self.choices.all.sort_by_key(|choice| (choice.at, choice.node));
         self.choices.losses.sort_by_key(|loss| (loss.at, loss.node));

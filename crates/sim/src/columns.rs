@@ -15,13 +15,13 @@ pub enum Values {
     F64(Vec<f64>),
 }
 
-/// A column: what it is called, in what unit, and what it means.
+/// A column: its name, unit and meaning.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
     /// Name.
     pub name: &'static str,
-    /// Type, as numpy calls it; `bool` is stored as 0 or 1 in a byte. A `word8` or `word32` is a number of that many bits
-    /// that stands for a word; the largest one for none.
+    /// Type, as numpy calls it; `bool` is stored as 0 or 1 in a byte. A `word8` or `word32` is a number of that many
+    /// bits that encodes a word; the largest number means that there is none.
     pub dtype: &'static str,
     /// Unit.
     pub unit: &'static str,
@@ -31,7 +31,7 @@ pub struct Column {
 
 /// A type that a column can have.
 pub(crate) trait Cell: Sized {
-    /// What it is called.
+    /// Its name in numpy.
     const DTYPE: &'static str;
 
     /// A column of these.
@@ -62,7 +62,7 @@ cells! {
     Word32 = "word32": cells => Values::U32(cells.into_iter().map(|word| word.0).collect());
 }
 
-/// The place of a word in a list; the largest number for none.
+/// Index of a word in a list; the largest number means none.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Word8(pub u8);
 
@@ -71,7 +71,7 @@ impl Word8 {
     pub(crate) const NONE: Word8 = Word8(u8::MAX);
 }
 
-/// The place of a word in a long list.
+/// Index of a word in a long list.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Word32(pub u32);
 
@@ -80,7 +80,7 @@ impl Word32 {
     pub(crate) const NONE: Word32 = Word32(u32::MAX);
 }
 
-/// Declares a table: its columns for people, and what gathers them row by row.
+/// Declares a table: its columns for people, and the type that gathers them row by row.
 ///
 /// `TABLE: Gatherer, |row: &Row<'_>| { name: type, "unit", "meaning" => value; … }`, the value being an expression of
 /// `row`. `Gatherer::push` takes a row, `Gatherer::close` gives the columns in the order declared.
@@ -102,17 +102,17 @@ macro_rules! columns {
         struct $gatherer { $( $name: Vec<$type>, )* }
 
         impl $gatherer {
-            /// With room for `rows` rows.
+            /// Creates it with room for `rows` rows.
             fn with_capacity(rows: usize) -> Self {
                 Self { $( $name: Vec::with_capacity(rows), )* }
             }
 
-            /// One row more.
+            /// Adds a row.
             fn push(&mut self, $row: $row_type) {
                 $( self.$name.push($value); )*
             }
 
-            /// All columns.
+            /// Returns all columns.
             fn close(self) -> Vec<$crate::columns::Values> {
                 vec![ $( $crate::columns::Cell::values(self.$name) ),* ]
             }

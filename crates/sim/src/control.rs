@@ -7,7 +7,7 @@ use crate::timers::{Timers, What};
 use crate::topology::Topology;
 use spinewise_policy::{Event, FlowKey, Hooks, Kind, Message, Peers, Phase, Port, Span, Time, Way};
 
-/// Which rows a call about a device is lent: by host or by leaf, as the layout says; none for a spine.
+/// The peer whose rows a hook receives: a host or a leaf, by the layout; none for a spine.
 #[inline]
 pub(crate) fn peer_of(about: Address, peers: Peers, topology: &Topology) -> u32 {
     match (about.as_host(), peers) {
@@ -50,7 +50,7 @@ pub(crate) fn reply_to(packet: &Packet, now: Time, in_port: u16) -> Packet {
     }
 }
 
-/// What the answer to a probe tells.
+/// Returns the answer that a probe gets.
 pub(crate) fn answer_of(packet: &Packet, now: Time) -> Event {
     Event::ProbeReply {
         rtt: now.since(packet.stamp),

@@ -1,4 +1,4 @@
-//! Deadlocks of priority flow control: ports that pause each other forever.
+//! Deadlocks of priority flow control: ports that pause each other indefinitely.
 //!
 //! An egress queue is *stuck* if it is paused, has packets, and the switch behind its link still asks for the pause.
 //! Queues that are not stuck drain eventually. So a stuck queue is freed if its pause would end once everything had
@@ -16,7 +16,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A queue of a data priority at an egress port: the link it feeds, and the priority.
 type Queue = (LinkId, u8);
 
-/// Can flow control of this run lead to a deadlock? Where pauses run out by themselves packets are dropped instead.
+/// Whether flow control of this run can lead to a deadlock. Where pauses expire by themselves packets are dropped
+/// instead.
 pub(crate) fn is_possible(switches: &Table<SwitchId, Switch>) -> bool {
     switches.iter().any(|switch| switch.buffer.as_deref().is_some_and(|buffer| buffer.pauses_last()))
 }
@@ -36,7 +37,7 @@ pub(crate) fn find(switches: &Table<SwitchId, Switch>, topology: &Topology, now:
     None
 }
 
-/// Queues that are paused, have packets, and whose pause goes on.
+/// Returns the queues that are paused, have packets, and whose pause continues.
 fn stuck(switches: &Table<SwitchId, Switch>, topology: &Topology, now: Time) -> BTreeSet<Queue> {
     let mut stuck = BTreeSet::new();
     for switch in switches {
@@ -55,14 +56,14 @@ fn stuck(switches: &Table<SwitchId, Switch>, topology: &Topology, now: Time) -> 
     stuck
 }
 
-/// Does the switch behind a link still ask for a pause?
+/// Whether the switch behind a link still asks for a pause.
 fn asks(switches: &Table<SwitchId, Switch>, topology: &Topology, (link, priority): Queue, now: Time) -> bool {
     let (to, port) = topology.links[link].to;
     let buffer = topology.as_switch(to).and_then(|switch| switches[switch].buffer.as_deref());
     buffer.is_some_and(|buffer| buffer.is_pausing((port, priority), now))
 }
 
-/// Those of `stuck` that would be let go if all packets left but those in `stuck`.
+/// Queues of `stuck` that would resume once all packets outside `stuck` have left.
 fn free(switches: &Table<SwitchId, Switch>, topology: &Topology, stuck: &BTreeSet<Queue>) -> Vec<Queue> {
     let mut left: BTreeMap<NodeId, Vec<u64>> = BTreeMap::new();
     let mut free = Vec::new();
@@ -82,7 +83,8 @@ fn free(switches: &Table<SwitchId, Switch>, topology: &Topology, stuck: &BTreeSe
     free
 }
 
-/// A circle among queues that wait for each other: from the first, always on to the first that holds what must leave.
+/// Returns a circle among queues that wait for each other: from the first, always to the first queue that holds packets
+/// which must leave.
 fn circle(switches: &Table<SwitchId, Switch>, topology: &Topology, stuck: &BTreeSet<Queue>) -> Vec<LinkId> {
     let next = |&(link, priority): &Queue| {
         let (to, port) = topology.links[link].to;

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 /// The fabric of a spec as JSON, as it is built: `kind`, `nodes`, `links` (one a direction) and `faults`.
 ///
 /// # Errors
-/// When the fabric cannot be built, or a fault names what is not there.
+/// When the fabric cannot be built, or a fault names something that does not exist.
 pub fn drawing(spec: &Spec) -> Result<Value, SpecError> {
     let topology = Topology::new(&spec.topology)?;
     Ok(json!({

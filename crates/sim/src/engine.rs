@@ -41,15 +41,15 @@ pub struct Sim<'n> {
     pub switches: Table<SwitchId, Switch>,
     /// Everything that hosts and switches share.
     pub world: World<'n>,
-    /// What is sampled of links at fixed intervals, if anything.
+    /// Samples of links at fixed intervals, if any are taken.
     pub samples: Option<Box<Samples>>,
-    /// When and how to stop.
+    /// The conditions for stopping.
     pub limits: Limits,
-    /// What setup found that may not be intended.
+    /// Findings of setup that may not be intended.
     pub warnings: Vec<Warning>,
 }
 
-/// When a run stops.
+/// The conditions under which a run stops.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Stop when all flows are done.
@@ -148,7 +148,7 @@ impl Sim<'_> {
         }
     }
 
-    /// Does the next thing that `node` has planned, which is due at `now`.
+    /// Does the next planned work of `node`, which is due at `now`.
     #[inline]
     fn do_planned(&mut self, node: NodeId, now: Time) {
         if let Some(number) = self.net.topology.as_host(node) {
@@ -165,7 +165,7 @@ impl Sim<'_> {
         }
     }
 
-    /// At an instant of the grid, with everything before it done: publishes what the oracle reveals.
+    /// Publishes what the oracle reveals, at an instant of the grid, with everything before it done.
     #[cold]
     pub(crate) fn publish(&mut self) {
         for (host, free) in self.net.topology.host_ids().zip(&mut self.world.free_queues) {
@@ -188,7 +188,7 @@ impl Sim<'_> {
         Some(self.world.flows.by_host[place as usize])
     }
 
-    /// May the run continue? Not if its series have outgrown the memory.
+    /// Checks that the run may continue. It may not if its series have outgrown the memory.
     #[cold]
     fn may_go_on(&self, now: Time, watch: &mut Watch<'_>) -> Result<(), Interrupted> {
         if !self.world.log.full && watch(self.progress(now)) { Ok(()) } else { Err(Interrupted) }
@@ -243,13 +243,13 @@ const PATIENCE: Span = Span::from_ms(1);
 
 /// The whole run, as the grid queries it.
 trait Whole {
-    /// Will nothing more happen to any flow that ends on its own?
+    /// Whether nothing more happens to any flow that ends on its own.
     fn all_done(&self) -> bool;
 
     /// Data packets that have arrived.
     fn arrived(&self) -> u64;
 
-    /// Are pauses deadlocked at this instant?
+    /// Whether pauses are deadlocked at this instant.
     ///
     /// # Errors
     /// [`Interrupted`]: the thread whose part would have to be examined is gone.
@@ -290,16 +290,17 @@ impl Grid {
         Grid { limits: sim.limits, next, may_lock, arrived: 0, quiet_since: Time::ZERO }
     }
 
-    /// Has the next instant of the grid been reached?
+    /// Whether the next instant of the grid has been reached.
     #[inline]
     fn is_due(&self, now: Time) -> bool {
         now >= self.next
     }
 
-    /// Everything before `now` has been done, and nothing is planned in between. Has the run ended, and when?
+    /// Everything before `now` has been done, and nothing is planned in between. Returns when the run has ended, if it
+    /// has.
     ///
     /// # Errors
-    /// As [`Whole::is_locked`].
+    /// Those of [`Whole::is_locked`].
     fn over(&mut self, now: Time, whole: &mut impl Whole) -> Result<Option<Time>, Interrupted> {
         if now >= self.next {
             if self.limits.flows_done && whole.all_done() {

@@ -19,7 +19,7 @@ const ROW_BYTES: u64 = 400;
 /// Packets that open and close a connection, or all that a queue pair needs.
 const HANDSHAKE: u64 = 3;
 
-/// What a run will come to.
+/// The expected cost of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Estimate {
     /// Flows.
@@ -41,7 +41,7 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Of a run that is set up and has not begun.
+    /// Estimates a run that is set up and has not begun.
     pub fn of(spec: &Spec, sim: &Sim<'_>) -> Estimate {
         let mut fluid = Fluid::new(spec, sim);
         let flows = &sim.world.flows;
@@ -61,7 +61,7 @@ impl Estimate {
         estimate
     }
 
-    /// Adds what a flow sends that is `done` when nothing but full links keeps it.
+    /// Adds the packets of a flow that is `done` when nothing but full links delays it.
     fn count(&mut self, spec: &Spec, sim: &Sim<'_>, (id, flow): (FlowId, &FlowSpec), done: Time) {
         let topology = &sim.net.topology;
         let (from, to) = (topology.leaf(flow.sender()), topology.leaf(flow.receiver()));
@@ -74,7 +74,7 @@ impl Estimate {
             self.packet_hops += packets * hops;
             return;
         }
-        // What the end of the run leaves of it.
+        // The part of it that is done when the run ends.
         let (left, whole) = (spec.run.until.0.saturating_sub(flow.start.0), done.0.saturating_sub(flow.start.0).max(1));
         let part = (left as f64 / whole as f64).min(1.0);
         let packets = (flow.size.div_ceil(u64::from(sim.net.frame.mss)).max(1) as f64 * part).ceil() as u64;
@@ -85,7 +85,7 @@ impl Estimate {
         self.packet_hops += (packets + acks + handshake) * hops;
     }
 
-    /// As the boundary to Python has it.
+    /// Returns it in the form of the boundary to Python.
     pub fn json(&self) -> Value {
         json!({
             "flows": self.flows,
@@ -100,7 +100,7 @@ impl Estimate {
     }
 }
 
-/// What the engine takes, bytes.
+/// Memory needed by the engine, bytes.
 fn memory(spec: &Spec, sim: &Sim<'_>, estimate: &Estimate) -> u64 {
     // Every flow meets as many links at most, there and back, as the longest path has.
     let links =
@@ -111,7 +111,7 @@ fn memory(spec: &Spec, sim: &Sim<'_>, estimate: &Estimate) -> u64 {
     fabric_bytes(&spec.topology) + links * RING + flows + estimate.series_rows.saturating_mul(POINT_BYTES)
 }
 
-/// Links of hosts and of leaves that send what they are given, one flow after the other.
+/// Links of hosts and of leaves that send their flows one after the other.
 struct Fluid<'a> {
     sim: &'a Sim<'a>,
     /// Until when each is busy: out of hosts, into hosts, out of leaves, into leaves.
@@ -135,7 +135,7 @@ impl Fluid<'_> {
         }
     }
 
-    /// Sends a flow after those before it. Returns when it is through.
+    /// Sends a flow after those before it. Returns when it is done.
     fn add(&mut self, id: FlowId, flow: &FlowSpec) -> Time {
         let topology = &self.sim.net.topology;
         if let Some(udp) = self.sim.world.flows.schedule(id) {
@@ -170,7 +170,7 @@ impl Fluid<'_> {
     }
 }
 
-/// What flows that wait for each other wait for besides full links: answers, and the gaps that are given.
+/// Latency of flows that wait for each other, besides full links: answers, and the gaps that are given.
 fn closed_loop_latency(spec: &Spec, sim: &Sim<'_>) -> Span {
     let rtt = sim.net.base_rtt;
     let of = |traffic: &Traffic| match traffic {
@@ -215,7 +215,7 @@ fn udp_bytes(udp: &UdpConfig, end: Time) -> u64 {
     udp.size_bytes.map_or(sent, |size| size.min(sent))
 }
 
-/// When a UDP source is done, if it ever is.
+/// Time when a UDP source is done, if it ever is.
 fn udp_end(udp: &UdpConfig) -> Option<Time> {
     let size = udp.size_bytes?;
     let (mut left, mut nexts) = (size, udp.schedule.iter().skip(1).map(|&(at, _)| at));

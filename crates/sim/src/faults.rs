@@ -1,8 +1,8 @@
-//! What breaks during a run. The whole schedule is in the spec, so everything about it is computed before the run, and
-//! no module needs another's state: a receiver knows when the link into it was down, and a switch when it will hear of
+//! Faults during a run. The whole schedule is in the spec, so everything about it is computed before the run, and no
+//! module needs another's state: a receiver knows when the link into it was down, and a switch when it will hear of
 //! that.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! |---|---|
 //! | `select.rs` | which links a fault hits |
 //! | `schedule.rs` | what each link and switch suffers |
@@ -36,10 +36,10 @@ use spinewise_policy::{Span, Time};
 use std::collections::BTreeSet;
 pub use told::told;
 
-/// From one instant to another, which is excluded.
+/// An interval between two instants, the second of which is excluded.
 type Interval = (Time, Time);
 
-/// What changes at a switch.
+/// A change at a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// It dies, and loses what it holds.
@@ -50,9 +50,9 @@ pub enum Step {
     Degraded(u16),
     /// It detects that the link at this port works again.
     Up(u16),
-    /// From now on it uses the routes that begin at this row: see [`Topology::choices`].
+    /// It uses the routes that begin at this row from now on: see [`Topology::choices`].
     Routes(u32),
-    /// From now on it knows this map of the fabric: see [`Faults::maps`].
+    /// It knows this map of the fabric from now on: see [`Faults::maps`].
     Map(u32),
 }
 
@@ -60,16 +60,16 @@ pub enum Step {
 #[derive(Debug, Default)]
 pub struct Faults {
     schedule: Schedule,
-    /// In order.
+    /// Steps in order of time.
     steps: Table<SwitchId, Vec<(Time, Step)>>,
-    /// What switches consider down, by number: sets of links, the first of which is empty.
+    /// Sets of links that switches consider down, by number; the first is empty.
     maps: Vec<BTreeSet<LinkId>>,
-    /// How many switches a packet may pass; 0: any number, because no packet can loop.
+    /// Maximum number of switches a packet may pass; 0: any number, because no packet can loop.
     pub hop_limit: u8,
 }
 
 impl Faults {
-    /// From the spec. Adds to `topology` the routes that switches will use.
+    /// Reads the faults of the spec. Adds to `topology` the routes that switches will use.
     ///
     /// # Errors
     /// When a fault names something that does not exist, or faults contradict each other.
@@ -77,10 +77,10 @@ impl Faults {
         Faults::build(spec, topology, ALWAYS)
     }
 
-    /// The same, as long as it may go on.
+    /// The same, as long as `go_on` allows it.
     ///
     /// # Errors
-    /// As there.
+    /// The same.
     pub fn build(spec: &Spec, topology: &mut Topology, go_on: GoOn<'_>) -> Result<Faults, SpecError> {
         let Some(faults) = &spec.faults else { return Ok(Faults::default()) };
         let schedule = Schedule::new(&faults.faults, topology, spec.seed, spec.run.until)?;
@@ -99,7 +99,7 @@ impl Faults {
         Ok(Faults { schedule, steps, maps, hop_limit })
     }
 
-    /// Does nothing break?
+    /// Whether nothing breaks.
     pub fn is_empty(&self) -> bool {
         self.schedule.links.is_empty()
     }
@@ -109,7 +109,7 @@ impl Faults {
         if self.maps.is_empty() { vec![BTreeSet::new()] } else { self.maps.clone() }
     }
 
-    /// What changes at a switch, and when.
+    /// Returns the changes at a switch, and when they happen.
     pub fn steps(&self, switch: SwitchId) -> &[(Time, Step)] {
         self.steps.get(switch).map_or(&[], Vec::as_slice)
     }
@@ -122,7 +122,7 @@ impl Faults {
         until.iter().rev().find_map(row).unwrap_or(topology.first_row(switch))
     }
 
-    /// Is a link down at this instant?
+    /// Whether a link is down at this instant.
     pub fn is_down(&self, link: LinkId, at: Time) -> bool {
         self.schedule.links.get(&link).is_some_and(|faults| faults.is_down(at))
     }
@@ -141,13 +141,13 @@ impl Faults {
         }
     }
 
-    /// How a link changes for its sender, if it does.
+    /// Returns how a link changes for its sender, if it does.
     pub fn outlet(&self, link: LinkId, spec: &LinkSpec) -> Option<Box<Outlet>> {
         Outlet::new(link, self.schedule.links.get(&link)?, spec.rate, spec.delay)
     }
 
-    /// Must the ports of a switch keep their packets until transmission starts? Yes for ports that may lose what waits
-    /// there, or whose rate or delay is not known in advance.
+    /// Whether the ports of a switch must keep their packets until transmission starts. This holds for ports that may
+    /// lose packets that wait there, or whose rate or delay is not known in advance.
     pub fn keeps(&self, switch: SwitchId, topology: &Topology) -> bool {
         let node = topology.switch_node(switch);
         let changes = |port| {
@@ -157,12 +157,12 @@ impl Faults {
         self.schedule.deaths.contains_key(&switch) || (!self.is_empty() && (0..topology.ports(node)).any(changes))
     }
 
-    /// Which pairs of these hosts no packet can cross at this instant, in either direction.
+    /// Returns which pairs of these hosts no packet can cross at this instant, in either direction.
     pub fn cut_off(&self, topology: &Topology, at: Time, pairs: &[(HostId, HostId)]) -> Vec<bool> {
         cut_off(topology, &self.schedule.links.keys().copied().filter(|&link| self.is_down(link, at)).collect(), pairs)
     }
 
-    /// Refuses faults that cut off from each other, for good, hosts that have traffic.
+    /// Refuses faults that permanently cut off from each other hosts that have traffic.
     ///
     /// # Errors
     /// Names the fault and the hosts.
@@ -181,7 +181,7 @@ impl Faults {
     }
 }
 
-/// How many switches a packet may pass, if some switches use recomputed routes.
+/// Maximum number of switches a packet may pass, if some switches use recomputed routes.
 ///
 /// # Errors
 /// If a path of the whole fabric passes more.
@@ -197,7 +197,7 @@ fn hop_limit(topology: &Topology) -> Result<u8, SpecError> {
     Ok(HOP_LIMIT)
 }
 
-/// Which pairs of these hosts no packet can cross, in either direction, if these links are down.
+/// Returns which pairs of these hosts no packet can cross, in either direction, if these links are down.
 fn cut_off(topology: &Topology, down: &BTreeSet<LinkId>, pairs: &[(HostId, HostId)]) -> Vec<bool> {
     if down.is_empty() {
         return vec![false; pairs.len()];

@@ -32,7 +32,7 @@ pub struct Flows {
     udp_ends: Vec<Option<Box<Sending<Paced>>>>,
     /// Both ends of all other flows.
     pub ends: Ends,
-    /// What their transport declares about itself.
+    /// The declarations of their transport about itself.
     pub facts: Facts,
     /// Their outcome.
     pub records: Table<FlowId, Record>,
@@ -46,7 +46,7 @@ pub struct Flows {
     uplinks: Table<SubflowId, u16>,
     /// Connections that messages share and that keep what they learn, if there are any.
     connections: Option<Connections>,
-    /// What the other flows wait for.
+    /// The gates of flows that wait for others.
     pub gates: Gates,
     /// Operations that start flows.
     pub operations: Operations,
@@ -66,37 +66,37 @@ pub struct Flows {
 #[derive(Clone, Copy, Debug)]
 pub struct Reroutes;
 
-/// In `uplinks`: no packet has left yet.
+/// Value in `uplinks`: no packet has left yet.
 const NO_UPLINK: u16 = u16::MAX;
 
-/// In `udp_of`: a flow of the run's transport.
+/// Value in `udp_of`: a flow of the run's transport.
 const NO_SCHEDULE: u32 = u32::MAX;
 
-/// What flows wait for.
+/// Dependencies of flows.
 #[derive(Clone, Debug, Default)]
 pub struct Waits {
-    /// For other flows.
+    /// Dependencies on other flows.
     pub gates: Vec<Gate>,
-    /// For operations.
+    /// Dependencies on operations.
     pub programmes: Vec<Programme>,
 }
 
 /// A flow, with its schedule if it is UDP.
 pub type Listed = (FlowSpec, Option<UdpConfig>);
 
-/// How flows that start at one instant are numbered.
+/// The numbering of flows that start at one instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ties {
-    /// By their hosts.
+    /// Ordered by their hosts.
     ByHosts,
     /// In list order.
     AsListed,
 }
 
 impl Flows {
-    /// From the specs of all flows, with schedules for UDP flows, and what some of them wait for, which numbers flows
-    /// as `list` does. Flows are numbered by start. Those that start at once are numbered by their hosts, or in list
-    /// order where queue pairs have ports, which count up in that order.
+    /// Creates flows from the specs of all flows, with schedules for UDP flows, and the dependencies of some of them,
+    /// which number flows as `list` does. Flows are numbered by start. Flows that start at once are numbered by their
+    /// hosts, or in list order where queue pairs have ports, which count up in that order.
     pub fn new(mut list: Vec<Listed>, waits: Waits, hosts: u32, ties: Ties, ends: Ends) -> Self {
         let Waits { mut gates, mut programmes } = waits;
         let hosts_of = |flow: &FlowSpec| match ties {
@@ -149,7 +149,7 @@ impl Flows {
         self
     }
 
-    /// Are reroutes counted?
+    /// Whether reroutes are counted.
     pub fn counts_reroutes(&self) -> bool {
         !self.uplinks.is_empty()
     }
@@ -204,7 +204,7 @@ impl Flows {
         self.gates.flows().chain(self.operations.flows())
     }
 
-    /// Has its sender ever been called?
+    /// Whether its sender has ever been called.
     pub fn has_started(&self, flow: FlowId) -> bool {
         self.ends.sends(flow)
             || self.paces(flow)
@@ -212,13 +212,13 @@ impl Flows {
             || self.started_elsewhere.contains(&flow)
     }
 
-    /// Does it use the run's transport, not UDP?
+    /// Whether it uses the run's transport, not UDP.
     #[inline]
     pub fn has_transport(&self, flow: FlowId) -> bool {
         self.udp_of[flow] == NO_SCHEDULE
     }
 
-    /// Does it use the run's transport, as all subflows of MPTCP do?
+    /// Whether it uses the run's transport, as all subflows of MPTCP do.
     #[inline]
     pub fn goes_by_transport(&self, subflow: SubflowId) -> bool {
         let is_flow = self.udp_of.get(subflow.as_whole());
@@ -239,7 +239,7 @@ impl Flows {
         })
     }
 
-    /// Do its packets keep a run going?
+    /// Whether its packets keep a run going.
     #[inline(always)]
     fn keeps_going(&self, subflow: SubflowId) -> bool {
         self.goes_by_transport(subflow) || !self.is_background(self.flow_of(subflow))
@@ -271,7 +271,7 @@ impl Flows {
         }
     }
 
-    /// Will nothing more happen to any flow that ends on its own?
+    /// Whether nothing more happens to any flow that ends on its own.
     pub fn all_done(&self) -> bool {
         self.open == 0 && self.alive == 0 && self.operations.open == 0
     }

@@ -8,11 +8,11 @@ use crate::spec::Rules;
 use spinewise_policy::FlowKey;
 use std::collections::BTreeMap;
 
-/// The priority of all data of ConWeave's public code.
+/// The priority of all data of the followed program (source: ConWeave's public code).
 const PRIORITY: u32 = 3;
 
 impl Net {
-    /// Fixes what these rules say about flows.
+    /// Fixes the parts of these rules that concern flows.
     pub fn follow(&mut self, rules: &Rules, flows: &Flows) {
         if rules.habits.messages_by_flow {
             self.hashing.ends = flows.specs.iter().map(|flow| (flow.src, flow.dst)).collect();

@@ -1,4 +1,4 @@
-//! Flows that wait for other flows: which gates are open, and what the closed ones still wait for.
+//! Flows that wait for other flows: which gates are open, and how much the closed ones still wait for.
 //!
 //! Only the host of a gate's flows writes what the gate counts, when it has received a flow or one of its own is
 //! acknowledged, so the order in which hosts are processed does not matter.
@@ -11,7 +11,7 @@ use spinewise_policy::Span;
 #[derive(Debug, Default)]
 pub struct Gates {
     list: Vec<Gate>,
-    /// What each still waits for.
+    /// Number of flows that each still waits for.
     left: Vec<u32>,
     /// Gates that wait for a flow: those at `first[2 * flow + upon]..first[2 * flow + upon + 1]`; empty without gates.
     waiting: Vec<u32>,
@@ -59,12 +59,12 @@ impl Gates {
         Gates { list, left, waiting, first }
     }
 
-    /// Are there none?
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// The flows that stand behind a gate, shut or open.
+    /// The flows behind a gate, shut or open.
     pub fn flows(&self) -> impl Iterator<Item = FlowId> {
         self.list.iter().flat_map(|gate| gate.flows.iter().copied()).map(FlowId::new)
     }
@@ -85,7 +85,7 @@ impl Gates {
         self.list[gate as usize].flows.get(n).copied().map(FlowId::new)
     }
 
-    /// Chains what decides who waits for whom, in an order of its own, into a hash.
+    /// Hashes the dependency graph, in an order of its own.
     pub fn fold(&self, start: u64, mix: impl Fn(u64, u64) -> u64) -> u64 {
         let gate = |h, gate: &Gate| gate.flows.iter().fold(mix(h, gate.gap.0), |h, &flow| mix(h, flow.into()));
         let all = self.list.iter().fold(start, gate);

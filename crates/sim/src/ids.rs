@@ -1,18 +1,18 @@
 //! Typed numbers, so that one kind cannot be used in place of another.
 //!
-//! A number becomes an id where it is made: by [`Topology`](crate::topology::Topology) for what is wired, by
-//! [`Flows`](crate::flows::Flows) for what is sent. It becomes a number again where it is shown to people, mixed into a
-//! hash or drawn from.
+//! A number becomes an id where it is made: by [`Topology`](crate::topology::Topology) for wired parts, by
+//! [`Flows`](crate::flows::Flows) for traffic. It becomes a number again where it is shown to people, mixed into a hash
+//! or drawn from.
 
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut, Range};
 
-/// Has a place in a list of all of its kind.
+/// A number with a place in a list of all of its kind.
 pub trait Id: Copy {
     /// The place.
     fn index(self) -> usize;
 
-    /// The one at a place.
+    /// The id at a place.
     fn at(index: usize) -> Self;
 }
 
@@ -23,7 +23,7 @@ macro_rules! ids {
         pub struct $name(u32);
 
         impl $name {
-            /// The one of this number.
+            /// The id with this number.
             #[inline(always)]
             pub const fn new(number: u32) -> $name {
                 $name(number)
@@ -75,17 +75,17 @@ ids! {
     HostId;
     /// A switch: leaves come first.
     SwitchId;
-    /// A node: a host, or a switch counted behind all hosts.
+    /// A node: a host, or a switch, counted after all hosts.
     NodeId;
     /// A flow. Numbered by start.
     FlowId;
-    /// What of a flow goes by one path: all of it, or a subflow of MPTCP, or the part of a message that one queue pair
-    /// carries. Packets name it.
+    /// The part of a flow that takes one path: all of it, or a subflow of MPTCP, or the part of a message that one
+    /// queue pair carries. Packets name it.
     SubflowId;
 }
 
 impl FlowId {
-    /// All of it, where it has one path: that goes by the flow's own number.
+    /// The whole flow as a subflow, if it has one path: its number is the flow's own.
     #[inline(always)]
     pub const fn whole(self) -> SubflowId {
         SubflowId(self.0)
@@ -107,14 +107,14 @@ impl LinkId {
 }
 
 impl SubflowId {
-    /// The flow of this number: it is all of that, unless it is a subflow of another, which has a number above all flows.
+    /// This number as a flow. Valid only if it is not a subflow number (those are above all flow numbers).
     #[inline(always)]
     pub const fn as_whole(self) -> FlowId {
         FlowId(self.0)
     }
 }
 
-/// A list with a place for each of what `K` numbers.
+/// A list with a place for each number of `K`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table<K, T> {
     list: Vec<T>,
@@ -135,22 +135,22 @@ impl<K: Id, T> Table<K, T> {
         self.list
     }
 
-    /// How many there are.
+    /// Number of places.
     pub fn len(&self) -> usize {
         self.list.len()
     }
 
-    /// Are there none?
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// That of an id, if there is a place for it.
+    /// Returns the entry of an id, if there is a place for it.
     pub fn get(&self, id: K) -> Option<&T> {
         self.list.get(id.index())
     }
 
-    /// That of an id, to be changed, if there is a place for it.
+    /// Returns the entry of an id mutably, if there is a place for it.
     pub fn get_mut(&mut self, id: K) -> Option<&mut T> {
         self.list.get_mut(id.index())
     }
@@ -160,12 +160,12 @@ impl<K: Id, T> Table<K, T> {
         self.list.iter()
     }
 
-    /// All, with what they are of.
+    /// All, with their ids.
     pub fn numbered(&self) -> impl Iterator<Item = (K, &T)> {
         self.ids().zip(&self.list)
     }
 
-    /// What there is a place for.
+    /// The ids that have a place.
     pub fn ids(&self) -> impl ExactSizeIterator<Item = K> + Clone + use<K, T> {
         (0..self.list.len()).map(K::at)
     }

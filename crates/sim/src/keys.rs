@@ -1,6 +1,6 @@
 //! Keys: each module declares once what a spec can say about it; reading, errors and the reference come from that.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! |---|---|
 //! | `key.rs` | what a key is: kind, unit, range, default, meaning |
 //! | `declare.rs` | the macros that declare tables and words |

@@ -1,8 +1,8 @@
 //! The packet-level engine of Spinewise.
 //!
-//! A packet's path reads in [`host`] → [`link`] → [`switch`] → [`port`] → [`link`] → … → [`host`]; the [`engine`] only
-//! says who is next. Data flows one way: a file becomes a [`spec::Spec`], which [`setup`] turns into a run, which leaves
-//! an [`outcome::Outcome`].
+//! A packet's path can be read in [`host`] → [`link`] → [`switch`] → [`port`] → [`link`] → … → [`host`]; the [`engine`]
+//! only decides who is next. Data flows one way: a file becomes a [`spec::Spec`], which [`setup`] turns into a run,
+//! which leaves an [`outcome::Outcome`].
 
 mod address;
 pub mod bank;

@@ -1,7 +1,7 @@
 //! A line: it carries one packet after another, at a rate, to an end some time away.
 //!
 //! Ports of switches and NICs send on one. It knows when it is free, what it has sent, and how its rate and delay
-//! change where faults change them. What waits for it, and in which order, is up to its owner.
+//! change where faults change them. The packets that wait for it, and their order, are up to its owner.
 
 use crate::faults::Outlet;
 use crate::ids::LinkId;
@@ -26,7 +26,7 @@ pub struct Line {
 
 const _: () = assert!(size_of::<Line>() == 64);
 
-/// How long a packet takes.
+/// The time a packet takes.
 #[derive(Debug)]
 enum Pace {
     /// Picoseconds a byte, always.
@@ -41,7 +41,7 @@ struct Uneven {
     serializer: Serializer,
     /// Time spent sending.
     busy: Span,
-    /// If the link changes.
+    /// The outlet, if the link changes.
     outlet: Option<Box<Outlet>>,
 }
 
@@ -50,7 +50,7 @@ impl Line {
     pub fn new(clock: Clock, (rate, delay): (u64, Span), link: LinkId, outlet: Option<Box<Outlet>>) -> Line {
         let pace = match ps_per_byte(rate) {
             Some(ps) if clock == Clock::Exact && outlet.is_none() => Pace::Even(ps),
-            // Of a rate that changes nothing is known before.
+            // Nothing is known in advance of a rate that changes.
             ps => {
                 let serializer = Serializer::new(clock, rate, ps.filter(|_| outlet.is_none()));
                 Pace::Uneven(Box::new(Uneven { serializer, busy: Span::ZERO, outlet }))
@@ -99,13 +99,13 @@ impl Line {
         }
     }
 
-    /// When it is free.
+    /// Returns when it is free.
     #[inline(always)]
     pub fn free_at(&self) -> Time {
         self.busy_until
     }
 
-    /// From its end to the other.
+    /// Delay from its end to the other.
     #[inline]
     pub fn delay(&self) -> Span {
         self.delay
@@ -119,7 +119,7 @@ impl Line {
         }
     }
 
-    /// How long it would send `bytes` at a stretch if it began at `now`.
+    /// Returns how long it would send `bytes` at a stretch if it began at `now`.
     pub fn would_take(&self, now: Time, bytes: u64) -> Span {
         match &self.pace {
             Pace::Even(ps_per_byte) => Span(ps_per_byte.saturating_mul(bytes)),
@@ -140,7 +140,7 @@ impl Line {
         }
     }
 
-    /// Does a packet always take the same time and arrive after the same delay, whatever was sent before?
+    /// Whether a packet always takes the same time and arrives after the same delay, whatever was sent before.
     pub fn is_even(&self) -> bool {
         match &self.pace {
             Pace::Even(_) => true,
@@ -148,7 +148,7 @@ impl Line {
         }
     }
 
-    /// How long a packet of `bytes` takes that is sent alone.
+    /// Returns how long a packet of `bytes` takes that is sent alone.
     pub fn alone(&self, bytes: u16) -> Span {
         match &self.pace {
             Pace::Even(ps_per_byte) => Span(ps_per_byte * u64::from(bytes)),
@@ -159,7 +159,7 @@ impl Line {
         }
     }
 
-    /// When a packet left that is on its way and took the time it takes [alone](Self::alone).
+    /// Returns when a packet left that is on its way and took the time it takes [alone](Self::alone).
     #[inline]
     pub fn left_at(&self, packet: &Packet) -> Time {
         packet.at - self.delay - self.alone(packet.wire)
@@ -188,8 +188,8 @@ fn ps_per_byte(rate: u64) -> Option<u64> {
 /// Transmission times that are computed one by one.
 #[derive(Clone, Copy, Debug)]
 enum Serializer {
-    /// Exact: what each division leaves is carried to the next packet of the same busy period, so that a packet ends at
-    /// the floor of the exact rational instant.
+    /// Exact: the remainder of each division is carried to the next packet of the same busy period, so that a packet
+    /// ends at the floor of the exact rational instant.
     Carried { rate: u64, remainder: u64 },
     /// [`Clock::Floor1Ns`]; with the picoseconds of a byte if that is a whole number.
     Floored { rate: u64, ps_per_byte: Option<u64> },
@@ -206,7 +206,7 @@ impl Serializer {
         }
     }
 
-    /// Sends at another rate from now on. What a division left at the old rate is forgotten.
+    /// Sends at another rate from now on. The remainder of a division at the old rate is forgotten.
     fn set_rate(&mut self, new: u64) {
         match self {
             Serializer::Carried { rate, .. } if *rate == new => {}

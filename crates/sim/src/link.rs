@@ -9,7 +9,7 @@ use spinewise_policy::Time;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
-/// Places for the next packets of a link. They lie in a row, and processors fetch the rest of a row by themselves.
+/// Places for the next packets of a link. They are contiguous, and processors fetch the rest of the run by themselves.
 const ROOM: usize = 2;
 
 /// A packet in flight, with when it left if its sender has noted that.
@@ -23,11 +23,11 @@ pub struct Carried {
     started: Option<Time>,
 }
 
-/// What is in flight on one link: where it lies fits into one line of the cache.
+/// The packets in flight on one link: their bookkeeping fits into one cache line.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 struct Flight {
-    /// What leaves in the order in which it was queued.
+    /// Packets that leave in the order in which they were queued.
     main: Ring<Packet>,
     /// Control that was queued behind data and leaves before it.
     ahead: Ring<Packet>,
@@ -38,7 +38,7 @@ const _: () = assert!(size_of::<Flight>() == 64);
 /// One of the two queues on a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Track {
-    /// What leaves in the order in which it was queued.
+    /// A packet that leaves in the order in which it was queued.
     Main,
     /// Control that goes ahead of data that waits.
     Ahead,
@@ -90,7 +90,7 @@ impl Bodies {
 /// When something is due.
 #[derive(Debug, Default)]
 pub struct Agenda {
-    /// Arrival of the first packet of each link, [`Time::NEVER`] when empty: one scan tells a node what is due.
+    /// Arrival of the first packet of each link, [`Time::NEVER`] when empty: one scan shows a node what is due.
     pub heads: Vec<Time>,
     /// Receiving node of each link.
     pub to: Table<LinkId, NodeId>,
@@ -116,7 +116,7 @@ impl Agenda {
     }
 }
 
-/// Puts the packet in hand into its slot on a link, to arrive at `at`. Has it a body to be put beside?
+/// Puts the packet in hand into its slot on a link, to arrive at `at`. Returns whether it has a body to be put beside.
 #[inline(always)]
 fn join(slot: &mut Packet, hand: &InHand, at: Time) -> bool {
     // The instant goes into the slot, not into the packet in hand: a vector load behind a narrow store stalls.
@@ -131,7 +131,7 @@ pub struct Wires {
     flights: Vec<Flight>,
     /// Bodies, by link; empty before the first one.
     bodies: Vec<Bodies>,
-    /// What is due, by link and by node.
+    /// The events due, by link and by node.
     pub agenda: Agenda,
     /// When packets in flight left, of links whose receivers ask.
     starts: BTreeMap<LinkId, VecDeque<Time>>,
@@ -140,7 +140,7 @@ pub struct Wires {
 }
 
 impl Wires {
-    /// For links with these receivers, among `nodes` nodes.
+    /// Creates links with these receivers, among `nodes` nodes.
     pub fn new(to: Table<LinkId, NodeId>, nodes: usize) -> Self {
         let links = to.len();
         Wires {
@@ -164,19 +164,19 @@ impl Wires {
         &mut self.flights[link.index()].main
     }
 
-    /// What goes ahead on a link.
+    /// Returns the ring of packets that go ahead on a link.
     #[inline]
     pub fn ring_ahead(&self, link: LinkId) -> &Ring<Packet> {
         &self.flights[link.index()].ahead
     }
 
-    /// Asks memory for where the packets of a link lie.
+    /// Prefetches the bookkeeping of a link.
     #[inline]
     pub fn fetch(&self, link: LinkId) {
         prefetch::one(&self.flights[link.index()]);
     }
 
-    /// The same of several.
+    /// The same for several links.
     #[inline]
     pub fn fetch_all(&self, links: Range<LinkId>) {
         prefetch::all(&self.flights[links.start.index()..links.end.index()]);
@@ -190,7 +190,7 @@ impl Wires {
         ahead.fetch_first(most);
     }
 
-    /// Asks memory for where the next packets on a link go.
+    /// Prefetches the places of the next packets on a link.
     #[inline]
     pub fn fetch_room(&self, link: LinkId) {
         let Flight { main, ahead } = &self.flights[link.index()];
@@ -288,7 +288,7 @@ impl Wires {
         self.starts.entry(link).or_default().push_back(start);
     }
 
-    /// When the packet left that has just been taken off a link of which all are [noted](Self::note_start).
+    /// Returns when the packet left that has just been taken off a link of which all are [noted](Self::note_start).
     pub fn started(&mut self, link: LinkId) -> Time {
         self.starts.get_mut(&link).and_then(VecDeque::pop_front).expect("the start of each packet is noted")
     }
@@ -312,7 +312,7 @@ impl Wires {
         main.iter().take(most).chain(ahead.iter().take(most))
     }
 
-    /// Takes off a link what arrives first.
+    /// Takes the first arrival off a link.
     #[inline(always)]
     pub fn pop(&mut self, link: LinkId, hand: &mut InHand) {
         let flight = &self.flights[link.index()];
@@ -335,7 +335,7 @@ impl Wires {
         }
     }
 
-    /// The heads of links, and the main track and what goes ahead on each.
+    /// The heads of links, and the main track and the track ahead of each.
     #[inline]
     pub fn each(&mut self, links: Range<LinkId>) -> impl Iterator<Item = (&mut Time, [&Ring<Packet>; 2])> {
         let range = links.start.index()..links.end.index();
@@ -343,7 +343,8 @@ impl Wires {
         self.agenda.heads[range].iter_mut().zip(flights.iter().map(|flight| [&flight.main, &flight.ahead]))
     }
 
-    /// Takes off a link what arrives before `end`, to be [brought](Self::bring) to where its receiver is worked at.
+    /// Takes packets that arrive before `end` off a link, to be [brought](Self::bring) to where their receiver is
+    /// worked at.
     pub fn carry_off(&mut self, link: LinkId, end: Time, into: &mut Vec<Carried>) {
         loop {
             let (track, at) = self.flights[link.index()].first();
@@ -360,7 +361,7 @@ impl Wires {
         }
     }
 
-    /// Puts on a link what was [carried off](Self::carry_off) it elsewhere.
+    /// Puts a packet on a link that was [carried off](Self::carry_off) it elsewhere.
     pub fn bring(&mut self, Carried { link, mut hand, started }: Carried) {
         let at = hand.packet.at;
         self.push(link, &mut hand, at);
@@ -369,7 +370,7 @@ impl Wires {
         }
     }
 
-    /// Makes what is in flight on a link what it is in `other`.
+    /// Replaces the packets in flight on a link by those in `other`.
     pub fn take_up(&mut self, link: LinkId, other: &mut Wires) {
         std::mem::swap(&mut self.flights[link.index()], &mut other.flights[link.index()]);
         if !(self.bodies.is_empty() && other.bodies.is_empty()) {

@@ -1,4 +1,4 @@
-//! What a run records as it goes: points of series, and the account of packets.
+//! A run's records as it goes: points of series, and the account of packets.
 
 use crate::bank::REGISTRY;
 use crate::choices::Recorder;
@@ -11,20 +11,20 @@ use spinewise_policy::{Span, Time};
 /// One point of a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// When.
+    /// Time of the point.
     pub time: Time,
-    /// Which series: index into the run's names of series.
+    /// The series: index into the run's names of series.
     pub series: u16,
-    /// Of what: a node, or a link counted behind the nodes.
+    /// Its entity: a node, or a link counted behind the nodes.
     pub entity: u32,
     /// Value.
     pub value: f64,
 }
 
-/// Room is taken for no fewer points at a time.
+/// Minimum number of points by which room grows.
 const FEWEST_POINTS: usize = 1024;
 
-/// Series of the engine itself; a scheme's own come behind them.
+/// Series of the engine itself; a scheme's own come after them.
 pub const SERIES: &[(&str, &str)] = &[
     ("link_utilisation", "share of the interval in which the link was sending, per link of metrics.series_links"),
     (
@@ -81,9 +81,9 @@ impl Account {
 pub struct Log {
     /// Points of series.
     pub points: Vec<Point>,
-    /// How many there is memory for, if that is known.
+    /// Maximum number there is memory for, if that is known.
     pub most_points: Option<usize>,
-    /// There were more. The run cannot go on: points are missing.
+    /// There were more. The run cannot continue: points are missing.
     pub full: bool,
     /// Made by hosts and switches.
     pub created: Account,
@@ -99,27 +99,27 @@ pub struct Log {
     pub trimmed: Account,
     /// Taken by a scheme on the way.
     pub consumed: Account,
-    /// Of the created: probes and their replies.
+    /// Probes and replies among the packets created.
     pub probes: Account,
-    /// Of the created: messages between schemes.
+    /// Messages between schemes among them.
     pub messages: Account,
-    /// Of the created: frames of priority flow control.
+    /// Frames of priority flow control among them.
     pub pauses: Account,
-    /// Of the created: acknowledgements, SYN-ACKs among them.
+    /// Acknowledgements among them, including SYN-ACKs.
     pub acks: Account,
-    /// Of the created: SYNs, and the acknowledgements of SYN-ACKs and of FINs.
+    /// SYNs among them, and the acknowledgements of SYN-ACKs and of FINs.
     pub handshakes: Account,
     /// Bytes of schemes' headers, per packet that carried one; acknowledgements and handshakes are counted without theirs.
     pub header_bytes: u64,
     /// Data packets that have reached their hosts.
     pub arrived: u64,
-    /// What receivers have held back below TCP.
+    /// Packets that receivers have held back below TCP.
     pub resequenced: Tally,
     /// Packets without a route.
     pub unroutable: u64,
     /// Events handled.
     pub events: u64,
-    /// What writes down choices of traced flows, if there are any.
+    /// Writes down choices of traced flows, if there are any.
     pub recorder: Option<Box<Recorder>>,
 }
 
@@ -171,7 +171,7 @@ impl Log {
         }
     }
 
-    /// Takes room for more points: as many again, or as much of that as there is.
+    /// Grows the room for points: doubles it, or takes as much of that as there is.
     #[cold]
     fn finds_room(&mut self) -> bool {
         let has = self.points.len();
@@ -190,7 +190,7 @@ pub fn rows_each_time(net: &Net) -> u64 {
     recorded.map(|link| 1 + u64::from(has_queue(link))).sum()
 }
 
-/// Writes the points of a link at `now`: what has been `counted` since `before`, and its queue, if it has one.
+/// Writes the points of a link at `now`: the events `counted` since `before`, and its queue, if it has one.
 pub fn write_link(
     log: &mut Log,
     (net, now, interval): (&Net, Time, Span),

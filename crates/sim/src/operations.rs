@@ -1,8 +1,8 @@
 //! Operations that wait for operations: which have started and ended, and what that starts.
 //!
 //! Everything that an operation waits for happens at its own host, and only that host writes its state. So the order in
-//! which hosts are processed does not matter. What ranks of a server send to each other without the network goes as
-//! [`News`] from host to host: its delay bounds the windows of the engine, as the delay of a link does.
+//! which hosts are processed does not matter. Data that ranks of a server send to each other without the network goes
+//! as [`News`] from host to host: its delay bounds the windows of the engine, as the delay of a link does.
 
 use crate::ids::{FlowId, HostId, Table};
 use crate::workload::FlowSpec;
@@ -10,7 +10,7 @@ use crate::workload::dag::{self, Action, Milestone, Programme};
 use spinewise_policy::{Span, Time};
 use std::sync::Arc;
 
-/// How far an operation is.
+/// The progress of an operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum State {
     /// It waits for others, or for its time.
@@ -20,11 +20,11 @@ pub enum State {
     Queued,
     /// It is under way.
     Started,
-    /// It is through.
+    /// It has ended.
     Ended,
 }
 
-/// What a host does with an operation that is due.
+/// A host's action for an operation that is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Due {
     /// Nothing.
@@ -40,7 +40,7 @@ pub enum Due {
 pub struct News {
     /// The host it comes to.
     pub host: HostId,
-    /// When.
+    /// Time of arrival.
     pub at: Time,
     /// The operation that receives it.
     pub operation: u32,
@@ -51,38 +51,38 @@ pub struct News {
 pub struct Part {
     /// The number of the entry.
     pub entry: u8,
-    /// The number of the first.
+    /// The number of the first operation.
     pub from: u32,
-    /// What waits for what.
+    /// The dependencies.
     pub table: Arc<dag::Table>,
 }
 
 /// The operations of a run.
 #[derive(Debug, Default)]
 pub struct Operations {
-    /// By entry.
+    /// Indexed by entry.
     pub parts: Vec<Part>,
     /// Host and action of each.
     list: Vec<(u32, Action)>,
     states: Vec<State>,
     /// When each started and ended, [`Time::NEVER`] before.
     times: Vec<[Time; 2]>,
-    /// How many of those it waits for must still be through.
+    /// Number of operations it waits for that must still finish.
     left: Vec<u32>,
-    /// Of receives: is the data there?
+    /// For receives: whether the data is there.
     landed: Vec<bool>,
     /// When units are free.
     free_at: Vec<Time>,
     /// The send of each flow, [`NONE`] of others.
     of_flow: Table<FlowId, u32>,
-    /// Those that wait for none, by host: `first[h]..first[h + 1]`.
+    /// Operations that wait for none, by host: `first[h]..first[h + 1]`.
     begin: Vec<u32>,
     first: Vec<u32>,
-    /// Those that may start, and when.
+    /// Operations that may start, and when.
     ready: Vec<(u32, Time)>,
-    /// What goes to hosts without the network.
+    /// News to hosts, outside the network.
     pub news: Vec<News>,
-    /// Those that have not ended.
+    /// Number of operations that have not ended.
     pub open: u64,
 }
 
@@ -90,7 +90,7 @@ pub struct Operations {
 const NONE: u32 = u32::MAX;
 
 impl Operations {
-    /// Of programmes whose flows are numbered as in `specs`.
+    /// Creates operations from programmes whose flows are numbered as in `specs`.
     pub fn new(programmes: Vec<Programme>, specs: &Table<FlowId, FlowSpec>, hosts: u32) -> Operations {
         if programmes.is_empty() {
             return Operations::default();
@@ -130,7 +130,7 @@ impl Operations {
         self.parts.push(Part { entry, from, table });
     }
 
-    /// Are there none?
+    /// Whether there are none.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
@@ -148,7 +148,7 @@ impl Operations {
         self.begin[range].iter().map(|&n| (n, self.may_start(n)))
     }
 
-    /// The shortest time in which anything comes from a host to another without the network.
+    /// The shortest time in which anything gets from one host to another without the network.
     pub fn least_delay(&self) -> Option<Span> {
         let crosses = |n: u32, host: u32| self.list[self.mate(n) as usize].0 != host;
         let all = (0u32..).zip(&self.list).filter_map(|(n, &(host, action))| match action {
@@ -278,22 +278,22 @@ impl Operations {
         self.ready.pop()
     }
 
-    /// When an operation started and ended, [`Time::NEVER`] if it has not.
+    /// Returns when an operation started and ended, [`Time::NEVER`] if it has not.
     pub fn times(&self, n: u32) -> [Time; 2] {
         self.times[n as usize]
     }
 
-    /// How far an operation is.
+    /// Returns the progress of an operation.
     pub fn state(&self, n: u32) -> State {
         self.states[n as usize]
     }
 
-    /// Does it wait for other operations?
+    /// Whether it waits for other operations.
     pub fn waits(&self, n: u32) -> bool {
         self.left[n as usize] > 0
     }
 
-    /// Makes those of some hosts what they are in `other`.
+    /// Replaces the operations of some hosts by those in `other`.
     pub fn take_up(&mut self, other: &Operations, of: impl Fn(HostId) -> bool) {
         for (n, &(host, _)) in self.list.iter().enumerate() {
             if of(HostId::new(host)) {
@@ -306,7 +306,7 @@ impl Operations {
         self.open = self.states.iter().filter(|&&state| state != State::Ended).count() as u64;
     }
 
-    /// What an operation does at its host.
+    /// Returns an operation's action at its host.
     pub fn action(&self, n: u32) -> Action {
         self.list[n as usize].1
     }
@@ -316,7 +316,7 @@ impl Operations {
         self.list.len() as u32
     }
 
-    /// Chains who waits for whom into a hash.
+    /// Hashes the dependency graph.
     pub fn fold(&self, start: u64, mix: impl Fn(u64, u64) -> u64 + Copy) -> u64 {
         let waits = self.parts.iter().fold(start, |h, part| part.table.fold(h, mix));
         self.list.iter().fold(waits, |h, &(host, action)| {

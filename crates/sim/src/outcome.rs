@@ -1,9 +1,9 @@
 //! The outcome of a run: columns for tables, a report, and a hash of everything that happened.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! |---|---|
-//! | `series.rs`, `collectives.rs`, `packets.rs` | the tables; that of flows stands with their records, in `flows/record.rs` |
-//! | `links.rs` | what every link has carried |
+//! | `series.rs`, `collectives.rs`, `packets.rs` | the tables; that of flows is in `flows/record.rs` |
+//! | `links.rs` | the traffic of every link |
 //! | `operations.rs` | the outcome of operations that wait for each other |
 //! | `report.rs` | counters and sums |
 //! | `hash.rs` | the hash of it all |
@@ -34,7 +34,7 @@ pub use series::SERIES_COLUMNS;
 use spinewise_policy::Time;
 use spinewise_policy::time::BYTE_PS;
 
-/// What a run leaves behind.
+/// The results of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// Values of [`FLOW_COLUMNS`]; empty columns when there are more flows than `metrics.keep_flows_up_to`.
@@ -56,7 +56,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Closes the account of a run that stopped at `stop`, while it may go on; if interrupted, the result is
+    /// Closes the account of a run that stopped at `stop`, while it may continue; if interrupted, the result is
     /// incomplete.
     pub fn close(spec: &Spec, mut sim: Sim, stop: Time, loads: Option<Loads>, go_on: GoOn<'_>) -> Outcome {
         for flow in sim.world.flows.specs.ids() {

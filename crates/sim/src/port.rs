@@ -1,4 +1,4 @@
-//! Egress ports of switches: what waits for a line, what is dropped, what is marked.
+//! Egress ports of switches: which packets wait for a line, are dropped, or are marked.
 //!
 //! A [`Fifo`] port commits a packet at once: the departure of a packet is known when it is queued, so it goes into the
 //! link's ring there and then, and each hop costs only one event. A [`Kept`] port commits at the start of transmission:
@@ -32,7 +32,7 @@ use spinewise_policy::{Span, Time};
 pub(crate) use trimmer::Trimmer;
 pub(crate) use trimming::{Instant, Room, Trimmed, Trims};
 
-/// For a line that becomes free at this very instant: has that happened yet?
+/// For a line that becomes free at this very instant: whether that has happened yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Freed {
     /// It has, and what waited for it has started.
@@ -49,7 +49,7 @@ impl Freed {
     }
 }
 
-/// What a port has done.
+/// The counters of a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Packets sent or committed to be sent.
@@ -73,7 +73,7 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// What series report of the port.
+    /// Returns the counters that series report of the port.
     pub fn counted(&self) -> Counted {
         Counted { busy: self.busy, marks: self.marks, drops: self.drops, paused: self.paused.0 }
     }
@@ -94,7 +94,7 @@ pub enum Port {
 const _: () = assert!(size_of::<Port>() == 128);
 
 impl Port {
-    /// What it sends on.
+    /// The line it sends on.
     #[inline(always)]
     pub fn line(&self) -> &Line {
         match self {
@@ -104,7 +104,8 @@ impl Port {
         }
     }
 
-    /// Which of [`AllRules`] apply to it; where switches trim, all ports have the first, which are then not used.
+    /// Index of the [`AllRules`] that apply to it; where switches trim, all ports have the first, which are then not
+    /// used.
     #[inline(always)]
     pub fn class(&self) -> u16 {
         match self {
@@ -148,7 +149,7 @@ impl Port {
         }
     }
 
-    /// How long a packet that joins the queue at `now` waits for its transmission, if nothing pauses the port.
+    /// Returns how long a packet that joins the queue at `now` waits for its transmission, if nothing pauses the port.
     pub fn queueing_delay(&self, now: Time, wires: &Wires) -> Span {
         match self {
             Port::Fifo(port) => port.queueing_delay(now),
@@ -157,7 +158,7 @@ impl Port {
         }
     }
 
-    /// Does the port send nothing from `from` on, with nothing waiting there?
+    /// Whether the port sends nothing from `from` on, with nothing waiting there.
     #[inline]
     pub fn rests_from(&self, from: Time) -> bool {
         match self {
@@ -167,7 +168,7 @@ impl Port {
         }
     }
 
-    /// Prefetches its queues, and the place on its link for what it sends.
+    /// Prefetches its queues, and the place on its link for the next packet.
     #[inline]
     pub fn fetch_queues(&self, wires: &Wires) {
         wires.fetch(self.line().link);
@@ -204,7 +205,7 @@ impl Port {
         }
     }
 
-    /// Closes the account at `stop`: what would have started then or later was never sent.
+    /// Closes the account at `stop`: packets that would have started then or later were never sent.
     pub fn finish(&mut self, stop: Time, rules: &Rules, wires: &mut Wires) -> Counters {
         match self {
             Port::Fifo(port) => port.finish(stop, rules, wires),
@@ -213,7 +214,7 @@ impl Port {
         }
     }
 
-    /// What has been counted by `now`, after everything else at that instant.
+    /// Returns the counts by `now`, after everything else at that instant.
     pub fn counted(&mut self, now: Time, rules: &Rules, wires: &mut Wires) -> Counted {
         match self {
             Port::Fifo(port) => port.counted(now, rules, wires),
@@ -223,7 +224,7 @@ impl Port {
     }
 }
 
-/// What waits at a port, excluding held packets, and what it is sending.
+/// Packets that wait at a port, excluding held ones, and the packet it is sending.
 #[derive(Clone, Copy, Debug, Default)]
 struct Waiting {
     bytes: u64,
@@ -259,7 +260,7 @@ impl Waiting {
         (self.bytes + u64::from(own * self.serving), self.packets + own)
     }
 
-    /// Does the queue left behind by the packet that has just started call for a mark?
+    /// Whether the queue left behind by the packet that has just started calls for a mark.
     #[inline]
     fn marks_at_dequeue(&self, rules: &Rules) -> bool {
         rules.mark_at_dequeue && {
@@ -269,7 +270,7 @@ impl Waiting {
     }
 }
 
-/// What a port counts in addition to what its line has sent.
+/// A port's counts in addition to those of its line.
 #[derive(Debug, Default)]
 struct Counts {
     /// Longest queue found at an arrival, in bytes.
@@ -277,7 +278,7 @@ struct Counts {
     rare: Box<Rare>,
 }
 
-/// What a port counts rarely.
+/// A port's rarely changing counts.
 #[derive(Debug, Default)]
 pub(crate) struct Rare {
     drops: u64,

@@ -13,7 +13,7 @@ pub struct Ramp {
 }
 
 impl Ramp {
-    /// Does a queue of `bytes` call for a mark?
+    /// Whether a queue of `bytes` calls for a mark.
     #[inline]
     pub fn marks(&self, bytes: u64, roll: impl FnOnce() -> f64) -> bool {
         if bytes <= self.min {

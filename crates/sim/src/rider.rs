@@ -1,4 +1,4 @@
-//! Options of transports: what travels with a packet in addition to its fields.
+//! Options of transports: data that travels with a packet in addition to its fields.
 
 /// Bytes of a short option.
 const ROOM: usize = 15;
@@ -6,18 +6,18 @@ const ROOM: usize = 15;
 /// An option. A short one rides in its packet, where no scheme's header is.
 #[derive(Clone, Debug)]
 pub enum Rider {
-    /// As it lies in the packet: at most [`ROOM`] bytes, and at the end how many.
+    /// Stored in the packet: at most [`ROOM`] bytes, and at the end how many.
     Short([u8; ROOM + 1]),
-    /// Beside the packet.
+    /// Stored beside the packet.
     Long(Box<[u8]>),
 }
 
-/// Where the options of a run are.
+/// The place of a run's options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Options {
     /// Short ones in the packet: no scheme writes a header there.
     Inside,
-    /// Beside the packet.
+    /// Stored beside the packet.
     Beside,
 }
 

@@ -1,4 +1,4 @@
-//! A queue in a ring that fits what it holds.
+//! A queue in a ring that fits its contents.
 
 use crate::prefetch;
 
@@ -9,8 +9,8 @@ pub struct Ring<T> {
     slots: Box<[T]>,
     head: u32,
     len: u32,
-    /// Where [`Ring::reach`] is called: with all slots taken, or with a quarter while it has not held more since the head last
-    /// came round. One number, so that a packet is compared with it once.
+    /// Length at which [`Ring::reach`] is called: with all slots taken, or with a quarter while it has not held more
+    /// since the head last came round. One number, so that a packet is compared with it once.
     limit: u32,
 }
 
@@ -23,13 +23,13 @@ impl<T> Default for Ring<T> {
 impl<T: Copy + Default> Ring<T> {
     const FIRST: usize = 8;
 
-    /// How many it holds.
+    /// Number of elements.
     #[inline]
     pub fn len(&self) -> usize {
         self.len as usize
     }
 
-    /// Does it hold nothing?
+    /// Whether it is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len == 0

@@ -32,7 +32,8 @@ struct Aged<R> {
     row: R,
 }
 
-/// Flow rows of one seat. A row idle for longer than the layout allows is as if it had never been; a pinned row stays.
+/// Flow rows of one seat. A row idle for longer than the layout allows counts as if it had never existed; a pinned row
+/// stays.
 #[derive(Clone, Debug)]
 pub(crate) struct FlowRows<R> {
     rows: NumberMap<Aged<R>>,
@@ -49,7 +50,7 @@ impl<R: Clone + Default> FlowRows<R> {
         FlowRows { rows: NumberMap::default(), idle, sweep_at: Self::FIRST_SWEEP, nothing: R::default() }
     }
 
-    /// The row of a flow, fresh if there is none or it has aged.
+    /// Returns the row of a flow, fresh if there is none or it has aged.
     #[inline]
     pub(crate) fn row(&mut self, key: u32, now: Time) -> &mut R {
         if size_of::<R>() == 0 {
@@ -67,7 +68,7 @@ impl<R: Clone + Default> FlowRows<R> {
         &mut aged.row
     }
 
-    /// The row of a flow if it is there; does not make it younger.
+    /// The row of a flow if it is there; does not renew it.
     pub(crate) fn known(&mut self, key: u32) -> Option<&mut R> {
         if size_of::<R>() == 0 {
             return Some(&mut self.nothing);
@@ -105,7 +106,7 @@ impl<R: Clone + Default> FlowRows<R> {
         }
     }
 
-    /// How many there are.
+    /// Number of rows kept.
     pub(crate) fn kept(&self) -> usize {
         self.rows.len()
     }

@@ -1,4 +1,4 @@
-//! What links look like at fixed intervals: how long their queues are, and how much of each interval they send.
+//! Samples of links at fixed intervals: the lengths of their queues, and how much of each interval they send.
 //!
 //! A sample is taken between events, after everything before its instant and before anything at it. So it plans
 //! nothing, wakes no node and changes nothing, and both engines, all windows and both kinds of port give the same
@@ -20,7 +20,7 @@ use crate::port::Freed;
 use crate::switch::Switch;
 use spinewise_policy::{Span, Time};
 
-/// The fabric as it stands between two events.
+/// The state of the fabric between two events.
 pub struct State<'a> {
     /// Fixed facts.
     pub net: &'a Net,
@@ -32,12 +32,12 @@ pub struct State<'a> {
     pub switches: &'a Table<SwitchId, Switch>,
 }
 
-/// What has been seen of one link.
+/// Observations of one link.
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
     /// Time it had spent sending by the last sample at which it was looked at.
     busy: Span,
-    /// Most that it has spent sending in one interval.
+    /// The most time that it has spent sending in one interval.
     pub most_busy: Span,
     /// Bytes that waited for it.
     pub lengths: Lengths,
@@ -49,12 +49,13 @@ pub struct Samples {
     interval: Span,
     /// When the next is taken.
     next: Time,
-    /// By node: something has happened there since the last sample, or goes on.
+    /// By node: whether something has happened there since the last sample, or is in progress.
     active: Table<NodeId, bool>,
-    /// By the place of a link in [`Topology::out_link`](crate::topology::Topology::out_link): by sender and port.
+    /// Indexed by the place of a link in [`Topology::out_link`](crate::topology::Topology::out_link): by sender and
+    /// port.
     seen: Vec<Seen>,
     balance: Balance,
-    /// What each port of a node has spent sending in an interval; room that is used again and again.
+    /// Time that each port of a node has spent sending in an interval; the storage is reused.
     sent: Vec<Span>,
 }
 
@@ -64,7 +65,7 @@ const ROUND_TRIPS: u64 = 2;
 const PACKETS: u64 = 64;
 
 impl Samples {
-    /// At this interval, or at one that follows from the fabric.
+    /// Creates samples at this interval, or at one that follows from the fabric.
     pub fn new(interval: Option<Span>, net: &Net, grid: Span) -> Samples {
         let topology = &net.topology;
         let interval = interval.unwrap_or_else(|| fitting_interval(net, grid));
@@ -83,17 +84,17 @@ impl Samples {
         self.interval
     }
 
-    /// How many have been taken by `stop`.
+    /// Number of samples taken by `stop`.
     pub fn taken(&self, stop: Time) -> u64 {
         stop.0 / self.interval.0
     }
 
-    /// What has been seen of the link that this port of this node feeds.
+    /// Returns the observations of the link that this port of this node feeds.
     pub fn of(&self, net: &Net, (node, port): (NodeId, u16)) -> &Seen {
         &self.seen[net.topology.in_link(node, port).index()]
     }
 
-    /// How unevenly nodes have used their equal-cost links.
+    /// Returns how unevenly nodes have used their equal-cost links.
     pub fn imbalance(&self) -> Option<Imbalance> {
         self.balance.imbalance()
     }
@@ -110,7 +111,7 @@ impl Samples {
         self.active[node] = true;
     }
 
-    /// Makes what has been seen at these nodes what another thread has seen there, which took its samples of them.
+    /// Replaces the observations at these nodes by those of another thread, which took its samples of them.
     pub fn take_up(&mut self, net: &Net, nodes: impl Iterator<Item = NodeId>, mut other: Samples) {
         for node in nodes {
             for port in 0..net.topology.ports(node) {
@@ -136,7 +137,7 @@ impl Samples {
         }
     }
 
-    /// Takes the sample of `at`. Does anything go on at any node?
+    /// Takes the sample of `at`. Returns whether anything is in progress at any node.
     fn take(&mut self, at: Time, of: &State<'_>) -> bool {
         let topology = &of.net.topology;
         let mut goes_on = false;
@@ -189,13 +190,13 @@ impl Samples {
     }
 }
 
-/// Looks at a port at `at`, unless it has rested in the interval before. How long has it been sending in that?
+/// Looks at a port at `at`, unless it has rested in the interval before. Returns how long it has been sending in that.
 #[inline]
 fn look_at((line, rests): (&Line, bool), queue: impl Fn() -> u64, seen: &mut Seen, at: Time) -> Span {
     if rests {
         return Span::ZERO;
     }
-    // As events of `at` will find it: what starts then has not.
+    // The queue as events of `at` will find it: packets that start then have not started.
     let waiting = queue();
     if waiting > 0 {
         seen.lengths.add(waiting);
@@ -203,7 +204,7 @@ fn look_at((line, rests): (&Line, bool), queue: impl Fn() -> u64, seen: &mut See
     note_sent(seen, line.busy_by(at))
 }
 
-/// Notes how long a link has spent sending. How much of that since the last sample?
+/// Notes how long a link has spent sending. Returns how much of that was since the last sample.
 #[inline]
 fn note_sent(seen: &mut Seen, busy: Span) -> Span {
     let sent = busy - seen.busy;
@@ -212,7 +213,7 @@ fn note_sent(seen: &mut Seen, busy: Span) -> Span {
     sent
 }
 
-/// On the grid of the run, where engines look up anyway.
+/// Returns an interval on the grid of the run, where engines look up anyway.
 fn fitting_interval(net: &Net, grid: Span) -> Span {
     let fastest = net.topology.links.iter().map(|link| link.rate).max().unwrap_or(1);
     let packets = Span(net.clock.tx_time(u64::from(net.frame.mtu()), fastest)) * PACKETS;

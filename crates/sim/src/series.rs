@@ -11,20 +11,20 @@ use std::collections::BTreeSet;
 /// The links that series are kept of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Recorded {
-    /// Of those between switches: use and queue.
+    /// Links between switches: use and queue.
     #[default]
     Fabric,
-    /// Of all: with marks, drops and pauses.
+    /// All links: with marks, drops and pauses.
     All,
-    /// Of these, by number: likewise.
+    /// These links, by number: likewise.
     These(BTreeSet<LinkId>),
 }
 
 impl Recorded {
-    /// From the spec.
+    /// Reads the selection of the spec.
     ///
     /// # Errors
-    /// When a name is none of a link.
+    /// When a name is not one of a link.
     pub fn new(given: &SeriesLinks, topology: &Topology) -> Result<Recorded, SpecError> {
         let names = match given {
             SeriesLinks::Fabric => return Ok(Recorded::Fabric),
@@ -44,7 +44,7 @@ impl Recorded {
         names.iter().enumerate().map(number).collect::<Result<_, _>>().map(Recorded::These)
     }
 
-    /// Are series kept of this link?
+    /// Whether series are kept of this link.
     pub fn has(&self, topology: &Topology, link: LinkId) -> bool {
         match self {
             Recorded::Fabric => topology.joins_switches(link),
@@ -54,7 +54,7 @@ impl Recorded {
     }
 }
 
-/// What a link's sender has counted so far.
+/// Counts of a link's sender so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counted {
     /// Time spent sending.
@@ -63,6 +63,6 @@ pub struct Counted {
     pub marks: u64,
     /// Packets dropped.
     pub drops: u64,
-    /// For how long its data priorities were paused, all together, ps.
+    /// How long its data priorities were paused, all together, ps.
     pub paused: u64,
 }

@@ -1,5 +1,5 @@
-//! The shell around a scheme: what both hosts and switches do for the schemes that sit at them. It calls hooks and
-//! carries out their actions.
+//! The shell around a scheme: the services of both hosts and switches to the schemes that sit at them. It calls hooks
+//! and carries out their actions.
 
 use crate::address::Address;
 use crate::bank::{Asked, Bank, Call, Fired, NO_PEER};
@@ -12,7 +12,7 @@ use spinewise_policy::out::{Action, To};
 use spinewise_policy::{Event, Feedback, FlowKey, Hooks, Key, Kind, Port, Queue, Span, Time, Way};
 use std::collections::BTreeMap;
 
-/// A probe that has not been answered: whom it went to, and how.
+/// A probe that has not been answered: its target, and the way it took.
 #[derive(Clone, Copy, Debug)]
 struct Probing {
     peer: Address,
@@ -35,9 +35,9 @@ impl Probes {
     }
 }
 
-/// A device that a scheme may sit at: what differs between hosts and switches. What they share is built on that.
+/// A device that a scheme may sit at: the differences between hosts and switches. The common part is built on these.
 pub(crate) trait Shell: Sized {
-    /// How packets name it.
+    /// The address by which packets name it.
     fn address(&self) -> Address;
 
     /// The scheme here.
@@ -52,22 +52,22 @@ pub(crate) trait Shell: Sized {
     /// Calls a hook that concerns the device `about`; none if no scheme sits here.
     fn ask<R>(&self, w: &mut World<'_>, about: Address, hook: impl FnOnce(&mut Bank, Call<'_>) -> R) -> Option<R>;
 
-    /// Is the scheme told of this about `peer`?
+    /// Whether the scheme is notified of this about `peer`.
     fn listens(&self, w: &World<'_>, peer: Address, event: Event) -> bool;
 
-    /// A packet made here sets out.
+    /// Sends a packet made here.
     fn set_out(&mut self, w: &mut World<'_>, hand: InHand);
 
-    /// A probe made here sets out.
+    /// Sends a probe made here.
     fn set_out_probing(&mut self, w: &mut World<'_>, probe: Packet);
 
-    /// A message for more than one device, or for whatever is behind a port, sets out.
+    /// Sends a message for more than one device, or for whatever is behind a port.
     fn spread(&mut self, w: &mut World<'_>, to: To, message: Packet, body: &[u8]);
 
-    /// A held queue is let go.
+    /// Releases a held queue.
     fn release(&mut self, w: &mut World<'_>, port: Port, queue: Queue);
 
-    /// A value of one of the scheme's series.
+    /// Records a value of one of the scheme's series.
     fn record(&self, w: &mut World<'_>, series: u16, value: f64);
 
     /// Its number among the seats of the scheme.
@@ -75,7 +75,7 @@ pub(crate) trait Shell: Sized {
         self.address().number()
     }
 
-    /// Tells the scheme what became of a flow, a way or a probe.
+    /// Reports the fate of a flow, a way or a probe to the scheme.
     fn tell(&mut self, w: &mut World<'_>, peer: Address, (way, flow): (Way, Option<FlowKey>), event: Event) {
         if self.listens(w, peer, event) {
             self.ask(w, peer, |bank, call| bank.feedback(call, &Feedback { way, flow, event }));
@@ -97,7 +97,7 @@ pub(crate) trait Shell: Sized {
         }
     }
 
-    /// Nobody has answered a probe in time.
+    /// Handles a probe that was not answered in time.
     fn probe_lost(&mut self, w: &mut World<'_>, probe: u32) {
         if let Some(Probing { peer, way }) = self.probes().sent.remove(&probe) {
             self.tell(w, peer, (way, None), Event::ProbeLost);
@@ -134,7 +134,7 @@ pub(crate) trait Shell: Sized {
         self.timers().plan(w.now + period, What::Tick);
     }
 
-    /// Does what the last hook asked for; `packet` is the one in hand, if any.
+    /// Carries out the requests of the last hook; `packet` is the one in hand, if any.
     #[inline(always)]
     fn perform(&mut self, w: &mut World<'_>, packet: Option<&mut Packet>) {
         if let Some(asked) = take_asked::<Self>(w) {
@@ -142,7 +142,7 @@ pub(crate) trait Shell: Sized {
         }
     }
 
-    /// Does what a hook asked for earlier, if anything.
+    /// Carries out earlier requests of a hook, if any.
     #[inline]
     fn perform_later(&mut self, w: &mut World<'_>, asked: Option<Asked>) {
         if let Some(asked) = asked {
@@ -150,7 +150,7 @@ pub(crate) trait Shell: Sized {
         }
     }
 
-    /// Does what a hook asked for.
+    /// Carries out the requests of a hook.
     #[cold]
     fn carry_out(&mut self, w: &mut World<'_>, asked: Asked, mut packet: Option<&mut Packet>) {
         for &action in &asked.actions[..asked.len] {
@@ -235,14 +235,14 @@ pub(crate) trait Shell: Sized {
     }
 }
 
-/// What the last hook asked for, if anything.
+/// Takes the requests of the last hook, if any.
 #[inline(always)]
 pub(crate) fn take_asked<S: Shell>(w: &mut World<'_>) -> Option<Asked> {
     let bank = S::bank(w)?;
     bank.has_asked().then(|| bank.asked())
 }
 
-/// Hides a mark from the transport. The scheme itself is told of it all the same.
+/// Hides a mark from the transport. The scheme itself still sees it.
 fn mask_ecn(packet: &mut Packet) {
     match packet.kind {
         Kind::Ack => packet.flags |= MASKED,

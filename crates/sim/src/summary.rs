@@ -1,4 +1,4 @@
-//! Sums over flows, by entry of the traffic and by size class: exact counts, and logarithmic histograms that stand in for
+//! Sums over flows, by entry of the traffic and by size class: exact counts, and logarithmic histograms that replace
 //! rows when there are too many.
 
 use crate::flows::{Flows, Record};
@@ -21,7 +21,7 @@ pub(crate) fn bin_floor(bin: u32) -> u64 {
     if octave >= 5 { (32 + within) << (octave - 5) } else { (32 + within) >> (5 - octave) }
 }
 
-/// How many values fell into each bin.
+/// Number of values in each bin.
 #[derive(Debug, Default)]
 struct Histogram(Vec<u64>);
 
@@ -51,11 +51,11 @@ struct Class<'a> {
     below: u64,
     flows: u64,
     finished: u64,
-    /// Of completion times, ps.
+    /// Sum of completion times, ps.
     sum: u128,
     slowdowns: f64,
     fct: Histogram,
-    /// In thousandths.
+    /// Unit: thousandths.
     slowdown: Histogram,
 }
 
@@ -113,7 +113,7 @@ impl<'a> Class<'a> {
 /// A number of a flow's record, by name.
 type Named = (&'static str, fn(&Record) -> u32);
 
-/// What is summed up over flows.
+/// The quantities that are summed up over flows.
 const TOTALS: [Named; 11] = [
     ("sent", |record| record.packets),
     ("retransmits", |record| record.retransmits),
@@ -180,7 +180,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// What all flows come to.
+/// The summary of all flows.
 #[derive(Debug)]
 pub(crate) struct Summary {
     /// By size class: how many flows, how many finished, sums and histograms of completion time (ps) and slowdown
@@ -193,7 +193,7 @@ pub(crate) struct Summary {
 }
 
 impl Summary {
-    /// Of these flows, whose ideal completion times are `ideal`.
+    /// Sums up these flows, whose ideal completion times are `ideal`.
     pub(crate) fn of(spec: &Spec, flows: &Flows, ideal: &[u64]) -> Summary {
         let mut classes = Class::all(&spec.metrics.size_classes);
         let mut totals = Totals::new(flows);

@@ -53,13 +53,13 @@ pub struct Switch {
     hashes: bool,
     /// Nothing inspects a packet once its way is chosen: it is queued.
     just_queues: bool,
-    /// Where its routes begin: see [`Topology::choices`](crate::topology::Topology::choices).
+    /// Index of its first route: see [`Topology::choices`](crate::topology::Topology::choices).
     row: u32,
     /// The number of the map of the fabric that it knows.
     map: u32,
     /// Present if any of the links into it break.
     pub frail: Option<Box<Frail>>,
-    /// What changes at it, by number.
+    /// Its changes, by number.
     changes: Vec<Step>,
     /// Ports whose links it considers down.
     down: BTreeSet<u16>,
@@ -72,14 +72,14 @@ pub struct Switch {
     freed: u16,
     /// Random streams of the ports, for marking by a ramp.
     dice: Dice,
-    /// What it has planned.
+    /// Its plans.
     pub timers: Timers,
     probes: Probes,
-    /// What its ports had counted at the last sample, if series are kept.
+    /// The counts of its ports at the last sample, if series are kept.
     before: Vec<Counted>,
-    /// The peers that the scheme keeps rows for.
+    /// The peers for which the scheme keeps rows.
     peers: Peers,
-    /// What is observed for the choice trace.
+    /// Observations for the choice trace.
     pub looks: Option<Box<Looks>>,
 }
 
@@ -157,7 +157,7 @@ impl Switch {
         self.forward(w, in_port, hand);
     }
 
-    /// Is a packet that is due lost on its link?
+    /// Whether a packet that is due is lost on its link.
     #[cold]
     fn never_comes(&mut self, w: &mut World<'_>, in_port: u16, hand: &InHand) -> bool {
         let lost = self.frail.as_deref_mut().is_some_and(|frail| frail.loses(in_port, w.now, hand, &mut w.wires));
@@ -167,7 +167,7 @@ impl Switch {
         lost
     }
 
-    /// Does the way of a packet that counts switches end at this one?
+    /// Whether a packet that counts switches ends at this one.
     #[cold]
     fn ends_here(&mut self, w: &mut World<'_>, in_port: u16, packet: &mut Packet) -> bool {
         if packet.kind == Kind::Pause {
@@ -209,8 +209,8 @@ impl Switch {
     #[cold]
     fn for_switch(&mut self, w: &mut World<'_>, in_port: u16, hand: &mut InHand) {
         match hand.packet.dst.as_switch() {
-            // What a switch sends to itself is lost, because it has no way: it would arrive before the hook that sends
-            // it has ended.
+            // A packet that a switch sends to itself is lost, because it has no route: it would arrive before the hook
+            // that sends it has ended.
             Some(switch) if switch == self.id && in_port != MADE_HERE => self.deliver(w, in_port, hand),
             Some(leaf) if leaf.number() < w.net.topology.leaves => self.inner_hop(w, in_port, leaf, hand),
             _ => self.lose(w, in_port, &hand.packet, Fate::NoWay),
@@ -302,8 +302,8 @@ impl Switch {
         }
     }
 
-    /// Queues a packet and then does what the preceding hook requested, so that what is sent or released goes behind
-    /// it.
+    /// Queues a packet and then carries out the requests of the preceding hook, so that packets sent or released go
+    /// behind it.
     #[cold]
     fn queue_and_perform(&mut self, w: &mut World<'_>, in_port: u16, out: u16, hand: &mut InHand) {
         let asked = take_asked::<Switch>(w);
@@ -340,7 +340,7 @@ impl Switch {
         }
     }
 
-    /// The same where reroutes are counted, routes may be stale, or the scheme inspects what is queued.
+    /// The same where reroutes are counted, routes may be stale, or the scheme inspects queues.
     #[inline(never)]
     fn look_and_queue(&mut self, w: &mut World<'_>, in_port: u16, out: u16, hand: &mut InHand) {
         if in_port < self.host_ports && hand.packet.kind == Kind::Data {
@@ -372,7 +372,7 @@ impl Switch {
         self.perform_later(w, asked);
     }
 
-    /// Is there room for a packet?
+    /// Admits a packet if there is room.
     #[inline(always)]
     fn admit(&mut self, w: &mut World<'_>, (in_port, out): (u16, u16), hand: &mut InHand) -> Option<Admitted> {
         match &mut self.ports[usize::from(out)] {
@@ -433,7 +433,7 @@ impl Switch {
         }
     }
 
-    /// Drops a packet that the routes of this switch take no further.
+    /// Drops a packet for which this switch has no route.
     #[cold]
     fn lose(&mut self, w: &mut World<'_>, in_port: u16, packet: &Packet, fate: Fate) {
         w.log.unroutable += 1;
@@ -496,7 +496,7 @@ fn ports_of(id: SwitchId, net: &Net, queues: u16) -> Vec<Port> {
         .collect()
 }
 
-/// Is it invisible to schemes?
+/// Whether it is invisible to schemes.
 #[inline]
 fn is_unseen(net: &Net, packet: &Packet) -> bool {
     net.acks_by_ecmp && packet.kind == Kind::Ack

@@ -6,21 +6,21 @@ use rand::Rand;
 use spinewise_policy::Rng;
 use spinewise_policy::rng::LENT;
 
-/// What `run.py` of ConWeave's public code seeds `rand()` with.
+/// The seed of `rand()` in the followed program (source: `run.py` of ConWeave's public code).
 const SEED: u32 = 1;
 
-/// What a scheme takes from the tape as it chooses.
+/// Numbers that a scheme takes from the tape as it chooses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Draws {
     /// As many as it draws.
     AsNeeded,
     /// Three, the first of which is not used.
     Three,
-    /// What a shuffle of all candidates takes.
+    /// As many as a shuffle of all candidates takes.
     Shuffle,
 }
 
-/// The tape, and what schemes take from it.
+/// The tape, and the numbers that schemes take from it.
 #[derive(Clone, Debug)]
 pub struct Tape {
     rand: Rand,
@@ -30,7 +30,7 @@ pub struct Tape {
 }
 
 impl Tape {
-    /// From its start.
+    /// Creates a tape at its start.
     pub fn new(draws: Draws) -> Tape {
         let mut rand = Rand::new(SEED);
         let ahead = std::array::from_fn(|_| rand.next());
@@ -45,7 +45,7 @@ impl Tape {
         number
     }
 
-    /// What a scheme draws from as it chooses among `candidates` ways; [`Tape::take_back`] must follow.
+    /// Lends the numbers for a choice among `candidates` ways; [`Tape::take_back`] must follow.
     pub fn lend(&mut self, candidates: usize) -> Rng {
         match self.draws {
             Draws::AsNeeded => Rng::lent(self.ahead),
@@ -57,7 +57,7 @@ impl Tape {
         }
     }
 
-    /// Takes back what was lent.
+    /// Takes back the numbers lent.
     pub fn take_back(&mut self, lent: &Rng) {
         match self.draws {
             Draws::AsNeeded => (lent.left()..LENT).for_each(|_| _ = self.next()),
@@ -65,8 +65,8 @@ impl Tape {
         }
     }
 
-    /// 0 to n − 1 as `std::random_shuffle` of GCC's library leaves them: from the second on each changes places with one
-    /// of those up to itself.
+    /// Returns 0 to n − 1 in the order of `std::random_shuffle` of GCC's library: from the second on each changes
+    /// places with one of those up to itself.
     fn shuffled(&mut self, n: usize) -> Vec<u32> {
         let mut order: Vec<u32> = (0..n as u32).collect();
         for at in 1..n {
@@ -77,7 +77,8 @@ impl Tape {
     }
 }
 
-/// The first of an order, each by its place among those that are not before it: what draws without repetition ask for.
+/// The first of an order, each by its place among those that are not before it: the numbers that draws without
+/// repetition ask for.
 fn places(order: &[u32]) -> [u32; LENT] {
     std::array::from_fn(|at| {
         let one = order.get(at).copied().unwrap_or_default();
@@ -131,8 +132,8 @@ mod tests {
     #[test]
     fn a_shuffle_gives_its_first_two() {
         let mut tape = Tape::new(Draws::Shuffle);
-        // By hand: 0 1 2 3 4 5 6 7, places changed with 1804289383 % 2 = 1, 846930886 % 3 = 1, 1681692777 % 4 = 1,
-        // 1714636915 % 5 = 0, 1957747793 % 6 = 5, 424238335 % 7 = 3, 719885386 % 8 = 2.
+        // Computed by hand: 0 1 2 3 4 5 6 7, places changed with 1804289383 % 2 = 1, 846930886 % 3 = 1, 1681692777 % 4
+        // = 1, 1714636915 % 5 = 0, 1957747793 % 6 = 5, 424238335 % 7 = 3, 719885386 % 8 = 2.
         let order = tape.clone().shuffled(8);
         assert_eq!(order, [4, 3, 7, 6, 0, 5, 2, 1]);
         let mut rng = tape.lend(8);

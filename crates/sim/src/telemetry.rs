@@ -1,4 +1,4 @@
-//! In-band network telemetry (INT): what ports write into packets of data as they leave, and receivers echo.
+//! In-band network telemetry (INT): fields that ports write into packets of data as they leave, and receivers echo.
 //!
 //! Li et al., "HPCC: High precision congestion control", SIGCOMM 2019, §4.1: a header of 2 bytes has room for five hops
 //! of 8 bytes each. Here a hop reports exact values, where 8 bytes hold them in units of 128 bytes, 80 bytes and a
@@ -9,7 +9,7 @@ use crate::ids::LinkId;
 use crate::packet::Body;
 use spinewise_policy::Time;
 
-/// Hops that a header has room for. Ports behind them write nothing.
+/// Number of hops that a header has room for. Later ports write nothing.
 const MOST_HOPS: usize = 5;
 /// Bytes of a header on the wire.
 pub(crate) const WIRE_BYTES: u32 = 2 + 8 * MOST_HOPS as u32;
@@ -18,7 +18,7 @@ const HOP: usize = 32;
 /// Bytes of a header as it travels here: the number of hops and their room.
 const HEADER: usize = 1 + MOST_HOPS * HOP;
 
-/// What a port reports for the packet that starts.
+/// A port's report for the packet that starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hop {
     /// The link that the packet leaves by.
@@ -64,7 +64,7 @@ pub(crate) fn stamp(header: &mut [u8], hop: &Hop) {
     }
 }
 
-/// What begins with a header: that, and the rest. Two empty parts if it is too short for one.
+/// Splits off a leading header. Two empty parts if there are too few bytes for one.
 pub(crate) fn split(option: &[u8]) -> (&[u8], &[u8]) {
     option.split_at_checked(HEADER).unwrap_or_default()
 }
@@ -74,7 +74,7 @@ pub(crate) fn split(option: &[u8]) -> (&[u8], &[u8]) {
 pub struct Hops<'a>(&'a [u8]);
 
 impl<'a> Hops<'a> {
-    /// Those written into this header.
+    /// Returns the hops written into this header.
     pub fn of(header: &'a [u8]) -> Hops<'a> {
         Hops(header)
     }

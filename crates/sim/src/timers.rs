@@ -1,5 +1,5 @@
-//! What a node has planned: its own small heap, and a short queue for when its lines become free. Both are ordered by
-//! (instant, class, what), never by insertion.
+//! A node's plans: its own small heap, and a short queue for when its lines become free. Both are ordered by (instant,
+//! class, what), never by insertion.
 
 use crate::ids::{FlowId, SubflowId};
 use spinewise_policy::{FlowKey, Key, Time, Way};
@@ -28,24 +28,24 @@ pub enum Class {
     Sample = 7,
 }
 
-/// What is planned.
+/// A planned event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum What {
     /// Something about the links or routes of this switch changes: which, by number.
     LinkChange(u32),
     /// The line of this port is free.
     TransmitDone(u16),
-    /// Ports are looked at.
+    /// Ports are observed.
     Look,
-    /// The line of this port is free, behind the arrivals of that instant.
+    /// The line of this port is free, after the arrivals of that instant.
     LateTransmitDone(u16),
     /// The next flow of this host starts.
     FlowStart,
     /// The flows behind a gate of this host start.
     Gate(u32),
-    /// An operation of this host may start, or go on.
+    /// An operation of this host may start, or continue.
     Operation(u32),
-    /// What this operation receives has come without the network.
+    /// The data that this operation receives has come without the network.
     Landed(u32),
     /// Retransmission timer of a subflow.
     Retransmit(SubflowId),
@@ -53,13 +53,13 @@ pub enum What {
     DelayedAck(SubflowId),
     /// A receiver that paces its senders grants credit.
     Credit,
-    /// It looks how its senders fare.
+    /// It reviews the progress of its senders.
     Adapt,
     /// Data of a subflow that waits below TCP may be passed on.
     Resequence(SubflowId),
     /// A paced packet of a flow is due.
     Pace(FlowId),
-    /// Nobody answered this probe.
+    /// This probe was not answered.
     ProbeLost(u32),
     /// A timer of the scheme.
     Scheme(Key),
@@ -71,13 +71,13 @@ pub enum What {
     RenewPause(u16, u8),
 }
 
-/// A planned event as one number, by which it is ordered: its instant, its rank at that instant, and whom it is about.
+/// A planned event as one number, by which it is ordered: its instant, its rank at that instant, and its subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Entry(u128);
 
-/// Bits below the rank: whom it is about.
+/// Bits below the rank: the subject.
 const SUBJECT: u32 = 58;
-/// The first rank behind arrivals, which are planned nowhere.
+/// The first rank after arrivals, which are planned nowhere.
 const FIRST_BEHIND: u64 = LATE;
 /// The rank of [`What::LateTransmitDone`].
 const LATE: u64 = 3;
@@ -168,7 +168,7 @@ pub struct Timers {
     heap: BinaryHeap<Reverse<Entry>>,
     /// The first of it, [`Entry::NONE`] if there is nothing.
     first: Entry,
-    /// When the next of all is.
+    /// When the next of all is due.
     next_at: Time,
 }
 
@@ -203,20 +203,20 @@ impl Timers {
         self.lines.first.min(self.first)
     }
 
-    /// When and of which class the next one is.
+    /// Returns when the next one is due, and its class.
     #[inline]
     pub fn next(&self) -> (Time, Class) {
         let next = self.peek();
         (next.at(), next.class())
     }
 
-    /// Does the next one go before an arrival at `now`?
+    /// Whether the next one goes before an arrival at `now`.
     #[inline]
     pub fn precede_arrival(&self, now: Time) -> bool {
         self.next_at <= now && self.peek().0 < u128::from(now.0) << 64 | u128::from(FIRST_BEHIND << SUBJECT)
     }
 
-    /// When the next one is.
+    /// Returns when the next one is due.
     #[inline]
     pub fn next_at(&self) -> Time {
         self.next_at
@@ -245,8 +245,8 @@ impl Timers {
     }
 }
 
-/// A short queue in order, for what is planned a packet's time ahead: what is planned last is due last or nearly so, and
-/// finds its place from the back in a step or two, where a heap would take it up and down through all its levels.
+/// A short queue in order, for events planned a packet's time ahead: the one planned last is due last or nearly so, and
+/// finds its place from the back in a step or two, where a heap would move it up and down through all its levels.
 #[derive(Debug)]
 struct Soon {
     /// The first, [`Entry::NONE`] if there is none.
@@ -263,7 +263,7 @@ impl Default for Soon {
 }
 
 impl Soon {
-    /// So many may have been taken before their room is used again.
+    /// Number that may have been taken before their room is used again.
     const TAKEN: usize = 64;
 
     #[inline]
@@ -274,7 +274,7 @@ impl Soon {
         }
         // The later of the two joins the others.
         let later = if entry < self.first { std::mem::replace(&mut self.first, entry) } else { entry };
-        // Where one has been taken there is room before the others: what is due again at once goes there.
+        // If one has been taken there is room before the others: one that is due again at once goes there.
         if self.head > 0 && self.others.get(self.head).is_some_and(|&next| later < next) {
             self.head -= 1;
             self.others[self.head] = later;

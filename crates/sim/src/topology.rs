@@ -4,15 +4,15 @@
 //! link is numbered at its receiver, so that the in-links of a node are contiguous in the order of its ports; the two
 //! directions of a cable are two links. The ports of a switch to hosts come first.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! |---|---|
 //! | `wiring.rs` | from a list of cables to ports, links and places; leaf-spine fabrics and graphs |
 //! | `fat_tree.rs` | fat-trees |
-//! | `names.rs` | nodes by name, and which may have been meant |
+//! | `names.rs` | nodes by name, and likely intentions |
 //! | `routes.rs` | shortest paths and static routes; the numbering of ways |
 //! | `components.rs` | which paths between two leaves are equivalent |
 //! | `nominal.rs` | the path and the rates that are reported for a fabric |
-//! | `reach.rs` | who reaches whom |
+//! | `reach.rs` | which switches reach which leaves |
 //! | `paths.rs` | whole paths: by way, all that differ, the nominal one |
 
 mod components;
@@ -57,11 +57,11 @@ pub struct LinkSpec {
     pub nominal_rate: u64,
     /// Propagation, with the latency of the receiving switch.
     pub delay: Span,
-    /// Does it work?
+    /// Whether it works.
     pub up: bool,
 }
 
-/// Where a host is, in one load: a switch needs to know whether the host is its own, and which port leads to it.
+/// The location of a host, in one load: a switch needs to know whether the host is its own, and which port leads to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Home {
     /// Its leaf.
@@ -91,24 +91,24 @@ pub struct Topology {
     /// At least the number of ways between any two leaves, of a leaf's links to switches, which schemes also number,
     /// and of the equal-cost ports of any switch.
     pub most_ways: u16,
-    /// Does a packet between leaves have at most two choices on its way, one at its leaf and one at the next switch, so
-    /// that a way is a whole path?
+    /// Whether a packet between leaves has at most two choices on its way, one at its leaf and one at the next switch,
+    /// so that a way is a whole path.
     pub tags_name_paths: bool,
     /// Rate and delay of each link of the nominal path between two racks, host to host. Leaf-spine: as if there were no
     /// overrides. Graphs: the most common host link at both ends, and between them the shortest path of the two leaves
     /// farthest apart in hops, then in delay.
     pub nominal_path: Vec<(u64, Span)>,
-    /// How a fat-tree is numbered.
+    /// The numbering of a fat-tree.
     pub tree: Option<Tree>,
-    /// Do routes use the whole fabric, whatever links are down? For a scheme that routes around dead links itself; what
-    /// is sent to a dead link is then lost.
+    /// Whether routes use the whole fabric, whatever links are down. For a scheme that routes around dead links itself;
+    /// a packet sent to a dead link is then lost.
     pub as_wired: bool,
     /// Static routes: the ports of a switch towards a leaf.
     fixed: BTreeMap<(SwitchId, SwitchId), Vec<u16>>,
     homes: Table<HostId, Home>,
     /// Hosts by leaf, in the order of its ports.
     hosts_by_leaf: Vec<HostId>,
-    /// Where each switch's hosts begin there, one more at the end.
+    /// The first of each switch's hosts there, and one more entry at the end.
     first_host: Vec<u32>,
     /// Bits per second of each leaf's links to switches, before overrides.
     nominal_uplinks: Vec<u64>,
@@ -122,7 +122,7 @@ pub struct Topology {
     uniform: Option<u16>,
 }
 
-/// How switches are named.
+/// The naming of switches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Naming {
     /// `leaf0`, `spine3`.
@@ -145,7 +145,7 @@ impl Topology {
         Topology::build(spec, ALWAYS)
     }
 
-    /// Builds the fabric of a spec as long as it may go on; if stopped, it has no routes.
+    /// Builds the fabric of a spec as long as `go_on` allows it; if stopped, it has no routes.
     ///
     /// # Errors
     /// When an override selects nothing, or static routes form a loop.
@@ -174,7 +174,7 @@ impl Topology {
         }
     }
 
-    /// Is it a general graph, without tiers for routes to follow?
+    /// Whether it is a general graph, without tiers for routes to follow.
     pub fn is_graph(&self) -> bool {
         self.naming == Naming::Numbers
     }
@@ -184,24 +184,24 @@ impl Topology {
         self.fixed.get(&(from, to)).map_or(&[], Vec::as_slice)
     }
 
-    /// The node that a leaf is.
+    /// The node of a leaf.
     pub fn leaf_node(&self, leaf: SwitchId) -> NodeId {
         self.switch_node(leaf)
     }
 
-    /// The node that a switch is: hosts come first.
+    /// The node of a switch: hosts come first.
     #[inline]
     pub fn switch_node(&self, switch: SwitchId) -> NodeId {
         NodeId::new(self.hosts + switch.number())
     }
 
-    /// The node that a host is.
+    /// The node of a host.
     #[inline]
     pub fn host_node(&self, host: HostId) -> NodeId {
         NodeId::new(host.number())
     }
 
-    /// Is a node a host?
+    /// Whether a node is a host.
     #[inline]
     pub fn is_host(&self, node: NodeId) -> bool {
         node.number() < self.hosts
@@ -219,7 +219,7 @@ impl Topology {
         node.number().checked_sub(self.hosts).map(SwitchId::new)
     }
 
-    /// The switch that a node is, which is no host.
+    /// The switch of a node that is not a host.
     #[inline]
     pub fn switch_number(&self, node: NodeId) -> SwitchId {
         SwitchId::new(node.number() - self.hosts)
@@ -256,7 +256,7 @@ impl Topology {
         (switch.number() * self.leaves + leaf.number()) as usize
     }
 
-    /// Where the routes of a switch begin as long as nothing has broken: see [`Topology::choices`].
+    /// Index of the first route of a switch as long as nothing has broken: see [`Topology::choices`].
     #[inline]
     pub fn first_row(&self, switch: SwitchId) -> u32 {
         switch.number() * self.leaves
@@ -366,7 +366,7 @@ impl Topology {
         self.ways[self.pair(self.leaf(from), self.leaf(to))]
     }
 
-    /// Does any switch have a choice of ports towards any leaf, now or after a fault?
+    /// Whether any switch has a choice of ports towards any leaf, now or after a fault.
     pub fn has_choice(&self) -> bool {
         self.routes.iter().any(|&(_, ports)| ports > 1)
     }
@@ -379,7 +379,7 @@ impl Topology {
         &self.candidates[at as usize..at as usize + usize::from(len)]
     }
 
-    /// Prefetches what [`Topology::choices`] reads first for these routes.
+    /// Prefetches the data that [`Topology::choices`] reads first for these routes.
     #[inline]
     pub(crate) fn fetch_choices(&self, row: u32) {
         if let Some(routes) = self.routes.get(row as usize..(row + self.leaves) as usize) {
@@ -398,7 +398,7 @@ impl Topology {
         self.switch_number(self.out(self.switch_node(switch), port).to.0)
     }
 
-    /// Does a link lead from switch to switch?
+    /// Whether a link leads from switch to switch.
     pub fn joins_switches(&self, number: LinkId) -> bool {
         let link = &self.links[number];
         !self.is_host(link.from.0) && !self.is_host(link.to.0)

@@ -6,12 +6,12 @@
 //! those ways at that instant, before any arrival at that instant, including the choosing packet, is processed. Runs
 //! are deterministic, so both passes are the same run, and the trace does not depend on the engine.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! |---|---|
 //! | [`crate::choices`] | first pass: choices as they are made, and what is lost |
 //! | [`crate::switch::Looks`] | second pass: ports looked at, kept by each switch |
 //! | `looks.rs` | which ports are looked at when |
-//! | `paths.rs` | the links that each way leads over, and the best continuation by what was seen there |
+//! | `paths.rs` | the links that each way leads over, and the best continuation by the observations there |
 //! | `table.rs` | both together as columns |
 
 mod looks;
@@ -40,7 +40,7 @@ pub struct Saw {
     pub unit: &'static str,
     /// Its meaning.
     pub meaning: &'static str,
-    /// What it belongs to: "flow", the same for all candidates of a choice, or "way".
+    /// Its subject: "flow", the same for all candidates of a choice, or "way".
     pub of: &'static str,
     /// One value per row.
     pub values: Vec<f64>,
@@ -51,17 +51,17 @@ pub struct Saw {
 pub struct Trace {
     /// Values of [`CHOICE_COLUMNS`].
     pub rows: Vec<Values>,
-    /// Where the hops of each row begin, and the end of the last.
+    /// Offsets of the hops of each row, and the end of the last.
     pub offsets: Vec<u32>,
     /// Values of [`HOP_COLUMNS`].
     pub hops: Vec<Values>,
-    /// What schemes saw.
+    /// The quantities that schemes saw.
     pub saw: Vec<Saw>,
-    /// By column, the words that its numbers stand for.
+    /// By column, the words that its numbers encode.
     pub words: serde_json::Value,
     /// The fate of their packets that never arrived, or not whole: values of [`LOSS_COLUMNS`].
     pub losses: Vec<Values>,
-    /// The words that the numbers there stand for.
+    /// The words that the numbers there encode.
     pub loss_words: serde_json::Value,
 }
 
@@ -76,7 +76,7 @@ pub fn simulate(spec: &Spec, tuning: Tuning, flows: &[u32], watch: Watch<'_>) ->
     check(&sim, flows)?;
     let subflows = flows.iter().flat_map(|&flow| sim.world.flows.subflows_of(FlowId::new(flow)));
     let mut recorder = Recorder::new(sim.world.flows.count(), subflows);
-    // Under a scheme at the hosts, the path that the switches' hash makes of its choice is known.
+    // The path that the switches' hash derives from its choice is known under a scheme at the hosts.
     recorder.tells_hashes = sim.world.edge.is_none();
     sim.world.log.recorder = Some(Box::new(recorder));
     let stop = sim.finish(spec, tuning, watch)?;
@@ -97,7 +97,8 @@ pub fn simulate(spec: &Spec, tuning: Tuning, flows: &[u32], watch: Watch<'_>) ->
     Ok((outcome, trace))
 }
 
-/// Why the observed run differed from the first: nothing keeps user code from drawing random numbers elsewhere.
+/// The reason why the observed run differed from the first: nothing keeps user code from drawing random numbers
+/// elsewhere.
 fn unlike(spec: &Spec) -> SpecError {
     let entry = spec.scheme.chosen().entry();
     assert!(entry.source.is_some(), "a run that is looked at is the same run");
@@ -107,7 +108,7 @@ fn unlike(spec: &Spec) -> SpecError {
     )
 }
 
-/// Is there anything to trace?
+/// Checks that there is anything to trace.
 fn check(sim: &Sim<'_>, flows: &[u32]) -> Result<(), SpecError> {
     let error = |value: String, allowed: String, hint: Option<String>| {
         let error = SpecError::said("trace", value, allowed);

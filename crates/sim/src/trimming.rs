@@ -1,11 +1,11 @@
-//! By what rules a port trims packets.
+//! The rules by which a port trims packets.
 
 use crate::ramp::Ramp;
 
-/// What becomes of packets without room.
+/// The fate of packets without room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
-    /// Their headers, of this many bytes, go on as control.
+    /// Their headers, of this many bytes, continue as control.
     To(u16),
     /// They are dropped.
     Off,
@@ -20,7 +20,7 @@ pub struct TrimRules {
     pub control_room: u64,
     /// Marks by the data that is left behind; none marks nothing.
     pub ramp: Option<Ramp>,
-    /// What becomes of packets without room.
+    /// The fate of packets without room.
     pub cut: Cut,
     /// The port leads to a host.
     pub last_hop: bool,

@@ -1,12 +1,12 @@
 //! Long work that may be stopped: setting up a huge fabric, drawing millions of flows, closing an account.
 //!
-//! Loops that can last ask `go_on` now and then, and leave off when it says no. What they have made by then is not whole;
-//! whoever began the work asks [`Warden::check`] before anybody uses it.
+//! Loops that can last ask `go_on` now and then, and stop when it says no. Their results are then incomplete; the
+//! caller that began the work asks [`Warden::check`] before anything uses it.
 
 use spinewise_policy::Time;
 use std::cell::{Cell, RefCell};
 
-/// How far a run has come; asked for now and then.
+/// The progress of a run; asked for now and then.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     /// Simulated time.
@@ -26,7 +26,7 @@ pub struct Interrupted;
 /// Called now and then with the progress; `false` stops the run.
 pub type Watch<'a> = &'a mut dyn FnMut(Progress) -> bool;
 
-/// May the work go on? Cheap enough for a loop over flows.
+/// Whether the work may continue. Cheap enough for a loop over flows.
 pub type GoOn<'a> = &'a dyn Fn() -> bool;
 
 /// It always may.
@@ -43,12 +43,12 @@ pub struct Warden<'a> {
 }
 
 impl<'a> Warden<'a> {
-    /// With this watch, which is told of no progress.
+    /// Creates it with this watch, which gets no progress.
     pub fn new(watch: Watch<'a>) -> Warden<'a> {
         Warden { watch: RefCell::new(watch), asked: Cell::new(0), stopped: Cell::new(false) }
     }
 
-    /// May the work go on? Once it may not, it never may again.
+    /// Whether the work may continue. Once it may not, it never may again.
     pub fn goes_on(&self) -> bool {
         let asked = self.asked.get().wrapping_add(1);
         self.asked.set(asked);

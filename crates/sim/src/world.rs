@@ -1,4 +1,4 @@
-//! What a device touches besides itself when something happens to it.
+//! The parts of a run that a device's events touch besides the device itself.
 
 use crate::bank::Bank;
 use crate::choices::{Fate, Loss};
@@ -10,12 +10,12 @@ use crate::net::Net;
 use crate::packet::Packet;
 use spinewise_policy::Time;
 
-/// Where something happens to a packet: at a node, at or on a link of it perhaps.
+/// The place of a packet's event: a node, and perhaps a link at it.
 pub(crate) type Place = (NodeId, Option<LinkId>);
 
 /// All of a run but its hosts and switches, of which one at a time is at work.
 pub struct World<'n> {
-    /// The instant of what happens now.
+    /// The current instant.
     pub now: Time,
     /// Fixed facts.
     pub net: &'n Net,
@@ -29,8 +29,8 @@ pub struct World<'n> {
     pub flows: Flows,
     /// The account.
     pub log: Log,
-    /// For schemes that ask an oracle: free held queues at the port of every host, by the last instant of the grid; empty
-    /// if none asks. See [`spinewise_policy::SwitchView::free_queues`].
+    /// For schemes that ask an oracle: free held queues at the port of every host, by the last instant of the grid;
+    /// empty if none asks. See [`spinewise_policy::SwitchView::free_queues`].
     pub free_queues: Vec<u16>,
 }
 
@@ -49,7 +49,7 @@ impl World<'_> {
         self.left(packet);
     }
 
-    /// It finds no room or no way at a node, or is not let go by the port of a link.
+    /// Records that it finds no room or no route at a node, or that the port does not release it.
     #[cold]
     pub fn dropped(&mut self, packet: &Packet, place: Place, fate: Fate) {
         self.log.dropped.add(packet.wire - u16::from(packet.fabric_header));

@@ -1,4 +1,4 @@
-//! What the loop does about probes, about paths that die or come back, and about the scheme's wishes.
+//! The loop's actions: probes, paths that die or come back, and the scheme's wishes.
 
 use super::{Agent, GREETING, SEARCH_PATIENCE};
 use crate::health::Turn;
@@ -58,7 +58,7 @@ impl<P: Plane> Agent<P> {
         }
     }
 
-    /// Records what the scheme sees of every path, if requested and due.
+    /// Records the scheme's view of every path, if requested and due.
     pub(super) fn record_sight(&mut self, now: u64) {
         let period = self.config.record_sight_ms * 1_000_000;
         if period == 0 || now < self.sight_at {
@@ -71,7 +71,7 @@ impl<P: Plane> Agent<P> {
         }
     }
 
-    /// Does what the scheme wishes.
+    /// Carries out the scheme's wishes.
     pub(super) fn grant(&mut self, now: u64) {
         for wish in self.slow.wishes() {
             match wish {

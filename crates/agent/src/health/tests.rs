@@ -55,7 +55,7 @@ fn regular(_: u64) -> u64 {
     1
 }
 
-/// Which paths died when, ms.
+/// Which paths died, and when, ms.
 fn deaths(turns: &[(u64, usize, Turn)]) -> Vec<(u64, usize)> {
     let died = turns.iter().filter(|(_, _, turn)| matches!(turn, Turn::Died(_)));
     died.map(|&(at, way, _)| (at, way)).collect()
@@ -109,7 +109,7 @@ fn a_path_that_is_slow_is_not_dead() {
 
 #[test]
 fn lost_probes_of_a_path_that_confirms_packets_prove_nothing() {
-    // Nothing that is sent at an even millisecond arrives by path 1; what is confirmed in between is.
+    // Packets sent at an even millisecond do not arrive by path 1; those confirmed in between do.
     let half = |way: usize, at: u64| (way != 1 || at % 2 == 1).then_some(at + 1);
     assert_eq!(Case { step: &regular, answer: &half, sends: 1 }.run(20_000), []);
 }

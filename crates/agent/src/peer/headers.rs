@@ -25,7 +25,7 @@ impl Peer {
 
     /// These are to go with the next packets.
     pub(super) fn wait(&mut self, headers: Vec<[u8; 16]>) {
-        /// At most this many wait: where more are made than packets can carry, the oldest are dropped.
+        /// At most this many wait: if more are made than packets can carry, the oldest are dropped.
         const MOST: usize = 4 * HEADERS;
         self.waiting.extend(headers);
         self.waiting.drain(..self.waiting.len().saturating_sub(MOST));

@@ -13,13 +13,13 @@ const LEAST_BURST: u16 = 3;
 impl Peer {
     /// Reports packets that have arrived.
     pub(super) fn tell_arrivals(&mut self, step: &mut Step<'_>, before: &State) {
-        /// At most this many of one way at a time.
+        /// Maximum reported per way at a time.
         const MOST: u64 = 4096;
         let (now, by_port) = (step.time(), step.slow.plan().by_port);
         let mut hides = None;
         for (number, came) in self.state.received.iter().enumerate() {
             let old = before.received[number];
-            // For a port that came and went, everything may have been counted from zero twice.
+            // If a port came and went, everything may have been counted from zero twice.
             let grown = old.packets <= came.packets && old.bytes <= came.bytes && old.marked <= came.marked;
             let same = grown && (old.port, old.instance) == (came.port, came.instance);
             let old = if same { old } else { Zeroable::zeroed() };
@@ -69,7 +69,7 @@ impl Peer {
 
     /// Reports delays of own packets, as the peer has echoed them.
     pub(super) fn tell_delays(&mut self, step: &mut Step<'_>, before: &State) {
-        /// At most this many of one way at a time.
+        /// Maximum reported per way at a time.
         const MOST: u32 = 64;
         for number in 0..self.paths.ports.len().min(WAYS) {
             let (old, new) = (before.echo[number], self.state.echo[number]);

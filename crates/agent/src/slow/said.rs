@@ -1,4 +1,4 @@
-//! What a scheme says: its wishes, and its choices.
+//! The output of a scheme: its wishes, and its choices.
 
 use spinewise_policy::{Span, Way};
 
@@ -7,7 +7,7 @@ use spinewise_policy::{Span, Way};
 pub enum Wish {
     /// A message to these hosts.
     Send {
-        /// To whom.
+        /// The recipients.
         to: Vec<u32>,
         /// The scheme's class.
         class: u8,
@@ -16,9 +16,9 @@ pub enum Wish {
     },
     /// A probe.
     Probe {
-        /// To whom.
+        /// The recipient.
         to: u32,
-        /// On this way.
+        /// The way to send it on.
         way: Way,
         /// The n-th switch answers; 0: the host.
         ttl: u8,
@@ -34,7 +34,7 @@ pub enum Wish {
     },
 }
 
-/// What `pick` would answer now.
+/// The answers of `pick` at this moment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rehearsed {
     /// Ways of the next units, and the number of the burst that each belongs to, or 0.
@@ -43,10 +43,10 @@ pub struct Rehearsed {
     pub size: f64,
     /// Ways that the scheme offers.
     pub offered: Vec<Way>,
-    /// Those it considers dead, by their index there.
+    /// The ways it considers dead, by their index there.
     pub dead: u64,
-    /// Those it calls best, by their index there.
+    /// The ways it calls best, by their index there.
     pub best: u64,
-    /// What it sees, in the order of its sheet: of the flow first, then of each way that it offers.
+    /// Its quantities, in the order of its sheet: those of the flow first, then those of each way that it offers.
     pub sight: Vec<f64>,
 }

@@ -79,7 +79,7 @@ fn spoiled(rng: &mut Rng, round: u32) -> Vec<u8> {
     let mut bytes = shim.write(&outer).to_vec();
     bytes.extend(inside);
     match round % 4 {
-        // The outer header stays, or most would not be for this host at all.
+        // The outer header stays, or most would not be for this host.
         0 => bytes[24..].iter_mut().for_each(|byte| *byte = rng.bits() as u8),
         1 => bytes.truncate(20 + rng.below(bytes.len() as u32 - 20) as usize),
         2 => bytes[20 + rng.below(90) as usize] = rng.bits() as u8,
@@ -116,7 +116,7 @@ fn a_million_malformed_packets_neither_crash_nor_go_astray_and_all_are_counted()
             expected[counter] += 1;
         }
         if answer == OK && read == Read::Ours(Kind::Data) && mine {
-            // What comes out is the inner packet, and between the same two hosts.
+            // The result is the inner packet, between the same two hosts.
             assert_eq!(out[ETH..], bytes[ROOM..], "{bytes:02x?}");
             assert_eq!((&out[ETH + 12..ETH + 16], &out[ETH + 16..ETH + 20]), (&PEER[..], &ME[..]));
         }

@@ -85,7 +85,7 @@ fn agents_may_be_stopped_killed_and_replaced_under_load() {
         wait_until(words, || stream.received() > before + 2_000_000);
     };
     moves("traffic flows");
-    // Killed: its programs go on with the last table, and in the end send plain.
+    // Killed: its programs continue with the last table, and in the end send plain.
     agents.remove(0).kill();
     moves("traffic flows though the agent is dead");
     std::thread::sleep(Duration::from_millis(700));

@@ -126,7 +126,7 @@ impl Rig {
         (0..self.spines).map(of).collect()
     }
 
-    /// Makes a spine silently drop what it should forward, or stops that.
+    /// Makes a spine silently drop packets that it should forward, or stops that.
     pub(crate) fn black_hole(&self, spine: usize, on: bool) {
         for n in 0..2 {
             let (to, by) = (format!("10.1{n}.0.0/16"), format!("10.2{n}.{spine}.1"));
@@ -139,7 +139,7 @@ impl Rig {
         }
     }
 
-    /// Is any program attached to the host's device?
+    /// Whether any program is attached to the host's device.
     pub(crate) fn is_attached(&self, host: usize) -> bool {
         ["ingress", "egress"]
             .iter()
@@ -213,7 +213,7 @@ impl Rig {
         run("ip", &[&["netns", "exec", place, AGENT, "mark"], words].concat())
     }
 
-    /// A file that stands for a host's namespace.
+    /// Opens the file that represents a host's namespace.
     pub(crate) fn namespace(&self, host: usize) -> File {
         File::open(format!("/run/netns/{}", self.host(host))).expect("a namespace")
     }
@@ -223,7 +223,7 @@ impl Drop for Rig {
     fn drop(&mut self) {
         let all = (0..2).flat_map(|n| [self.host(n), self.leaf(n)]).chain((0..self.spines).map(|n| self.spine(n)));
         for place in all {
-            // What was not built need not be removed.
+            // Anything that was not built need not be removed.
             let _gone = Command::new("ip").args(["netns", "del", &place]).output();
         }
         let _gone = std::fs::remove_dir_all(&self.folder);
@@ -242,13 +242,13 @@ impl Running {
         serde_json::from_str(&told).expect("JSON")
     }
 
-    /// As by `kill -9`.
+    /// Kills it as `kill -9` does.
     pub(crate) fn kill(mut self) {
         self.child.kill().expect("it was alive");
         self.child.wait().expect("it is dead");
     }
 
-    /// As systemd would.
+    /// Stops it as systemd would.
     pub(crate) fn stop(mut self) {
         run("kill", &["-TERM", &self.child.id().to_string()]);
         assert!(self.child.wait().expect("it ends").success());

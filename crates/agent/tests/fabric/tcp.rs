@@ -12,7 +12,7 @@ use std::thread::{JoinHandle, spawn};
 
 const PORT: u16 = 5001;
 
-/// From now on this thread is in that namespace.
+/// Moves this thread to that namespace.
 pub(crate) fn enter(namespace: &File) {
     move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network)).expect("root may");
 }

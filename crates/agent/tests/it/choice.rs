@@ -41,7 +41,8 @@ fn compare(plan: &Plan, ways: u16, seed: u64) -> u32 {
     let mut published = None;
     let mut told = (0, 0);
     for (place, (now, flow)) in packets(4_000, seed).into_iter().enumerate() {
-        // Now and then, and before the slots run out, what was sent is reported and the next decisions are published.
+        // Now and then, and before the slots run out, the packets sent are reported and the next decisions are
+        // published.
         if place % 50 == 0 || cursor - told.0 > SLOTS as u32 - 2 {
             let at = Time(now * 1000);
             slow.sent(at, TO, (cursor - told.0, packets_of_units - told.1), 1500);

@@ -124,7 +124,7 @@ impl Case {
         state.sent[0].bytes += 1_500 * u64::from(packets);
     }
 
-    /// What the header of the next packet would report.
+    /// Returns what the header of the next packet would report.
     fn tells(&mut self) -> Vec<Info> {
         let now = Time(self.now * 1_000);
         let told = self.slow.sent(now, TO, (1, 1), 1_500);
@@ -163,7 +163,7 @@ fn another_life_of_a_peer_is_heard_from_its_first_header_and_burst_on() {
     case.renew(5);
     case.hear(1, blank());
     assert_eq!(case.tells()[0].vp_rcnt, 1, "the first header of another life");
-    // The last one of the previous life is still what the data path has.
+    // The data path still has the last one of the previous life.
     case.burst(3, 41);
     assert!(case.tells().is_empty(), "nothing is told of that one any more");
     case.burst(5, 1);

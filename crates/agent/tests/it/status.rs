@@ -7,7 +7,7 @@ fn a_socket_that_was_left_is_replaced_and_a_file_is_not() {
     let folder = std::env::temp_dir().join(format!("swagent-desk-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
     let path = folder.join("agent.sock");
-    // As left by an agent that was killed: nothing listens.
+    // The socket is left as by an agent that was killed: nothing listens.
     drop(std::os::unix::net::UnixListener::bind(&path).expect("a socket"));
     assert!(path.exists());
     drop(Desk::open(&path).expect("it is replaced"));

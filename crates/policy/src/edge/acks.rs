@@ -1,9 +1,9 @@
-//! Who chooses the paths of acknowledgements.
+//! Choice of the paths of acknowledgements.
 
 use crate::Kind;
 
 crate::choice! {
-    /// Who chooses the paths of acknowledgements.
+    /// The device that chooses the paths of acknowledgements.
     Acks {
         /// The scheme, like those of data.
         AsData = "as_data",
@@ -13,7 +13,7 @@ crate::choice! {
 }
 
 impl Acks {
-    /// Does the scheme choose the path of such a packet?
+    /// Whether the scheme chooses the path of such a packet.
     #[inline]
     pub fn places(self, kind: Kind) -> bool {
         kind == Kind::Data || kind == Kind::Ack && self == Acks::AsData

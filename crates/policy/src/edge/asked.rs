@@ -44,12 +44,12 @@ impl<A: Copy, const ROOM: usize> Asked<A, ROOM> {
         }
     }
 
-    /// Is `label` being probed?
+    /// Whether `label` is being probed.
     pub fn has(&self, label: u16) -> bool {
         self.probes.iter().flatten().any(|probe| probe.label == label)
     }
 
-    /// Is an answer to a probe of this flow awaited?
+    /// Whether an answer to a probe of this flow is awaited.
     pub fn awaits(&self, flow: FlowKey) -> bool {
         self.probes.iter().flatten().any(|probe| probe.flow == flow && probe.answer.is_none())
     }

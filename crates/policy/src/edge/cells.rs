@@ -4,7 +4,7 @@ use crate::sees::quantity;
 use crate::{Quantity, Rng, Rule, Sight, Way};
 
 crate::choice! {
-    /// How the path of the next cell is chosen.
+    /// The choice of the next cell's path.
     Dispatch {
         /// Drawn uniformly over the live paths; the same one may come again.
         Random = "random",
@@ -18,14 +18,14 @@ crate::choice! {
 pub struct Live<F: Fn(u16) -> bool> {
     /// All of them.
     pub ways: u16,
-    /// How many are dead.
+    /// Number of dead ways.
     pub dead: u16,
-    /// Is this way dead?
+    /// Whether this way is dead.
     pub is_dead: F,
 }
 
 impl<F: Fn(u16) -> bool> Live<F> {
-    /// Is `way` closed? If all are dead, none is: one of them may work again.
+    /// Whether `way` is closed. If all are dead, no way is closed: one of them may work again.
     fn closed(&self, way: u16) -> bool {
         self.dead > 0 && self.dead < self.ways && (self.is_dead)(way)
     }
@@ -65,7 +65,7 @@ impl<F: Fn(u16) -> bool> Live<F> {
 }
 
 crate::listed! {
-    /// What a flowcell is about to do, and so the rules of schemes with flowcells.
+    /// The next step of a flowcell, and so the rules of schemes with flowcells.
     pub(crate) enum Turn: Rule {
         GoesOn = Rule::Keeps("the flowcell is not full: it continues"),
         First = Rule::Chooses("the flow's first packet: a path is chosen"),
@@ -73,7 +73,7 @@ crate::listed! {
         Dead = Rule::Chooses("its path is considered dead: a path is chosen for a new flowcell"),
     }
 
-    /// What schemes with flowcells see of a flow.
+    /// Quantities of a flow that schemes with flowcells report.
     pub(crate) enum OfCell: Quantity {
         Sent = quantity("cell_sent", "packets", "part of this flowcell sent so far"),
         Size = quantity("cell_size", "packets", "size of a full flowcell"),
@@ -88,7 +88,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// What happens to it with the next packet.
+    /// Returns its next step at this packet.
     #[inline]
     fn turn<F: Fn(u16) -> bool>(&self, size: u32, live: &Live<F>) -> Turn {
         match () {

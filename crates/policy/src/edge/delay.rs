@@ -1,13 +1,13 @@
-//! What a packet's path delay is measured as.
+//! The measure of a packet's path delay.
 
 use crate::{HostView, Span};
 
 crate::choice! {
-    /// What of a packet or probe is the delay of its path.
+    /// The part of a packet's or probe's time that is the delay of its path.
     Delay {
-        /// The time there, by clocks in step: of its own path and no other.
+        /// The time there, by synchronized clocks: of its own path and no other.
         OneWay = "one_way",
-        /// There and back: what answers it comes over any path.
+        /// There and back: the answer comes over any path.
         Rtt = "rtt",
     }
 }

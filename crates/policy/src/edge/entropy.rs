@@ -1,5 +1,5 @@
 //! Entropy values: a number in the header that switches hash, so that the sender of a packet chooses its path without
-//! knowing which. Each scheme says which value the next packet has, and learns what became of values.
+//! knowing which. Each scheme chooses the value of the next packet, and learns the fate of values.
 //!
 //! The verdicts, and the walk over all values, are those of uet-htsim (`uec_mp.h`, `uec_mp.cpp` at 40ccb05), as a description
 //! of that code has them. A value is the UDP source port of a packet, 16 bits.
@@ -9,7 +9,7 @@ use crate::{Event, Kind, Layout, Packet, Rng, Sight, Way};
 /// The most values that a scheme spreads over.
 pub const MOST: f64 = 32_768.0;
 
-/// What an answer says of the value of the packet it answers.
+/// The verdict of an answer on the value of the packet it answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The packet arrived unmarked.
@@ -23,7 +23,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// What an event says of a value, if anything. A packet trimmed at the port of its destination has met nothing
+    /// Returns an event's verdict on a value, if any. A packet trimmed at the port of its destination has met nothing
     /// worse than its mark says: no other path would have helped.
     #[inline]
     pub const fn of(event: &Event) -> Option<Verdict> {
@@ -38,13 +38,13 @@ impl Verdict {
     }
 }
 
-/// Does the packet have a value of its own? Answers return with the value of what they answer.
+/// Whether the packet has a value of its own. Answers return with the value of the packet they answer.
 #[inline]
 pub const fn chooses(packet: &Packet) -> bool {
     matches!(packet.kind, Kind::Data)
 }
 
-/// What a host needs to write entropy values.
+/// The layout for a host that writes entropy values.
 pub fn layout() -> Layout {
     Layout { draws_tags: true, ..Layout::default() }
 }

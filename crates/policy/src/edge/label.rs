@@ -16,14 +16,14 @@
 //!
 //! Departures:
 //! - Labels have 16 bits for 20.
-//! - What a receiver expects next is what its last acknowledgement said. Where acknowledgements wait, a duplicate of what came
-//!   since is not known as one.
+//! - The next byte that a receiver expects is the one of its last acknowledgement. Where acknowledgements wait, a
+//!   duplicate of data that came since is not recognized as one.
 //! - A SYN-ACK that is sent again keeps its label; in Linux it has another (from memory).
 
 use crate::{Packet, Rng, Sight, Way};
 
 crate::choice! {
-    /// What has a receiver take another label for its acknowledgements.
+    /// The event that makes a receiver take another label for its acknowledgements.
     Receiver {
         /// A duplicate under another label than the data before: its sender has had a timeout (Linux from 6.7).
         NewLabel = "new_label",
@@ -53,7 +53,7 @@ impl Label {
         Way(self.value)
     }
 
-    /// Has a label been drawn?
+    /// Whether a label has been drawn.
     pub fn is_drawn(&self) -> bool {
         self.value > 0
     }
@@ -84,12 +84,12 @@ impl Label {
     }
 }
 
-/// What a receiver remembers of the data it has received.
+/// A receiver's memory of the data it has received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Heard {
     /// First byte it lacks, by its last acknowledgement.
     expected: u64,
-    /// Where the last duplicate began, plus one, in the 32 bits of TCP; 0: there was none.
+    /// Where the last duplicate began, plus one, in the 32 bits of TCP; 0 if there was none.
     duplicate: u32,
     /// The label of the last data; 0: there was none.
     label: u16,
@@ -102,7 +102,7 @@ impl Heard {
         self.expected = self.expected.max(next);
     }
 
-    /// Data has arrived: must what is sent back get another label?
+    /// Notes that data has arrived. Returns whether packets sent back must get another label.
     pub fn calls(&mut self, data: &Packet, rule: Receiver) -> bool {
         let again = data.payload > 0 && data.seq + u64::from(data.payload) <= self.expected;
         let from = (data.seq as u32).wrapping_add(1);

@@ -10,7 +10,7 @@ const MOST: usize = 1_024;
 const WORST: u8 = 15;
 
 crate::choice! {
-    /// Whom a timeout blames.
+    /// The value that a timeout blames.
     Blames {
         /// The value of the packet that was waited for.
         Value = "value",

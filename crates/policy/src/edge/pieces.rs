@@ -31,7 +31,7 @@ pub const fn room(entries: usize, size: usize) -> (usize, usize) {
     (entries, entries * (LEAD + size))
 }
 
-/// How pieces are sent.
+/// The sending of pieces.
 #[derive(Clone, Copy, Debug)]
 pub struct Parcel {
     /// The recipient.
@@ -42,7 +42,7 @@ pub struct Parcel {
     pub mtu: u32,
     /// Bytes of headers below the body of each packet.
     pub below: u32,
-    /// What each piece says in addition to its entries.
+    /// Data of each piece in addition to its entries.
     pub head: [u8; HEAD],
 }
 
@@ -81,7 +81,7 @@ impl Parcel {
 pub struct Piece<'a, const N: usize> {
     /// Position of its first entry in the table.
     pub first: u32,
-    /// What the scheme put before the entries.
+    /// Data that the scheme put before the entries.
     pub head: [u8; HEAD],
     entries: &'a [u8],
 }

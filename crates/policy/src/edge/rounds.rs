@@ -53,7 +53,7 @@ pub struct Picks {
 }
 
 impl Picks {
-    /// Adds a way that is not in it yet, if there is room. Was it added?
+    /// Adds a way that is not in it yet, if there is room. Returns whether it was added.
     pub fn add(&mut self, way: Way) -> bool {
         let fits = self.len < MOST && !self.ways().contains(&way);
         if fits {
@@ -63,7 +63,7 @@ impl Picks {
         fits
     }
 
-    /// Adds one of `0..ways` that is `wanted` and not in it yet, all equally likely. Was there any?
+    /// Adds one of `0..ways` that is `wanted` and not in it yet, all equally likely. Returns whether there was any.
     pub fn draw(&mut self, ways: u16, rng: &mut Rng, wanted: impl Fn(Way) -> bool) -> bool {
         let all = (0..ways).map(Way);
         let fits = |way: &Way| !self.ways().contains(way) && wanted(*way);

@@ -1,18 +1,18 @@
 //! Turns by weight: smooth weighted round robin over the ways to one peer.
 //!
-//! Each way is owed its weight with every turn; the way that is owed most has it, and pays the sum of all weights. Over
-//! any stretch each way is taken as often as its weight says, and its turns are evenly spread: weights 2 and 1 give
-//! a b a a b a, never a a a a b b.
+//! Each way earns its weight with every turn; the way with the most credit is taken, and pays the sum of all weights.
+//! Over any stretch each way is taken in proportion to its weight, and its turns are evenly spread: weights 2 and 1
+//! give a b a a b a, never a a a a b b.
 //!
-//! What a way is owed is in the unit of the weights. So the sum of the weights should stay as it is when they change, or
-//! debts of before weigh more, or less, than they should: [`share`] makes such weights.
+//! Credit is in the unit of the weights. So the sum of the weights should stay as it is when they change, or earlier
+//! credit weighs more, or less, than it should: [`share`] makes such weights.
 
 /// A way in a round robin.
 pub trait Turns {
     /// Its weight; with a weight of zero it has no turn.
     fn weight(&self) -> u32;
 
-    /// What it is owed; negative if it has had too much. Initially zero.
+    /// Its credit; negative if it has had too much. Initially zero.
     fn owed(&mut self) -> &mut i64;
 }
 
@@ -29,8 +29,7 @@ pub const fn share(part: u64, all: u64) -> u32 {
     if share == 0 && part > 0 { 1 } else { share }
 }
 
-/// The way whose turn it is. Among ways that are owed the same, the next from `first` on; [`None`] if none has a
-/// weight.
+/// The way whose turn it is. Among ways with equal credit, the next from `first` on; [`None`] if none has a weight.
 #[inline]
 pub fn take_turn<W: Turns>(ways: &mut [W], first: u16) -> Option<u16> {
     let mut total = 0i64;
@@ -40,7 +39,7 @@ pub fn take_turn<W: Turns>(ways: &mut [W], first: u16) -> Option<u16> {
         let way = &mut ways[at];
         let weight = i64::from(way.weight());
         if weight == 0 {
-            // No debt is kept: it starts afresh with its next weight.
+            // No credit is kept: it starts afresh with its next weight.
             *way.owed() = 0;
             continue;
         }

@@ -1,7 +1,8 @@
-//! What a switch with adaptive routing compares ports by: levels of their queues and of their use, and pauses.
+//! The measures by which a switch with adaptive routing compares ports: levels of their queues and of their use, and
+//! pauses.
 //!
-//! Levels, periods and comparisons as in the public code of htsim (`queue.cpp`, `fat_tree_switch.cpp`, of uet-htsim and of a
-//! fork of it), which calls them bands. What switches on sale compare by is not published.
+//! Levels, periods and comparisons are those of the public code of htsim (`queue.cpp`, `fat_tree_switch.cpp`, of
+//! uet-htsim and of a fork of it), which calls them bands. The rules of commercial switches are not published.
 //!
 //! | rule | function |
 //! |---|---|
@@ -20,7 +21,7 @@ use crate::{Port, Rng, Span, SwitchView, Time};
 use core::cmp::Ordering;
 
 crate::choice! {
-    /// By what ports are compared, most important first.
+    /// The measures by which ports are compared, most important first.
     Compare {
         /// Level of the queue.
         Queue = "queue",
@@ -76,18 +77,18 @@ pub struct Levels {
     readings: [Reading; 2],
 }
 
-/// How ports are compared.
+/// The comparison of ports.
 #[derive(Clone, Copy, Debug)]
 pub struct Bands {
     by: Compare,
-    /// Where the queue's levels 1, 2 and 3 begin, millionths of its room.
+    /// Starts of the queue's levels 1, 2 and 3, millionths of its room.
     queue: [u32; 3],
     /// Bytes of a queue's room; 0: that of the port.
     room: u64,
     refresh: Span,
 }
 
-/// Where levels 2 and 3 of use begin, percent.
+/// Starts of levels 2 and 3 of use, percent.
 const USED: [u64; 2] = [15, 50];
 
 /// The time over which use is measured.
@@ -137,8 +138,8 @@ impl Bands {
         row.usage.level
     }
 
-    /// How `port` compares: less is better. 16 if it is paused, plus 4 for each level of its queue, plus 1 for each
-    /// level of its use.
+    /// Returns the rank of `port`: less is better. 16 if it is paused, plus 4 for each level of its queue, plus 1 for
+    /// each level of its use.
     pub fn rank(&self, row: &mut Levels, now: Time, view: &SwitchView<'_>, port: Port) -> u8 {
         let paused = u8::from(self.by.pause() && view.is_paused(port));
         let queue = if self.by.queue() { self.queue(row, now, view, port) } else { 0 };
@@ -149,7 +150,7 @@ impl Bands {
 
 /// A group of ports, compared at one instant.
 pub struct Group<'a, 'v> {
-    /// How they are compared.
+    /// The rule of comparison.
     pub bands: &'a Bands,
     /// Rows of all ports of the switch.
     pub rows: &'a mut [Levels],
@@ -190,7 +191,7 @@ pub struct Ranks {
     pub best: u8,
     /// The greatest.
     pub worst: u8,
-    /// How many have the least.
+    /// Number of ports with the least.
     pub many: u32,
 }
 

@@ -5,7 +5,7 @@ use crate::Rng;
 /// Most ports drawn at once.
 pub(crate) const MOST_D: usize = 16;
 
-/// `d` different numbers below `n`, every sequence equally likely; all numbers if there are no more than `d`.
+/// Returns `d` different numbers below `n`, every sequence equally likely; all numbers if there are no more than `d`.
 // The order matters: among queues of equal length the one drawn first is taken.
 #[inline]
 pub fn draw(rng: &mut Rng, n: usize, d: usize) -> ([usize; MOST_D], usize) {

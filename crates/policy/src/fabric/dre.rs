@@ -1,4 +1,4 @@
-//! The use of a link, estimated from what was sent over it: CONGA's discounting rate estimator (DRE).
+//! The use of a link, estimated from the bytes sent over it: CONGA's discounting rate estimator (DRE).
 //!
 //! Alizadeh et al., "CONGA: distributed congestion-aware load balancing for datacenters", SIGCOMM 2014, section 3.2.
 //!
@@ -17,21 +17,21 @@
 use crate::{Span, Time};
 
 crate::choice! {
-    /// How an estimator counts.
+    /// The arithmetic of an estimator.
     Register {
-        /// By fractions of 2¹⁶, as a switch does; the metric stays within its bits.
+        /// Fractions of 2¹⁶, as in a switch; the metric stays within its bits.
         Fixed = "fixed",
-        /// By doubles; the metric may outgrow its bits (ConWeave's public code).
+        /// Doubles; the metric may outgrow its bits (ConWeave's public code).
         Double = "double",
     }
 }
 
-/// What a decay keeps.
+/// The fraction kept by a decay.
 #[derive(Clone, Copy, Debug)]
 enum Keep {
-    /// Out of 65536.
+    /// Parts of 65536.
     Fixed(u32),
-    /// Out of one.
+    /// A fraction of 1.
     Double(f64),
 }
 
@@ -126,7 +126,7 @@ fn decayed_double(bytes: u64, beats: u64, keep: f64) -> u64 {
 #[inline]
 pub const fn decayed(bytes: u64, beats: u64, keep: u32) -> u64 {
     let (mut x, mut left) = (bytes, beats);
-    // Ends at zero, however many are left.
+    // The value ends at zero, however many are left.
     while left > 0 && x > 0 {
         x = (x * keep as u64) >> 16;
         left -= 1;
@@ -134,7 +134,7 @@ pub const fn decayed(bytes: u64, beats: u64, keep: u32) -> u64 {
     x
 }
 
-/// How long the estimator remembers, for a decay that keeps `keep` / 65536.
+/// Returns how long the estimator remembers, for a decay that keeps `keep` / 65536.
 // CONGA §3.2: τ = T_dre / α
 pub const fn time_constant(period: Span, keep: u32) -> Span {
     Span((period.0 as u128 * 65_536 / (65_536 - keep) as u128) as u64)

@@ -1,5 +1,6 @@
-//! The destination leaf's half: holds what overtook the TAIL of its flow in a reorder queue of its output port, until
-//! the TAIL has come or should have come. ConWeave and SELB share it (SELB §III: reordering as in ConWeave).
+//! The destination leaf's half: holds packets that overtook the TAIL of their flow in a reorder queue of its output
+//! port, until the TAIL has come or should have come. ConWeave and SELB share it (SELB §III: reordering as in
+//! ConWeave).
 //!
 //! # How a scheme uses it
 //! - its `Header` is [`Header`], written by its own `pick`;
@@ -13,26 +14,26 @@
 //!   [`NO_QUEUE`](header::NO_QUEUE) with a [`Body`] and the flow's row; a body of another epoch than the row's
 //!   is stale.
 //!
-//! What it expects of the source: epochs of a flow follow one another; the packets of an epoch are of phase 0 on one
+//! What it requires of the source: epochs of a flow follow one another; the packets of an epoch are of phase 0 on one
 //! path, of which the last may be marked [`Mark::Tail`], then of phase 1 (`rerouted`) on another; no next epoch before
-//! CLEAR has come, but after a silence longer than any path's delay.
+//! CLEAR has come, unless after a silence longer than any path's delay.
 //!
 //! | rule, as in conweave-ns3 | function |
 //! |---|---|
 //! | epochs: an older one passes, a newer one starts afresh | `Row::age` |
 //! | phase 1 before TAIL is held; TAIL releases behind itself and is answered by CLEAR | [`Rules::arrives`] |
 //! | TAIL expected at: last phase-0 arrival + (TAIL sent − it sent) + extra, or now + default + extra | `Rules::due` |
-//! | expected and not come: released all the same | [`Rules::expires`] |
+//! | expected and not come: released anyway | [`Rules::expires`] |
 //! | no queue: this epoch's packets pass, out of order | `Rules::early` |
 //!
 //! Departures:
 //! - Which of two epochs is newer is read off the times their packets were sent, not off the counter, which may wrap
 //!   and starts again when a row was forgotten.
 //! - A newer epoch that finds packets of an older one still held (the flow fell silent, its TAIL is lost or very late)
-//!   joins them at their end and lets them go. conweave-ns3 lets it overtake them.
+//!   joins them at their end and releases them. conweave-ns3 lets it overtake them.
 //! - conweave-ns3 puts released packets into the port's queue at once, 1 ns after the TAIL. Here the queue resumes
-//!   behind what is queued and goes before what comes later, so they leave in the same order; but their queue is not
-//!   free before it has drained, and while held they take up buffer.
+//!   behind the queued packets and goes before later ones, so they leave in the same order; but their queue is not free
+//!   before it has drained, and while held they take up buffer.
 //!
 //! With [`NewEpoch::Overtakes`] and [`Release::Late`] the last two are as in conweave-ns3: a TAIL sets the flow's timer to
 //! 1 ns later.
@@ -52,8 +53,8 @@ pub(crate) const ACTIONS: usize = 12;
 /// Most message bytes of one call.
 pub const BYTES: usize = 2 * header::BODY;
 
-/// Held queues per port that stand for "unlimited": more flows held at one host's port at one instant have not been
-/// seen in any workload here, and `no_queue` would report it. A queue costs 48 bytes per port.
+/// Held queues per port in place of "unlimited": more flows held at one host's port at one instant have not been seen
+/// in any workload here, and `no_queue` would report it. A queue costs 48 bytes per port.
 pub const UNLIMITED: u16 = 1024;
 
 /// `Layout::queues` for a parameter that gives their number, 0 for no limit.
@@ -90,9 +91,9 @@ pub enum Order {
     /// No TAIL has come, and nothing that overtook it.
     #[default]
     Waiting,
-    /// No TAIL has come; what overtook it is held here.
+    /// No TAIL has come; packets that overtook it are held here.
     Holding(Port, Queue),
-    /// No TAIL has come, but what overtakes it passes: there was no queue, or the time was up.
+    /// No TAIL has come, but packets that overtake it pass: there was no queue, or the time was up.
     Passing,
     /// The TAIL has come.
     Cleared,
@@ -117,7 +118,7 @@ pub struct Row {
     epoch: u8,
     known: bool,
     sampled: bool,
-    /// The TAIL has come, and what is held goes a little later ([`Release::Late`]).
+    /// The TAIL has come, and the held packets go a little later ([`Release::Late`]).
     tailed: bool,
 }
 
@@ -131,13 +132,13 @@ enum Age {
     Newer,
 }
 
-/// What the half is lent in addition to rows: the parts of `Cx` it needs.
+/// The storage lent to the half in addition to rows: the parts of `Cx` it needs.
 pub struct Place<'a, 'v, 'o> {
     /// The current time.
     pub now: Time,
     /// The leaf's view of itself.
     pub view: SwitchView<'v>,
-    /// What is to be done.
+    /// The requested actions.
     pub out: &'a mut Out<'o>,
 }
 
@@ -150,18 +151,18 @@ pub struct Rules {
     pub default_wait: Span,
     /// Bytes of a control packet on the wire.
     pub control_bytes: u32,
-    /// Is the source leaf told when no queue was free?
+    /// Whether the source leaf is notified when no queue was free.
     pub tell_no_queue: bool,
-    /// What a newer epoch does when packets of the last one are still held.
+    /// How a newer epoch treats held packets of the last one.
     pub new_epoch: NewEpoch,
-    /// When a TAIL releases what overtook it.
+    /// When a TAIL releases the packets that overtook it.
     pub release: Release,
 }
 
 crate::choice! {
-    /// What a newer epoch does that finds packets of the last one still held.
+    /// The reaction of a newer epoch that finds packets of the last one still held.
     NewEpoch {
-        /// It joins them at their end and lets them go.
+        /// It joins them at their end and releases them.
         Joins = "joins",
         /// It overtakes them (conweave-ns3).
         Overtakes = "overtakes",
@@ -169,12 +170,12 @@ crate::choice! {
 }
 
 crate::choice! {
-    /// When a TAIL lets go what overtook it.
+    /// When a TAIL releases the packets that overtook it.
     Release {
         /// At once.
         AtTail = "at_tail",
-        /// By the flow's timer 1 ns later, and phase 1 is held until then; a packet of phase 0 puts off the timer of a TAIL
-        /// that has not come (conweave-ns3).
+        /// At the flow's timer 1 ns later, and phase 1 is held until then; a packet of phase 0 puts off the timer of a
+        /// TAIL that has not come (conweave-ns3).
         Late = "late",
     }
 }
@@ -232,7 +233,7 @@ impl Rules {
         joins.map_or(Verdict::Forward, Verdict::Hold)
     }
 
-    /// The flow's timer is due: the TAIL should have come, or it has and what it held back goes now.
+    /// The flow's timer is due: the TAIL should have come, or it has and the packets it held back go now.
     pub fn expires(&self, at: &mut Place<'_, '_, '_>, row: &mut Row) {
         if let Order::Holding(port, queue) = row.order {
             if !row.tailed {
@@ -292,7 +293,7 @@ impl Rules {
         }
     }
 
-    /// The TAIL: what overtook it goes behind it, and the source may reroute again.
+    /// Handles the TAIL: packets that overtook it go behind it, and the source may reroute again.
     fn tail(&self, at: &mut Place<'_, '_, '_>, row: &mut Row, leaf: u32, packet: &Packet, header: &Header) {
         if let Order::Holding(..) = row.order {
             at.out.record(Points::EarlyUs, microseconds(row.since, at.now));
@@ -321,7 +322,7 @@ impl Rules {
         }
     }
 
-    /// When the TAIL should have come. If early packets come when that has passed: at once.
+    /// Returns when the TAIL should have come. If early packets come after that: at once.
     fn due(&self, row: &Row, now: Time) -> Time {
         let expected =
             if row.sampled { row.tail.shifted(Stamp::default(), row.lag).near(now) } else { now + self.default_wait };
@@ -344,7 +345,7 @@ impl Row {
         }
     }
 
-    /// Is the row at an epoch after this packet's?
+    /// Whether the row is at an epoch after this packet's.
     pub(crate) fn is_beyond(&self, header: &Header) -> bool {
         self.age(header) == Age::Older
     }

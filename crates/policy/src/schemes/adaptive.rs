@@ -30,11 +30,11 @@ use crate::{
 };
 
 crate::choice! {
-    /// What is routed as one.
+    /// The unit that is routed as one.
     Unit {
         /// Each packet.
         Packet = "packet",
-        /// What a flow sends without a longer gap.
+        /// The packets that a flow sends without a longer gap.
         Flowlet = "flowlet",
     }
 }
@@ -73,12 +73,12 @@ pub struct Adaptive {
     bands: Bands,
     small: u32,
     gap: Span,
-    /// Out of 2³².
+    /// Unit: 2⁻³².
     move_part: u64,
 }
 
 crate::listed! {
-    /// Why a packet gets its way.
+    /// The rule that gave a packet its way.
     enum Why: Rule {
         Best = Rule::Chooses("the port with the best level, ties broken at random"),
         Small = Rule::Chooses("a small packet: by a hash of the header"),
@@ -86,7 +86,7 @@ crate::listed! {
         Looks = Rule::Chooses("a new flowlet: by a coin toss another port, if one is strictly better"),
     }
 
-    /// What it looks at of a candidate.
+    /// Quantities of a candidate that it considers.
     enum OfWay: Quantity {
         Rank = quantity("rank", "", "pause (16), level of the queue (4) and of utilisation (1), as far as compared: \
                                      lower is better"),
@@ -175,7 +175,7 @@ impl Adaptive {
     }
 
     /// The way of a new flowlet of a flow that took this one.
-    // htsim: only after the gap, only if the coin says so, only to a strictly better port.
+    // htsim: a flow moves only after the gap, only if the coin says so, and only to a strictly better port.
     fn moves(&self, cx: &mut Cx<'_, Self>, kept: usize) -> usize {
         if (cx.rng.bits() >> 32) >= self.move_part {
             return kept;

@@ -1,8 +1,8 @@
 //! Adaptive routing and switching (ARS) as exposed by SAI, similar to Broadcom's DLB: flowlets or packets to the member
 //! whose averaged load has the best quality band.
 //!
-//! From the attributes of SAI (`inc/saiars.h`, `inc/saiarsprofile.h`) and its proposal, which name the settings but not
-//! the computation. Our own interpretations are marked below.
+//! Source: the attributes of SAI (`inc/saiars.h`, `inc/saiarsprofile.h`) and its proposal, which name the settings but
+//! not the computation. Our own interpretations are marked below.
 //!
 //! | rule | function |
 //! |---|---|
@@ -35,7 +35,7 @@ use crate::{
 };
 
 crate::choice! {
-    /// What is assigned, and by what.
+    /// The unit of assignment, and its criterion.
     Mode {
         /// Flowlets, by quality.
         FlowletQuality = "flowlet_quality",
@@ -112,7 +112,8 @@ pub struct Entry {
 }
 
 impl Table {
-    /// Admits a flow that last sent in `entry` to the table in `stretch`, if there is room. Was it admitted?
+    /// Admits a flow that last sent in `entry` to the table in `stretch`, if there is room. Returns whether it was
+    /// admitted.
     fn admits(&mut self, entry: &mut Option<u64>, stretch: u64, most: u32) -> bool {
         match stretch - self.stretch {
             0 => {}
@@ -155,7 +156,7 @@ pub struct Ars {
     sampling: Span,
     exponent: u32,
     current: bool,
-    /// For past and future load.
+    /// Weights of past and future load.
     weights: [u64; 2],
     bands: u64,
     future_min: u64,
@@ -163,7 +164,7 @@ pub struct Ars {
 }
 
 crate::listed! {
-    /// Why a packet gets its way.
+    /// The rule that gave a packet its way.
     enum Why: Rule {
         GoesOn = Rule::Keeps("the flow is known, and its flowlet continues"),
         Best = Rule::Chooses("a new flow or flowlet, or each packet: a member of the best quality, ties broken at \
@@ -173,7 +174,7 @@ crate::listed! {
         Full = Rule::Chooses("the table is full: by a hash of the header"),
     }
 
-    /// What it looks at of a candidate.
+    /// Quantities of a candidate that it considers.
     enum OfWay: Quantity {
         Quality = quantity("quality", "", "quality of the port, lower is better"),
         Past = quantity("past", "%", "average utilisation of its link, of the rate"),
@@ -275,7 +276,7 @@ impl Ars {
         !matches!(self.mode, Mode::FlowletRandom | Mode::PerPacketRandom)
     }
 
-    /// Is each packet assigned separately? Packets without a flow are.
+    /// Whether each packet is assigned separately. Packets without a flow are.
     #[inline]
     fn per_packet(&self, packet: &Packet) -> bool {
         matches!(self.mode, Mode::PerPacketQuality | Mode::PerPacketRandom)
@@ -287,7 +288,7 @@ impl Ars {
         now.0 / self.idle.0
     }
 
-    /// Does its flowlet go on? A fixed one does forever.
+    /// Whether its flowlet continues. A fixed one never ends.
     #[inline]
     fn goes_on(&self, entry: &Entry, now: Time) -> bool {
         entry.flowlet.seen && (self.mode == Mode::Fixed || entry.flowlet.goes_on(now, self.idle))
@@ -366,7 +367,7 @@ mod tests {
         let mut flows = [None; 4];
         let mut at = |flow: usize, stretch: u64| table.admits(&mut flows[flow], stretch, 2);
         assert!(at(0, 0) && at(1, 0) && !at(2, 0) && at(0, 0));
-        // In the next stretch the previous senders are still known.
+        // The previous senders are still known in the next stretch.
         assert!(!at(2, 1) && at(1, 1) && !at(2, 1));
         // Flow 0 has been silent for a whole stretch.
         assert!(at(2, 2) && !at(0, 2) && at(1, 2) && !at(3, 2));

@@ -6,7 +6,7 @@
 //! | rule | function |
 //! |---|---|
 //! | penalties: a mark 1, a trim 4, a timeout 15, at most 15; good news adds nothing | [`Penalties::blame`] |
-//! | the first value passed over for a packet loses one penalty, it alone | [`Penalties::choose`] |
+//! | only the first value passed over for a packet loses one penalty | [`Penalties::choose`] |
 //! | after one more than all values, whatever is next | [`Penalties::choose`] |
 //!
 //! The penalty of a timeout falls on the value of the packet that was waited for; `timeout_blames = "first"` is
@@ -37,7 +37,7 @@ pub struct Bitmap {
 }
 
 crate::listed! {
-    /// Why a packet gets its way.
+    /// The rule that gave a packet its way.
     enum Why: Rule {
         Next = Rule::Chooses("every packet: the next entropy value without a penalty"),
     }

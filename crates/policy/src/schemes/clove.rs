@@ -11,7 +11,7 @@
 //! | new flowlets take paths in turn by weight, or draw (ns-3 code) | [`weighted::take_turn`], [`weights::draw`] |
 //! | the receiver relays the path of a mark, once per half RTT at most | [`Clove::note`], [`Clove::relay`] |
 //! | the marked path loses a third of its weight, at most once per half RTT | [`Clove::heard`], [`weights::cut`] |
-//! | what it loses is spread over the paths without congestion (ELAB's text: it is not) | [`weights::cut`] |
+//! | the lost weight is spread over the paths without congestion (ELAB's text: it is not) | [`weights::cut`] |
 //! | marks are hidden unless all paths have them (the ELAB paper, on CLOVE) | `ingress`, [`weights::all_congested_until`] |
 //! | Edge-Flowlet: the path of each flowlet at random, without any feedback | `pick`, `mode = "edge_flowlet"` |
 //!
@@ -58,7 +58,7 @@ use crate::{
 use weights::{Redistribute, all_congested_until};
 
 crate::choice! {
-    /// What of CLOVE runs.
+    /// The part of CLOVE that runs.
     Mode {
         /// Weights that follow ECN.
         Ecn = "ecn",
@@ -68,9 +68,9 @@ crate::choice! {
 }
 
 crate::choice! {
-    /// How a new flowlet's path is chosen by weight.
+    /// The choice of a new flowlet's path by weight.
     Choice {
-        /// In turn, as often as its weight says.
+        /// Taken in turn, as often as its weight says.
         RoundRobin = "weighted_round_robin",
         /// Drawn with that probability.
         Random = "weighted_random",
@@ -132,9 +132,9 @@ pub struct Route {
     cut: Time,
     /// When a marked packet of the other host last came by it.
     seen: Time,
-    /// When that host was last told.
+    /// Time of the last report to that host.
     relayed: Time,
-    /// Whether it is to be told.
+    /// Whether a report to it is pending.
     pending: bool,
 }
 
@@ -179,7 +179,7 @@ pub struct Clove {
 }
 
 crate::listed! {
-    /// Why a packet gets its way.
+    /// The rule that gave a packet its way.
     enum Why: Rule {
         GoesOn = Rule::Keeps("a packet of the flow left within the flowlet gap: the flowlet continues"),
         InTurn = Rule::Chooses("a new flowlet: the path whose turn it is by weight"),
@@ -187,7 +187,7 @@ crate::listed! {
         Drawn = Rule::Chooses("a new flowlet: a path drawn at random"),
     }
 
-    /// What it looks at of a candidate.
+    /// Quantities of a candidate that it considers.
     enum OfWay: Quantity {
         Weight = quantity("weight", "of an equal share", "share of new flowlets; none before the first"),
         Marked = quantity("marked", "µs", "time since a mark on it was last reported; none if never"),
@@ -234,7 +234,7 @@ impl Policy for Clove {
     fn layout(&self, _: &Shape) -> Layout {
         // Feedback rides on acknowledgements, whoever chooses their paths.
         let picks_acks = self.config.mode == Mode::Ecn || self.config.acks == Acks::AsData;
-        // A row older than the gap says no more than no row.
+        // A row older than the gap carries no more information than no row.
         Layout { peers: Peers::Hosts, flow_idle: self.gap, actions: 1, picks_acks, ..Layout::default() }
     }
 
@@ -284,7 +284,7 @@ impl Policy for Clove {
             self.heard(cx, packet.src, way);
         }
         let (peer, _) = cx.peers.current();
-        // ELAB §3.1: TCP is told of ECN only when all paths have it.
+        // ELAB §3.1: TCP sees ECN only when all paths have it.
         if packet.kind == Kind::Ack && self.config.hide_ecn && cx.now >= peer.congested_until {
             cx.out.mask_ecn();
         }
@@ -301,7 +301,7 @@ impl Clove {
         if self.window == Span::ZERO { view.base_rtt } else { self.window }
     }
 
-    /// Does a packet belong to the flow's last flowlet?
+    /// Whether a packet belongs to the flow's last flowlet.
     #[inline]
     fn goes_on(&self, now: Time, flowlet: &Flowlet, ways: u16) -> bool {
         flowlet.goes_on(now, self.gap) && flowlet.to < ways

@@ -43,11 +43,11 @@ use crate::{
 };
 
 crate::choice! {
-    /// Whom a tie of new flowlets favours.
+    /// The port that a tie of new flowlets favours.
     Tie {
         /// The port of the flow's last flowlet, if among the best: a flow moves only to a strictly better uplink.
         KeepOld = "keep_old",
-        /// Nobody: a draw among the best.
+        /// None: a draw among the best.
         Random = "random",
         /// The same; a number is taken even where one is best (ConWeave's code).
         Drawn = "drawn",
@@ -55,7 +55,7 @@ crate::choice! {
 }
 
 crate::choice! {
-    /// Among which uplinks a new flowlet chooses.
+    /// The uplinks among which a new flowlet chooses.
     Candidates {
         /// All.
         All = "all",
@@ -65,7 +65,7 @@ crate::choice! {
 }
 
 crate::choice! {
-    /// What the source leaf writes into CE.
+    /// The value that the source leaf writes into CE.
     CeAtSource {
         /// Zero.
         Zero = "zero",
@@ -75,7 +75,7 @@ crate::choice! {
 }
 
 crate::choice! {
-    /// Which metric a packet takes back.
+    /// The metric that a packet takes back.
     FeedbackBy {
         /// The next in turn, those that have changed first.
         InTurn = "in_turn",
@@ -220,14 +220,14 @@ pub struct Conga {
 const REMEMBER: Span = Span::from_ms(100);
 
 crate::listed! {
-    /// Why a packet gets its way.
+    /// The rule that gave a packet its way.
     enum Why: Rule {
         GoesOn = Rule::Keeps("a packet of the flow passed within the flowlet gap: the flowlet continues"),
         LeastCongested = Rule::Chooses("a new flowlet: the uplink whose larger metric, local or remote, is smallest"),
         Hashed = Rule::Keeps("parallel links from a spine to the leaf: by a hash of the header"),
     }
 
-    /// What it looks at of a candidate.
+    /// Quantities of a candidate that it considers.
     enum OfWay: Quantity {
         Local = quantity("local", "of 2^Q - 1", "utilisation of the leaf's own uplink, from its rate estimator"),
         Remote = quantity("remote", "of 2^Q - 1", "utilisation of the path beyond, as fed back by the other leaf"),
@@ -354,7 +354,7 @@ impl Policy for Conga {
         if let Some(tag) = header.lb_tag {
             let now = cx.now;
             let (_, table) = cx.peers.current();
-            // CONGA §3.3 step 3: what CE says waits here for a packet the other way.
+            // CONGA §3.3 step 3: the value of CE waits here for a packet the other way.
             if let Some(entry) = table.get_mut(tag as usize) {
                 (entry.from, entry.from_at) = (Some(header.ce), now);
             }
@@ -488,7 +488,7 @@ pub(crate) const fn congestion_extent(ce: u8, metric: u8) -> u8 {
     if metric > ce { metric } else { ce }
 }
 
-/// What a metric learnt at `at` is worth at `now`.
+/// Returns the value at `now` of a metric learnt at `at`.
 // CONGA §3.3, ageing
 #[inline]
 pub const fn aged(metric: u8, at: Time, now: Time, age: Span) -> u8 {
@@ -552,7 +552,7 @@ pub fn draw_feedback(table: &[Congestion], now: Time, age: Span, rng: &mut Rng) 
 }
 
 impl Congestion {
-    /// Has Congestion-From-Leaf been heard of within `age`?
+    /// Whether Congestion-From-Leaf has been heard of within `age`.
     #[inline]
     fn is_known(&self, now: Time, age: Span) -> bool {
         self.from.is_some() && now.since(self.from_at).0 <= age.0

@@ -21,7 +21,7 @@
 //!
 //! **No reorder queue.** conweave-p4 sends the epoch's early packets to the default queue; SELB §II-A says that
 //! ConWeave then "applies ECMP to the remaining connections": such a flow has no chance to be rerouted. A control
-//! packet tells the source leaf, which keeps the flow on its path for `keep_path_us`, by default until the flow has
+//! packet notifies the source leaf, which keeps the flow on its path for `keep_path_us`, by default until the flow has
 //! been idle for θ_inactive: a connection on ECMP keeps its path for its lifetime, and after an idle period a change of
 //! path needs no queue.
 //!
@@ -62,7 +62,7 @@ pub const REPLY: u8 = OWN_CLASSES;
 pub const NOTIFY: u8 = OWN_CLASSES + 1;
 
 crate::choice! {
-    /// What a packet of an older epoch is to the last leaf.
+    /// The last leaf's treatment of a packet of an older epoch.
     OldEpochs {
         /// It is answered, and reported if it is marked.
         Answered = "answered",
@@ -113,10 +113,10 @@ crate::params! {
         notify_gap_us: f64 = 0.0, Allowed::Number { min: 0.0, max: 1e6 };
         /// Packets of an older epoch are answered and reported if marked, or pass unread (conweave-ns3).
         old_epochs: OldEpochs = OldEpochs::Answered, Allowed::Words(OldEpochs::WORDS);
-        /// A newer epoch that finds packets of the last one held joins them and lets them go, or overtakes them
+        /// A newer epoch that finds packets of the last one held joins them and releases them, or overtakes them
         /// (conweave-ns3).
         new_epoch: NewEpoch = NewEpoch::Joins, Allowed::Words(NewEpoch::WORDS);
-        /// A TAIL lets go what overtook it at once, or by a timer 1 ns later (conweave-ns3).
+        /// When a TAIL releases the packets that overtook it: at once, or by a timer 1 ns later (conweave-ns3).
         release: Release = Release::AtTail, Allowed::Words(Release::WORDS);
         /// Bytes of a control packet (conweave-ns3: 64).
         control_bytes: u32 = 64, Allowed::Integer { min: 60.0, max: 1500.0 };
@@ -131,9 +131,9 @@ pub enum Flow {
     /// Never seen.
     #[default]
     New,
-    /// At the source.
+    /// The row of a source leaf.
     Source(Source),
-    /// At the destination.
+    /// The row of a destination leaf.
     Destination(reorder::Row),
 }
 
@@ -176,7 +176,7 @@ crate::listed! {
 const REMEMBER: Span = Span::from_ms(2);
 
 crate::listed! {
-    /// What it looks at of a flow.
+    /// Quantities of a flow that it considers.
     enum OfFlow: Quantity {
         Silence = quantity("silence", "µs", "time since the flow's last packet here; none if there was none"),
         Late = quantity(
@@ -186,7 +186,7 @@ crate::listed! {
         ),
     }
 
-    /// What it looks at of a candidate.
+    /// Quantities of a candidate that it considers.
     enum OfWay: Quantity {
         Busy = quantity("busy", "µs", "how much longer it is not drawn, because a NOTIFY named it"),
     }
@@ -380,7 +380,7 @@ impl Policy for ConWeave {
 }
 
 impl ConWeave {
-    /// May a flow leave its path, according to an oracle?
+    /// Whether a flow may leave its path, according to an oracle.
     fn may_leave(&self, cx: &Cx<'_, Self>, packet: &Packet) -> bool {
         !self.oracle || cx.view.free_queues.get(packet.dst as usize).is_some_and(|&free| free > 0)
     }

@@ -28,11 +28,11 @@ use crate::{
 };
 
 crate::choice! {
-    /// Whose packets take turns together.
+    /// The packets that take turns together.
     Scope {
-        /// Those of this host to one destination host.
+        /// The packets of this host to one destination host.
         Destination = "destination",
-        /// Those of one flow and direction.
+        /// The packets of one flow and direction.
         Flow = "flow",
     }
 }
@@ -75,7 +75,7 @@ pub struct Drb {
 }
 
 crate::listed! {
-    /// Why a packet gets its way.
+    /// The rule that gave a packet its way.
     enum Why: Rule {
         First = Rule::Chooses("the first packet of the pair or flow: a path drawn at random"),
         Next = Rule::Chooses("the next path in turn, one packet per path"),

@@ -51,7 +51,7 @@ use crate::{
 };
 
 crate::choice! {
-    /// What a memory belongs to.
+    /// The owner of a memory.
     Memory {
         /// The destination host.
         Dst = "dst",
@@ -63,11 +63,11 @@ crate::choice! {
 }
 
 crate::choice! {
-    /// Among which ports a packet's flow may choose.
+    /// The ports among which a packet's flow may choose.
     Within {
         /// All equal-cost ports.
         Off = "off",
-        /// Those of one symmetric component.
+        /// The ports of one symmetric component.
         Symmetric = "symmetric",
     }
 }
@@ -181,12 +181,12 @@ impl Drill {
 }
 
 crate::listed! {
-    /// Why a packet gets its way.
+    /// The rule that gave a packet its way.
     enum Why: Rule {
         Shortest = Rule::Chooses("the shortest of the queues examined: some drawn at random, some remembered"),
     }
 
-    /// What it looks at of a candidate.
+    /// Quantities of a candidate that it considers.
     enum OfWay: Quantity {
         Queue = quantity("queue", "bytes", "own queue at that uplink, if it was examined"),
         Remembered = quantity("remembered", "", "1: remembered from the last packet; 0: drawn"),
@@ -280,7 +280,7 @@ pub struct Best {
 }
 
 impl Best {
-    /// With room for `m` of them, and for at least one.
+    /// Creates a memory of `m` ports, but at least one.
     pub fn new(m: usize) -> Self {
         Best { ways: [(0, 0); MOST_M], len: 0, room: m.clamp(1, MOST_M) }
     }

@@ -10,9 +10,9 @@
 //! | Eq. (1) A_i = B_i − R_i | [`sender::available`] |
 //! | Eq. (2) w_i = A_i / ΣA_j | [`sender::Paths::weigh`] |
 //! | §4.4.1, weighted round robin per packet | [`sender::Paths::choose`], [`crate::edge::weighted`] |
-//! | §4.4.2, counts by path, told in turn and zeroed | [`receiver::Arrivals`] |
+//! | §4.4.2, counts by path, reported in turn and zeroed | [`receiver::Arrivals`] |
 //! | Eq. (3) R_i = (1 − α)R_i* + α·RCnt_i/T_i | [`sender::smoothed`] |
-//! | §4.4.3 (1), B_i as the operator says | [`Elab::introduce`] |
+//! | §4.4.3 (1), B_i as given by the operator | [`Elab::introduce`] |
 //! | §4.4.3 (2), B_i := R_i on a mark | `Vp::reset` |
 //! | §4.4.3 (3), bursts after T_explore without marks | `Paths::begin_burst`, `Arrivals::record`, `Vp::answered` |
 //!
@@ -29,25 +29,26 @@
 //!   stopping rule of Multipath Detection, or when all rows (one per path of the fabric) are in use.
 //! - *Vanished and new paths* show in the next search, every `rediscover_ms` or after a path has died. Ports without a
 //!   trace are dropped; of two ports on one path, one is dropped.
-//! - *Units.* RCnt is in packets and B in bit/s: counts are turned into bits by the mean size of what was sent by that
+//! - *Units.* RCnt is in packets and B in bit/s: counts are turned into bits by the mean size of packets sent on that
 //!   path. VP_RBurst_Rate is in kbit/s, as 32 bits of bit/s end at 4.29 Gbps (`rate_unit = "bps"`: they do).
 //! - *T_i.* With a count on every ACK, T_i would be some packets long. Counts are summed up for `rate_interval_rtts`
-//!   before Eq. (3); 0 is the equation with each count. An RTT fits the loop: what a share does is counted an RTT later.
+//!   before Eq. (3); 0 is the equation with each count. An RTT fits the loop: the effect of a share is counted an RTT
+//!   later.
 //! - *A_i* is no less than `epsilon` of B_i, or a path marked once would have no packet until it is probed; where all
-//!   A_i are zero shares go by B_i. *B_i* is no less than `floor` of what the operator said. Zero for either follows
-//!   the paper literally.
+//!   A_i are zero shares go by B_i. *B_i* is no less than `floor` of the operator's value. Zero for either follows the
+//!   paper literally.
 //! - *A burst* is of data, as only data meets queues. It is over with C_burst packets, with the first of a newer one,
 //!   or after an RTT; its rate is that of all packets but the first, from the first to the last. Measured
 //!   values of B_i are capped at the rate of the host's link, which cannot send more. With no answer for T_explore
 //!   there is another burst.
 //! - *The operator's B_i* is the rate of the host's link (`initial_rate`), or `initial_gbps`.
 //! - *If nothing goes back* for `feedback_after_rtts`, a separate message carries the info headers of all paths.
-//! - *Lost feedback* takes its counts with it, and R_i is too low by that amount, once. `counting = "cumulative"` tells
-//!   totals modulo 2¹⁶ instead of zeroing them, and nothing is lost.
+//! - *Lost feedback* takes its counts with it, and R_i is too low by that amount, once. `counting = "cumulative"`
+//!   reports totals modulo 2¹⁶ instead of zeroing them, and nothing is lost.
 //! - *A dead path* looks free: R_i falls to zero. A path on which three or more packets were sent and nothing has
 //!   arrived for `dead_after_us` gets no packets; a search starts, and after ten times as long the path is tried again.
-//! - *ECN* goes on to the transport (§4.1: transparent); `ecn = "hidden"` keeps it, and `"all_marked"` does unless all
-//!   paths have marks, as the paper says of CLOVE.
+//! - *ECN* is passed to the transport (§4.1: transparent); `ecn = "hidden"` keeps it, and `"all_marked"` does unless
+//!   all paths have marks, as the paper says of CLOVE.
 //! - *The sequence numbers* of Burst_ID are of the pair, from 1, and wrap to 1. One up to 1024 ahead is new.
 //!
 //! Departures: tags are hashed with the two hosts only (`path_tag = "outer"`), as the inner flow is hidden. The
@@ -71,17 +72,17 @@ use receiver::{Entry, Record};
 use sender::Vp;
 
 crate::choice! {
-    /// What the operator says the first ceiling of a path is.
+    /// The operator's first ceiling of a path.
     InitialRate {
         /// The rate of the host's own link.
         Link = "link",
-        /// That of an empty path.
+        /// The rate of an empty path.
         Path = "path",
     }
 }
 
 crate::choice! {
-    /// What the rate of a burst does to B_i.
+    /// The effect of a burst's rate on B_i.
     BurstResult {
         /// B_i is that rate.
         Taken = "taken",
@@ -101,9 +102,9 @@ crate::choice! {
 }
 
 crate::choice! {
-    /// What VP_RCnt counts.
+    /// The packets that VP_RCnt counts.
     Counting {
-        /// Packets since it was last told.
+        /// Packets since the last report.
         Zeroed = "zeroed",
         /// All packets, modulo 2¹⁶.
         Cumulative = "cumulative",
@@ -111,7 +112,7 @@ crate::choice! {
 }
 
 crate::choice! {
-    /// What the transport learns of marks.
+    /// The marks that the transport sees.
     Ecn {
         /// All.
         Passed = "passed",
@@ -133,11 +134,11 @@ crate::choice! {
 }
 
 crate::choice! {
-    /// How source ports are found.
+    /// The way to find source ports.
     Discovery {
-        /// By probes with a TTL.
+        /// Probes with a TTL.
         Traceroute = "traceroute",
-        /// Not at all: 0, 1, … are used, as many as there are paths.
+        /// None: 0, 1, … are used, as many as there are paths.
         Blind = "blind",
     }
 }
@@ -203,7 +204,7 @@ crate::params! {
     }
 }
 
-/// What was rejected, and dropped.
+/// The reason for rejecting, and dropping, input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
     /// A header was cut short.
@@ -226,7 +227,7 @@ impl Refused {
 /// Row of the host: how many times each [`Refused`] occurred.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Node {
-    /// By kind.
+    /// Per kind.
     pub refused: [u32; Refused::KINDS],
 }
 
@@ -298,21 +299,21 @@ pub struct Route {
     pub entry: Entry,
 }
 
-/// Packets distributed by what paths can still carry.
+/// Packets distributed by the spare capacity of paths.
 #[derive(Clone, Debug)]
 pub struct Elab {
     config: Config,
     /// First B_i, kbit/s; 0: from the host's configuration.
     initial: u32,
-    /// In thousandths of the base RTT.
+    /// Unit: thousandths of the base RTT.
     t_explore: u64,
     interval: u64,
     patience: u64,
-    /// In 65536ths.
+    /// Unit: 1/65536.
     alpha: u32,
     epsilon: u32,
     floor: u32,
-    /// In 2⁻³².
+    /// Unit: 2⁻³².
     missed: u64,
     give_up: Span,
     rediscover: Span,

@@ -37,11 +37,11 @@ use crate::{
 };
 
 crate::choice! {
-    /// How V changes.
+    /// The change of V.
     Change {
-        /// To any other value, all alike.
+        /// Any other value, all equally likely.
         Random = "random",
-        /// To the next value, round and round.
+        /// The next value, round and round.
         Next = "next",
     }
 }
@@ -84,11 +84,11 @@ pub struct Bend {
     v: u16,
     /// Values that V can take towards its destination.
     values: u16,
-    /// Why V has changed since the last packet.
+    /// Why V changed since the last packet.
     bent: Bent,
 }
 
-/// Why V has changed, if it has.
+/// Why V changed, if it did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Bent {
     #[default]
@@ -113,7 +113,7 @@ impl Bend {
             return None;
         }
         let counts = (self.marked, self.total);
-        // With nothing outstanding, the next one begins with its first acknowledgement.
+        // If nothing is outstanding, the next one begins with its first acknowledgement.
         self.ends_at = if self.sent > self.acked { self.sent } else { 0 };
         (self.marked, self.total) = (0, 0);
         Some(counts)
@@ -125,7 +125,7 @@ impl Bend {
         (self.marked, self.total) = (0, 0);
     }
 
-    /// A round trip ended, congested or not: should V change?
+    /// A round trip ended, congested or not. Returns whether V should change.
     // F > T in N round trips in a row.
     #[inline]
     fn judge(&mut self, congested: bool) -> bool {
@@ -147,7 +147,7 @@ pub struct FlowBender {
 }
 
 crate::listed! {
-    /// Why a packet gets its way.
+    /// The rule that gave a packet its way.
     enum Why: Rule {
         Stays = Rule::Keeps("no reason to change V"),
         First = Rule::Chooses("the flow's first packet: V drawn at random"),
@@ -155,7 +155,7 @@ crate::listed! {
         Timeout = Rule::Chooses("a timeout: another V"),
     }
 
-    /// What it looks at of a flow.
+    /// Quantities of a flow that it considers.
     enum OfFlow: Quantity {
         Acked = quantity("acked", "packets", "acknowledgements in the current round trip"),
         Marked = quantity("marked", "packets", "marked ones among them"),
@@ -265,7 +265,7 @@ impl FlowBender {
         if self.values == 0 || self.values > ways { ways } else { self.values }
     }
 
-    /// F > T?
+    /// Whether F > T.
     #[inline]
     fn is_congested(&self, marked: u32, total: u32) -> bool {
         u64::from(marked) * 1_000_000_000 > self.t * u64::from(total)

@@ -1,4 +1,4 @@
-//! Flowcells of one fixed size: what PDLB is compared with.
+//! Flowcells of one fixed size: the baseline of PDLB.
 //!
 //! PDLB Figs. 3, 4 and 10 cut flows into cells of a fixed number of packets, each cell on its own path, to show the
 //! effect of granularity on reordering, utilisation and completion time. There are no estimates or probes, and no state

@@ -25,8 +25,8 @@
 //! arrived within `report_timeout_us`: that leaf's flows count as ended until this or the next report arrives. Only one
 //! query is open at a time: if reports take longer than `interval_ms`, the loop is as slow as they are.
 //!
-//! **What it is told.** For every two leaves, the paths between them and their capacity: a controller knows the
-//! topology. This is set at the start and never changes.
+//! **What the controller knows.** For every two leaves, the paths between them and their capacity: a controller knows
+//! the topology. This is set at the start and never changes.
 //!
 //! Departures:
 //! - The control network of the paper's testbed is a part of the fabric here, so reports compete with data.
@@ -79,14 +79,14 @@ pub struct Seen {
     taken: bool,
     key: FlowKey,
     dst: u32,
-    /// Since the last poll.
+    /// Bytes since the last poll.
     bytes: u64,
-    /// Where it was placed: the uplink port plus one; 0: nowhere.
+    /// The uplink port where it was placed, plus one; 0 if it was not placed.
     port: u16,
 }
 
 impl Seen {
-    /// Does it hold this flow?
+    /// Whether it holds this flow.
     #[inline]
     fn is_of(&self, flow: FlowKey) -> bool {
         self.taken && self.key == flow
@@ -96,9 +96,9 @@ impl Seen {
 /// Row per source host and slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Slot {
-    /// At the leaf of that host.
+    /// The leaf's entry, at the leaf of that host.
     pub seen: Seen,
-    /// At the controller.
+    /// The controller's entry, at the controller.
     pub plan: Elephant,
 }
 
@@ -109,7 +109,7 @@ pub struct Node {
     round: u32,
     /// Leaves that have not answered it.
     awaited: u32,
-    /// Nothing has been placed since it was sent.
+    /// Nothing has been placed since the poll was sent.
     is_open: bool,
     /// Bytes of an interval that make a flow large; 0 until computed.
     least: u64,
@@ -118,7 +118,7 @@ pub struct Node {
 }
 
 impl Node {
-    /// How many bytes since the last poll make a flow large by `now`. `least` is for one interval; it grows in
+    /// Returns how many bytes since the last poll make a flow large by `now`. `least` is for one interval; it grows in
     /// proportion if no poll has come for an interval and a half, because the previous one took long to be answered.
     fn least_by(&self, least: u64, interval: Span, now: Time) -> u64 {
         let passed = now.since(self.asked_at).0;
@@ -134,7 +134,7 @@ impl Node {
 #[derive(Clone, Copy, Debug)]
 pub struct Hedera {
     interval: Span,
-    /// In millionths.
+    /// Unit: millionths.
     share: u64,
     controller: u32,
     timeout: Span,
@@ -145,7 +145,7 @@ pub struct Hedera {
 const POLL: u8 = 0;
 /// A leaf's answer, or a part of it.
 const REPORT: u8 = 1;
-/// Where elephants must go.
+/// Kind of a message: where elephants must go.
 const PLACE: u8 = 2;
 
 /// Entries in a packet.
@@ -163,14 +163,14 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
 }
 
 crate::listed! {
-    /// Why a packet gets its way.
+    /// The rule that gave a packet its way.
     enum Why: Rule {
         Hashed = Rule::Keeps("not a placed large flow, or not at its first leaf: by a hash of the header"),
         Placed = Rule::Follows("a large flow: the port that the controller assigned"),
         NoLonger = Rule::Chooses("no longer a large flow: back to its hashed port"),
     }
 
-    /// What it looks at of a flow.
+    /// Quantities of a flow that it considers.
     enum OfFlow: Quantity {
         Sent = quantity("sent", "bytes", "sent by the flow in this controller interval"),
         Large = quantity("large", "bytes", "sent in an interval that make a flow large"),
@@ -311,13 +311,13 @@ impl Policy for Hedera {
     }
 }
 
-/// Is this the first leaf of a data packet?
+/// Whether this is the first leaf of a data packet.
 #[inline]
 fn is_first(cx: &Cx<'_, Hedera>, packet: &Packet) -> bool {
     cx.view.tier == Tier::Leaf && packet.in_port.0 < cx.view.host_ports && packet.kind == Kind::Data
 }
 
-/// How many leaves there are: the leaf of the last host is the last.
+/// Number of leaves: the leaf of the last host is the last.
 fn leaves(view: &SwitchView<'_>, hosts: usize) -> u32 {
     (0..hosts as u32).map(|host| view.leaf_of(host) + 1).max().unwrap_or(1)
 }
@@ -426,7 +426,7 @@ impl Hedera {
         }
     }
 
-    /// The controller places the reported flows, and tells the leaves.
+    /// Places the reported flows, and notifies the leaves.
     fn place(&self, cx: &mut Cx<'_, Self>) {
         cx.node.is_open = false;
         let stride = cx.peers.stride;
@@ -443,7 +443,7 @@ impl Hedera {
         }
     }
 
-    /// Sends a leaf its changes; the controller's own leaf is told without a packet.
+    /// Sends a leaf its changes; the controller's own leaf gets them without a packet.
     fn tell(&self, cx: &mut Cx<'_, Self>, leaf: u32) {
         let own = leaf == self.controller;
         let mut orders = Cut::new(cx.node.round);
@@ -495,7 +495,7 @@ impl Cut {
     }
 }
 
-/// A leaf is told where its elephants must go.
+/// Applies the placements of elephants that a leaf has received.
 fn obey(cx: &mut Cx<'_, Hedera>, body: &[u8]) {
     for entry in body.get(LEAD..).unwrap_or(&[]).chunks_exact(ENTRY) {
         let [Some(key), Some(src), Some(port)] = [0, 1, 2].map(|at| word(entry, at)) else { return };
@@ -503,7 +503,7 @@ fn obey(cx: &mut Cx<'_, Hedera>, body: &[u8]) {
     }
 }
 
-/// From now on a flow uses this port, if it is still large.
+/// Makes a flow use this port from now on, if it is still large.
 fn take(cx: &mut Cx<'_, Hedera>, key: FlowKey, src: u32, port: u16) {
     if (src as usize) < cx.peers.len() && port != NOWHERE {
         let (_, slots) = cx.peers.at(src as usize);

@@ -30,14 +30,14 @@
 //! - `delay = "one_way"` (as in the ns-3 code): acknowledgements return over any path, so a measured round trip covers
 //!   two paths. Where NICs queue (preset `ns3-hermes`), waits and marks of a host's own NIC count against whichever
 //!   path its packets take.
-//! - The README's 60, 180 and 100 µs for a base of 40 µs at 10 Gbps stand here as 20 and 140 µs above the base, and 100
-//!   µs; they are queues, so at other path rates they shrink or grow in proportion (`scale`). The base is the time of a
+//! - The README's 60, 180 and 100 µs for a base of 40 µs at 10 Gbps are here 20 and 140 µs above the base, and 100 µs;
+//!   they are queues, so at other path rates they shrink or grow in proportion (`scale`). The base is the time of a
 //!   full packet on an empty path, because that is what is measured. The README's base of 40 µs is four links of 10 µs
-//!   without the time to send: there a full packet takes 44.7 and a probe 40.2, so that 60 µs leave the one 15 and the
-//!   other 20 µs of queues. Preset `ns3-hermes` sets `base_us = 40` and so has the README's 60 and 180 to the digit;
-//!   with other links it needs its own base.
+//!   without the time to send: there a full packet takes 44.7 and a probe 40.2, so that 60 µs leave the former 15 and
+//!   the latter 20 µs of queues. Preset `ns3-hermes` sets `base_us = 40` and so has the README's 60 and 180 to the
+//!   digit; with other links it needs its own base.
 //! - f_ECN: counts of acknowledgements and of marked ones, halved each `ecn_half_life_us`. t_RTT: moving average with
-//!   weight 1/2, as the README has it. What is older than `stale_after_us` is unknown: gray, at T_RTT_low, no marks.
+//!   weight 1/2, as in the README. Values older than `stale_after_us` are unknown: gray, at T_RTT_low, no marks.
 //! - Rates r_p and r_f fade by an eighth per eighth of `rate_window_us`. r_p is that of this host's flows to that rack.
 //! - Rows are kept per destination rack, so a blackhole for one pair of hosts is found only if nothing else of this
 //!   host gets through to that rack on that path.
@@ -75,17 +75,17 @@ use probing::{ENTRY, News, Peer, Role};
 use released::Record;
 
 crate::choice! {
-    /// Whose rules.
+    /// The origin of the rules.
     Compat {
         /// The paper's.
         Paper = "paper",
-        /// Those of the public ns-3 code, mistakes included.
+        /// The public ns-3 code's, mistakes included.
         Ns3 = "ns3",
     }
 }
 
 crate::choice! {
-    /// What tells congestion.
+    /// The signals of congestion.
     Signals {
         /// Delay and marks.
         RttEcn = "rtt_ecn",
@@ -95,11 +95,11 @@ crate::choice! {
 }
 
 crate::choice! {
-    /// At which path rate the thresholds of delay hold.
+    /// The path rates at which the thresholds of delay hold.
     Scale {
-        /// At 10 Gbps, and in proportion to the time of a byte at others.
+        /// 10 Gbps, and in proportion to the time of a byte at others.
         PathRate = "path_rate",
-        /// At any.
+        /// Any rate.
         Fixed = "fixed",
     }
 }
@@ -370,7 +370,7 @@ impl Policy for Hermes {
         self.prepare(cx);
         for (leaf, way, news) in probing::entries(message.body) {
             if cx.view.ways.get(leaf as usize).is_some_and(|&ways| way.0 < ways) {
-                // What others have sent does not disprove a loss here: the agent has seen to that.
+                // Packets of others do not disprove a loss here: the agent has seen to that.
                 let sent = if news.lost { cx.now - news.delay } else { Time::ZERO };
                 self.learn(cx, leaf, way, news, sent);
             }

@@ -18,7 +18,7 @@
 //! Departures, and what is open:
 //! - The averaging weight, the length of an epoch, the probes' size and how long they are waited for are own choices.
 //! - A probe is smaller than a data packet: the extra time of a full packet on the slowest link is added once.
-//! - Until it moves, a flow goes on sending on the old path.
+//! - Until it moves, a flow continues to send on the old path.
 //! - A host has room for eight probes in flight to each other host. A flow that finds no room waits for its next epoch.
 //! - A timeout moves no flow. Acknowledgements are left to the switches.
 
@@ -77,7 +77,7 @@ pub struct Flow {
 /// Probes when round trips are long.
 #[derive(Clone, Copy, Debug)]
 pub struct Hopper {
-    /// Out of 1024.
+    /// Unit: 1/1024.
     weight: u64,
     congested: u64,
     gain: u64,
@@ -89,14 +89,14 @@ pub struct Hopper {
 }
 
 crate::listed! {
-    /// Why a packet gets its way.
+    /// The rule that gave a packet its way.
     enum Why: Rule {
         Stays = Rule::Keeps("the current label"),
         First = Rule::Chooses("the first packet: a label drawn at random"),
         Moves = Rule::Chooses("a probed path was much faster, and the old path has had time to drain: the new label"),
     }
 
-    /// What it looks at of a flow.
+    /// Quantities of a flow that it considers.
     enum OfFlow: Quantity {
         Average = quantity("average", "µs", "average round trip on the current path"),
     }
@@ -172,7 +172,7 @@ impl Policy for Hopper {
         }
         if flow.next > 0 && cx.now >= flow.moves_at {
             flow.label.become_number(flow.next);
-            // What was heard of the old path says nothing about this one.
+            // Measurements of the old path say nothing about this one.
             (flow.next, flow.average) = (0, Span::ZERO);
             cx.out.record(Points::Hopped, f64::from(flow.label.number()));
         }
@@ -225,7 +225,7 @@ fn part(span: Span, of_1024: u64) -> Span {
 }
 
 impl Hopper {
-    /// Does an epoch end? If so, other paths may be probed.
+    /// Checks whether an epoch ends. If so, other paths may be probed.
     fn epoch(&self, cx: &mut Cx<'_, Self>, flow: &mut Flow, key: FlowKey) {
         if cx.now < flow.epoch_end {
             return;

@@ -49,19 +49,19 @@ crate::params! {
 #[derive(Clone, Copy, Debug)]
 pub struct HostAr {
     bands: Bands,
-    /// Out of 2³².
+    /// Unit: 2⁻³².
     replace_part: u64,
 }
 
 crate::listed! {
-    /// Why a packet gets its way.
+    /// The rule that gave a packet its way.
     enum Why: Rule {
         Worst = Rule::Chooses("the hash gives a port as bad as the worst: by a coin toss one of the best, otherwise \
                                that port"),
         Hashed = Rule::Chooses("the hash gives a port that is better than the worst"),
     }
 
-    /// What it looks at of a candidate.
+    /// Quantities of a candidate that it considers.
     enum OfWay: Quantity {
         Rank = quantity("rank", "", "pause (16), level of the queue (4) and of utilisation (1), as far as compared: \
                                      lower is better"),

@@ -1,6 +1,7 @@
 //! Flowlets at the host: a flow with nothing acknowledged for half a round trip switches to another flow label.
 //!
-//! By the baseline in the public artifact of REPS (`uec.cpp` of its htsim; Bonato et al., EuroSys 2026), read second-hand.
+//! Follows the baseline in the public artifact of REPS (`uec.cpp` of its htsim; Bonato et al., EuroSys 2026), read
+//! second-hand.
 //!
 //! | rule | function |
 //! |---|---|
@@ -53,7 +54,7 @@ pub struct HostFlowlet {
 }
 
 crate::listed! {
-    /// Why a packet gets its way.
+    /// The rule that gave a packet its way.
     enum Why: Rule {
         GoesOn = Rule::Keeps("something has been acknowledged within the gap"),
         Held = Rule::Keeps("nothing has been acknowledged within the gap, but the label is too young to change"),
@@ -61,7 +62,7 @@ crate::listed! {
         Opens = Rule::Chooses("nothing has been acknowledged within the gap: another label"),
     }
 
-    /// What it looks at of a flow.
+    /// Quantities of a flow that it considers.
     enum OfFlow: Quantity {
         Silence = quantity("silence", "µs", "time since something was last acknowledged"),
         Gap = quantity("gap", "µs", "a silence longer than this opens a flowlet"),
@@ -145,7 +146,7 @@ impl HostFlowlet {
         Span((u128::from(base_rtt.0) * u128::from(self.gap) / 1000) as u64)
     }
 
-    /// Has the flow been silent for longer than the gap, and may its label change?
+    /// Whether the flow has been silent for longer than the gap, and whether its label may change.
     #[inline]
     fn looks(&self, flow: &Flow, now: Time, base_rtt: Span) -> (bool, bool) {
         (now.since(flow.heard) > self.gap(base_rtt), now.since(flow.drawn) >= self.hold)

@@ -7,7 +7,7 @@
 //! | rule | function |
 //! |---|---|
 //! | every leaf sends a probe up each of its links, each period | `tick` |
-//! | a switch copies a probe to the switches that reach its leaf by way of this one, never back | [`passes_on`] |
+//! | a switch copies a probe to the switches that reach its leaf through this one, never back | [`passes_on`] |
 //! | U = D + U · (1 − Δt / τ), for each link | [`Estimator::sent`], [`decayed`] |
 //! | a probe carries the utilisation of the most utilised link between this switch and its leaf | [`path_util`] |
 //! | per leaf, the best next hop, its path's utilisation, and when that was learned | [`Best`], [`replaces`] |
@@ -48,9 +48,9 @@ use crate::{
 };
 
 crate::choice! {
-    /// What a probe by the best hop itself does to its entry.
+    /// The effect of a probe by the best hop itself on its entry.
     SameHop {
-        /// It always replaces it: what is known of the best path is as fresh as its probes.
+        /// It always replaces it: knowledge of the best path is as fresh as its probes.
         Replaces = "replaces",
         /// It must be better or find the entry aged, as any other's (public P4 programs, whose aging is one interval).
         Competes = "competes",
@@ -139,20 +139,20 @@ pub struct Hula {
 }
 
 crate::listed! {
-    /// Why a packet gets its way.
+    /// The rule that gave a packet its way.
     enum Why: Rule {
         GoesOn = Rule::Keeps("a packet of the flow passed within the flowlet gap: the flowlet continues"),
         Best = Rule::Chooses("a new flowlet: the best hop that probes have reported"),
         Hashed = Rule::Chooses("a new flowlet, and no probe has reported a hop: by a hash of the header"),
     }
 
-    /// What it looks at of a flow.
+    /// Quantities of a flow that it considers.
     enum OfFlow: Quantity after flowlet::Told {
         BestUse = quantity("best_use", "of 255", "utilisation of the best path's busiest link, from the probe"),
         BestAge = quantity("best_age", "µs", "time since the best hop was last reported"),
     }
 
-    /// What it looks at of a candidate.
+    /// Quantities of a candidate that it considers.
     enum OfWay: Quantity {
         Best = quantity("best", "", "1: the best hop"),
     }
@@ -199,7 +199,7 @@ impl Policy for Hula {
         Layout {
             peers: Peers::Leaves,
             all_peers: true,
-            // A row older than the gap says no more than no row.
+            // A row older than the gap carries no more information than no row.
             flow_idle: self.gap,
             tick: if shape.tier == Tier::Leaf { self.interval } else { Span::ZERO },
             phase: Phase::Random,
@@ -317,13 +317,13 @@ pub(crate) const fn path_util(beyond: u8, link: u8) -> u8 {
     if beyond > link { beyond } else { link }
 }
 
-/// Does what was `heard` replace `best`?
+/// Whether the entry `heard` replaces `best`.
 pub fn replaces(best: &Best, heard: &Best, aging: Span, same_hop: SameHop) -> bool {
     let renews = best.port == heard.port && same_hop == SameHop::Replaces;
     best.port.is_none() || heard.util < best.util || renews || heard.at.since(best.at) > aging
 }
 
-/// Is a probe of a leaf passed on by port `out` of a switch whose `routes` lead to that leaf?
+/// Whether a probe of a leaf is forwarded through port `out` of a switch whose `routes` lead to that leaf.
 #[inline]
 pub(crate) fn passes_on(routes: &[u16], out: u16) -> bool {
     !routes.contains(&out)
@@ -347,7 +347,7 @@ mod tests {
         assert!((exact - 500_000.0).abs() < 100.0, "{exact}");
         assert!((link.bytes as f64 - exact).abs() < 0.001 * exact, "{} and {exact}", link.bytes);
         assert_eq!(quantised(link.bytes, full_register(10_000_000_000, TAU), UTIL_BITS), 255);
-        // At half the rate half of it, and a quarter of τ later three quarters of that.
+        // Half the rate gives half of it, and a quarter of τ later three quarters of that.
         for _ in 0..3_000 {
             now += Span::from_ns(2_400);
             link.sent(1_500, now, TAU);

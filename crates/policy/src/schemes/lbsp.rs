@@ -27,13 +27,13 @@
 //! link acts on it, or the whole tree would leave that group.
 //!
 //! **Escalation.** A dead aggregation switch takes cores of all groups of its column from its pod. The aggregation
-//! switches of that column in other pods then have no whole group; they tell their leaves, which avoid the column's
+//! switches of that column in other pods then have no whole group; they notify their leaves, which avoid the column's
 //! group for that pod. The paper simulates this case but does not say how it is handled.
 //!
 //! **No group left.** Packets take all links in turn that still lead there.
 //!
-//! **What a switch remembers** is the state of at most 128 link ends: a quarter of an 8-ary tree. Neighbours whose link
-//! comes up tell each other all they know, so no switch is left behind.
+//! **Memory.** A switch remembers the state of at most 128 link ends: a quarter of an 8-ary tree. Neighbours whose link
+//! comes up exchange all they know, so no switch is left behind.
 //!
 //! Departures:
 //! - Messages name the detecting switch and port and count its news, or a flood would not end and a late copy would undo
@@ -42,7 +42,7 @@
 //!   everything else works.
 //! - Where failures of several columns leave aggregation switches no group in common, each avoids its own.
 //! - Of more than two groups the alternative is the next one.
-//! - Detection (hello messages) is the fabric's part: a switch is told of its own links.
+//! - Detection (hello messages) is the fabric's part: a switch is notified about its own links.
 //! - §5, static reading: the group is the destination's bits XOR those of the input port's number. Reactive reading: as
 //!   long as the default group has over `migrate_delta_packets` more than the next, one more input port moves to that,
 //!   and back below half of it. An aggregation switch decides independently, so a flow may then be spread over both of
@@ -60,7 +60,7 @@ use failures::{ESCALATION, ESCALATION_BYTES, Escalation, FAILURE, FAILURE_BYTES,
 use table::{MOST_UPLINKS, Place, Row, allowed, next_alive};
 
 crate::choice! {
-    /// What decides the path group of a packet.
+    /// The criterion for the path group of a packet.
     Assignment {
         /// The lowest bits of the destination (LBSP §3.2).
         Destination = "destination",
@@ -70,19 +70,19 @@ crate::choice! {
 }
 
 crate::choice! {
-    /// Whose packets are in turn together.
+    /// The packets that take turns together.
     RoundRobin {
         /// All of the group at this switch.
         Switch = "switch",
-        /// Those for one host.
+        /// The packets for one host.
         Destination = "destination",
-        /// Those of one flow: 16 pointers for each leaf, which flows share by hash.
+        /// The packets of one flow: 16 pointers for each leaf, which flows share by hash.
         Flow = "flow",
     }
 }
 
 crate::choice! {
-    /// What the input port has to say (LBSP §5, whose text is missing).
+    /// The role of the input port (LBSP §5, whose text is missing).
     InputPort {
         /// Nothing.
         Ignored = "ignored",
@@ -139,7 +139,7 @@ pub struct Node {
     turns: [u16; MOST_GROUPS],
     /// Pointer over all links, used when no group is left.
     spray: u16,
-    /// How many input ports of each group have migrated, counted from the first.
+    /// Number of input ports of each group that have migrated, counted from the first.
     migrated: [u16; MOST_GROUPS],
     /// Failures heard of.
     pub known: Known,
@@ -159,7 +159,7 @@ pub struct Link {
 /// Round robin over symmetric path groups.
 #[derive(Clone, Copy, Debug)]
 pub struct Lbsp {
-    /// For a leaf, and for an aggregation switch.
+    /// Numbers of bits for a leaf, and for an aggregation switch.
     bits: [u32; 2],
     assignment: Assignment,
     round_robin: RoundRobin,
@@ -381,10 +381,10 @@ impl Lbsp {
         cx.out.send(To::Neighbours { except }, FAILURE, None, Way::ANY, &failure.put(), self.message_bytes);
     }
 
-    /// Recomputes the rows of these addresses, and tells the leaves below what changes for them.
+    /// Recomputes the rows of these addresses, and notifies the leaves below of their changes.
     fn bring_up_to_date(&self, cx: &mut Cx<'_, Self>, tree: &Tree, (first, last): (u32, u32)) {
         let switch = cx.view.switch;
-        // It knows its own links however many failures elsewhere it has heard of.
+        // It knows its own links, however many failures elsewhere it has heard of.
         let gone = (0u16..).zip(&*cx.ports).filter(|(_, link)| link.gone);
         let own = gone.filter_map(|(port, _)| tree.uplink(switch, port)).fold(0, |dead, link| dead | 1 << link);
         let place = Place { tree: *tree, switch, groups: self.bits.map(|bits| 1 << bits), own };
@@ -409,7 +409,7 @@ impl Lbsp {
         cx.out.send(To::Port(port), ESCALATION, None, Way::ANY, &told.put(), self.message_bytes);
     }
 
-    /// A leaf is told by the aggregation switch at uplink `link`.
+    /// Handles a message to a leaf from the aggregation switch at uplink `link`.
     fn heed(&self, cx: &mut Cx<'_, Self>, tree: &Tree, link: u32, told: Escalation) {
         for leaf in told.first / tree.hosts_per_leaf..=told.last / tree.hosts_per_leaf {
             let (row, _) = cx.peers.at(leaf as usize);
@@ -420,7 +420,7 @@ impl Lbsp {
         self.bring_up_to_date(cx, tree, (told.first, told.last));
     }
 
-    /// A link came up: tells the switch behind it everything it may have missed.
+    /// Handles a link that came up: sends the switch behind it everything it may have missed.
     fn tell_all(&self, cx: &mut Cx<'_, Self>, tree: &Tree, port: Port) {
         for failure in cx.node.known.all() {
             cx.out.send(To::Port(port), FAILURE, None, Way::ANY, &failure.put(), self.message_bytes);
@@ -441,7 +441,7 @@ const fn level(tier: Tier) -> usize {
     if matches!(tier, Tier::Leaf) { 0 } else { 1 }
 }
 
-/// How many of `ports` input ports migrate when their group and the next one have these numbers of packets.
+/// Returns how many of `ports` input ports migrate when their group and the next one have these numbers of packets.
 // LBSP §5, reactive reading.
 pub fn migrate(migrated: u16, ports: u32, own: u32, next: u32, delta: u32) -> u16 {
     let gap = own.saturating_sub(next);

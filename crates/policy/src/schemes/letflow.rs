@@ -43,7 +43,7 @@ pub struct LetFlow {
 }
 
 crate::listed! {
-    /// Why a packet gets its way.
+    /// The rule that gave a packet its way.
     enum Why: Rule {
         GoesOn = Rule::Keeps("a packet of the flow passed within the flowlet gap: the flowlet continues"),
         Drawn = Rule::Chooses(
@@ -82,7 +82,7 @@ impl Policy for LetFlow {
     }
 
     fn layout(&self, _: &Shape) -> Layout {
-        // A row older than the gap says no more than no row.
+        // A row older than the gap carries no more information than no row.
         Layout { flow_idle: self.gap, ..Layout::default() }
     }
 

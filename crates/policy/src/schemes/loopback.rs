@@ -14,7 +14,7 @@
 //! | the 16 header bytes arrive as written, and every hop's `egress` sees them | [`Stamp`] |
 //! | message bodies arrive whole; groups are expanded; a flood never goes back | [`Body`] |
 //! | every probe is answered or lost, once, by the right device | `Route` rows |
-//! | all bytes of a flow are acknowledged before its end is told, and none of its packets leaves after | `LoopbackHost` |
+//! | all bytes of a flow are acknowledged before its end is reported, and no packet leaves after | `LoopbackHost` |
 //!
 //! That released packets go *before* later ones cannot be seen from the leaf that holds them. With
 //! `release = "timer"` everything that arrives while a packet is held is held behind it, so a flow on one path must show
@@ -43,7 +43,7 @@ macro_rules! numbered {
 }
 
 numbered! {
-    /// What is counted.
+    /// The events counted.
     Count {
         /// Calls of `pick`.
         Pick = "calls_pick",
@@ -164,7 +164,7 @@ numbered! {
     }
 }
 
-/// How many counts there are.
+/// Number of counts.
 pub(crate) const COUNTS: usize = Count::TABLE.len();
 
 /// The series of both schemes: `violation`, then the counts.
@@ -188,7 +188,7 @@ const BODIES: usize = 4 * Body::BYTES;
 /// Wire size of a message: a minimal Ethernet frame with preamble and gap.
 const MESSAGE_WIRE: u32 = 84;
 
-/// What a device has seen.
+/// A device's observations.
 #[derive(Clone, Copy, Debug)]
 pub struct Witness {
     /// Counts, by [`Count`].
@@ -244,7 +244,7 @@ impl Witness {
     }
 }
 
-/// Is this row `key`'s? A new row becomes it.
+/// Whether this row is `key`'s. A new row becomes it.
 fn owns<K: PartialEq + Copy>(owner: &mut Option<K>, key: K) -> bool {
     *owner.get_or_insert(key) == key
 }
@@ -349,11 +349,11 @@ impl Wire for Stamp {
 /// The body of our messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Body {
-    /// Whom it was sent to.
+    /// The target it was sent to.
     pub target: Count,
-    /// How often it was passed on.
+    /// Number of times it was passed on.
     pub hops: u8,
-    /// Who wrote it.
+    /// Its author.
     pub origin: Device,
     /// When.
     pub at: Time,
@@ -368,7 +368,7 @@ impl Body {
     /// Its size.
     pub const BYTES: usize = 24;
 
-    /// As bytes.
+    /// Encodes it as bytes.
     pub fn put(&self) -> [u8; Self::BYTES] {
         let target = TARGETS.iter().position(|t| *t == self.target).unwrap_or(TARGETS.len());
         let (tier, number) = match self.origin {
@@ -383,7 +383,7 @@ impl Body {
         bytes
     }
 
-    /// From bytes, if they are ours.
+    /// Parses bytes, if they are ours.
     pub fn get(bytes: &[u8]) -> Option<Body> {
         let bytes: &[u8; Self::BYTES] = bytes.try_into().ok()?;
         let [magic, target, hops, tier, named, _, _, _, n0, n1, n2, n3, f0, f1, f2, f3, at @ ..] = *bytes;

@@ -9,7 +9,7 @@
 //! |---|---|
 //! | each period, a few random paths to each destination leaf are sampled | `tick` |
 //! | a sample adds up the queues along its path | [`Luopan::go_on`] |
-//! | its answer tells the path and the sum to the leaf that asked | [`Luopan::hear`], [`Sampled::answered`] |
+//! | its answer carries the path and the sum to the leaf that asked | [`Luopan::hear`], [`Sampled::answered`] |
 //! | a cell of 64 KB goes to the shortest sampled | [`Luopan::at_source`] |
 //!
 //! | our word | the paper's |
@@ -19,9 +19,9 @@
 //! | sample | probe of one path |
 //!
 //! **Where it sits, what is measured.** At the source leaf, with the help of every switch. A sample is a packet of 64
-//! bytes. Each switch adds the bytes queued at the port by which it sends the sample on, as found; the last leaf sends
-//! the sum back by any path. What a leaf knows is therefore at least as old as that round trip, and up to a period
-//! older.
+//! bytes. Each switch adds the bytes queued at the port through which it forwards the sample, as found; the last leaf
+//! sends the sum back by any path. A leaf's knowledge is therefore at least as old as that round trip, and up to a
+//! period older.
 //!
 //! **Paths.** A sample draws its port at each switch that has a choice and notes it; a cell's packets carry the notes of
 //! the path they should take, in bits that an overlay has to spare (`header_bytes = 0`). In a leaf-spine the first
@@ -45,7 +45,7 @@ use crate::{
 };
 
 crate::choice! {
-    /// What the queues along a path come to.
+    /// The measure of the queues along a path.
     Measure {
         /// Their sum.
         Sum = "sum",
@@ -239,7 +239,7 @@ pub struct Luopan {
 }
 
 crate::listed! {
-    /// Why a packet gets its way.
+    /// The rule that gave a packet its way.
     enum Why: Rule {
         GoesOn = Rule::Keeps("the cell continues"),
         Sampled = Rule::Chooses("a new cell: the shortest path of the latest samples"),
@@ -247,13 +247,13 @@ crate::listed! {
         Marked = Rule::Follows("the path was chosen at the first switch"),
     }
 
-    /// What it looks at of a flow.
+    /// Quantities of a flow that it considers.
     enum OfFlow: Quantity {
         Sent = quantity("cell_sent", "bytes", "bytes of the cell sent before this packet"),
         SampledQueue = quantity("sampled_queue", "bytes", "total of the queues on the shortest path sampled"),
     }
 
-    /// What it looks at of a candidate.
+    /// Quantities of a candidate that it considers.
     enum OfWay: Quantity {
         Sampled = quantity("sampled", "", "1: the shortest path sampled starts here"),
     }
@@ -394,7 +394,7 @@ impl Luopan {
         cell.path
     }
 
-    /// Does the packet belong to the cell of its flow?
+    /// Whether the packet belongs to the cell of its flow.
     #[inline]
     fn goes_on(&self, cell: &Cell, packet: &Packet) -> bool {
         let of_flow = matches!(packet.kind, Kind::Data | Kind::Ack);
@@ -407,7 +407,7 @@ impl Luopan {
         let routes = view.towards(sample.to);
         let port = match routes {
             [] => return,
-            // Where there is no choice, none will be requested.
+            // If there is no choice, none will be requested.
             &[port] => port,
             _ => {
                 let port = routes[cx.rng.below(routes.len() as u32) as usize];

@@ -59,7 +59,7 @@
 //!   count. Both are cut at the MTU; each packet has 16 bytes of its own (first path, instant, term) and
 //!   `message_header_bytes`. A broadcast is a packet to every host of the rack.
 //! - **A failed proxy** is §5's open question. Hosts follow the proxy of the highest *term*, of equal terms the one
-//!   with the lowest number, at first the rack's first host. Whoever is d places after it steps up, with the next term,
+//!   with the lowest number, at first the rack's first host. The host d places after it steps up, with the next term,
 //!   when it has heard nothing for d × `takeover_periods`. A view as old as one such silence is forgotten: then all
 //!   paths are alike, and only own probes tell them apart. `proxy_fails_at_ms` stops the first proxy of one rack.
 //!
@@ -84,19 +84,19 @@ use congestion::{STEP, Score, congestion};
 use perception::{Peer, Probed, Route, choose};
 
 crate::choice! {
-    /// Who probes.
+    /// The hosts that probe.
     Probe {
         /// The rack's proxy, for all.
         Proxy = "proxy",
         /// Every host, for itself.
         Host = "host",
-        /// Nobody: what data alone tell.
+        /// None: only data measures paths.
         Off = "off",
     }
 }
 
 crate::choice! {
-    /// What chooses the path of a new flowlet.
+    /// The basis for the path of a new flowlet.
     RouteBy {
         /// The rack's data and the best probe: the smaller value.
         Combined = "combined",
@@ -106,7 +106,7 @@ crate::choice! {
 }
 
 crate::choice! {
-    /// What a flow does that is on one of the best paths.
+    /// The action of a flow that is on one of the best paths.
     Tie {
         /// It stays.
         Keep = "keep",
@@ -202,7 +202,7 @@ pub struct Node {
     rack: u32,
     /// The proxy this host follows.
     proxy: u32,
-    /// Which proxy in the rack's history that is.
+    /// Term of that proxy in the rack's history.
     term: u32,
     /// When a broadcast was last heard or made.
     heard: Time,
@@ -218,7 +218,7 @@ impl Meet {
         self.k.unwrap_or(self.config.sample.base(view) + Span::from_us(20))
     }
 
-    /// When a probe is given up.
+    /// Returns how long a probe is awaited before it is given up.
     pub fn patience(&self, view: &HostView<'_>) -> Span {
         self.patience.unwrap_or(self.t_probe.max(view.base_rtt * 2))
     }
@@ -231,7 +231,7 @@ impl Meet {
 }
 
 impl Meet {
-    /// The path of the flow's last flowlet, if the flowlet goes on.
+    /// The path of the flow's last flowlet, if the flowlet continues.
     #[inline]
     fn old(&self, flowlet: &Flowlet, ways: u16) -> Option<Way> {
         (flowlet.seen && flowlet.to < ways).then_some(Way(flowlet.to))
@@ -239,7 +239,7 @@ impl Meet {
 }
 
 crate::listed! {
-    /// Why a packet gets its way.
+    /// The rule that gave a packet its way.
     enum Why: Rule {
         GoesOn = Rule::Keeps("a packet of the flow left within the flowlet gap: the flowlet continues"),
         Unknown = Rule::Chooses("a new flowlet: nothing is known about the paths yet; one is drawn at random"),
@@ -247,7 +247,7 @@ crate::listed! {
         Drawn = Rule::Chooses("a new flowlet: one of the best paths, drawn at random"),
     }
 
-    /// What it looks at of a candidate.
+    /// Quantities of a candidate that it considers.
     enum OfWay: Quantity {
         Excess = quantity("excess", "µs", "estimated delay of the path above K (cubic mean); none if unknown"),
         Heard = quantity("heard", "µs", "the same from the rack's data alone"),

@@ -1,8 +1,8 @@
 //! MP-RDMA's spraying, as recent studies compare with it: a packet released by an acknowledgement takes the entropy
 //! value of that acknowledgement.
 //!
-//! By the baseline in the public artifact of REPS (`uec.cpp` of its htsim; Bonato et al., EuroSys 2026), whose choice
-//! of values and whose handling of acknowledgements were read. Lu et al., "Multi-path transport for RDMA in
+//! Follows the baseline in the public artifact of REPS (`uec.cpp` of its htsim; Bonato et al., EuroSys 2026), whose
+//! choice of values and whose handling of acknowledgements were read. Lu et al., "Multi-path transport for RDMA in
 //! datacenters", NSDI 2018, is the origin of the idea; that paper was not available, and its per-path windows and
 //! out-of-order bound are not included. Site: the sending host.
 //!
@@ -12,11 +12,11 @@
 //! | an acknowledgement, marked or not, that makes room in the window: its value for the packets until the next one | [`Flow::value`] |
 //! | without room: any value | [`Flow::value`] |
 //!
-//! What was adapted: there the window is looked at as an acknowledgement comes: it must have grown by about a packet, or exceed
-//! what is in flight by one. A scheme here sees no window. It takes for a sign of room that the transport sends: a packet that
-//! leaves after an acknowledgement, and before other news, was let go by it. From the news of a trim or a timeout to the next
-//! acknowledgement packets take any value. There they take that of the trimmed packet, if the acknowledgement before it had made
-//! room (`after_trim = "its_value"` here, room or not).
+//! Adaptation: the artifact inspects the window as an acknowledgement comes: it must have grown by about a packet, or
+//! exceed what is in flight by one. A scheme here sees no window. It infers room from sending: a packet that follows an
+//! acknowledgement, with no other event between, was released by it. From the report of a trim or a timeout to the next
+//! acknowledgement, packets take any value. In the artifact they take that of the trimmed packet, if the
+//! acknowledgement before it had made room (`after_trim = "its_value"` here, room or not).
 
 use crate::edge::entropy;
 use crate::{
@@ -25,7 +25,7 @@ use crate::{
 };
 
 crate::choice! {
-    /// What a trimmed packet leaves for those after it.
+    /// The value that a trimmed packet leaves for those after it.
     AfterTrim {
         /// Any value.
         Drawn = "drawn",
@@ -66,7 +66,7 @@ pub struct MpRdmaReuse {
 }
 
 crate::listed! {
-    /// Why a packet gets its way.
+    /// The rule that gave a packet its way.
     enum Why: Rule {
         Reused = Rule::Chooses("an acknowledgement releases it: the entropy value of the packet acknowledged"),
         Drawn = Rule::Chooses("no acknowledgement releases it: a drawn entropy value"),

@@ -35,10 +35,10 @@
 //! - A fabric here has one plane. `planes` divides the values into classes that only backups know of; a host has one port, so
 //!   there is no Port Status Update, and no choice among ports with room. Switches hash the value; there are no source routes.
 //! - The controller denies at the start only, by plane or by a number of values.
-//! - Receivers call for SKIP by marks alone, never for ALWAYS_SKIP. Probes belong to a flow, not to the node, and go out as
-//!   the flow hears of its packets, no sooner than the period says.
-//! - Receivers keep no values of their own. An acknowledgement returns by the value of what it answers, so a loss on the way
-//!   back is blamed on that value too.
+//! - Receivers call for SKIP by marks alone, never for ALWAYS_SKIP. Probes belong to a flow, not to the node, and go
+//!   out as the flow hears of its packets, no sooner than the period allows.
+//! - Receivers keep no values of their own. An acknowledgement returns with the value of the packet it answers, so a
+//!   loss on the way back is blamed on that value too.
 //! - Where nothing is trimmed, a loss may be due to congestion but still counts as a failure.
 //! - A mark means an uneven core only where the last hop does not mark (`switch.mark_last_hop = false`), as in MRC.
 
@@ -106,7 +106,7 @@ pub struct Mrc {
 }
 
 crate::listed! {
-    /// Why a packet gets its way.
+    /// The rule that gave a packet its way.
     enum Why: Rule {
         Next = Rule::Chooses("every packet: the next good entropy value of the rotation"),
         PassesOver = Rule::Chooses("a value that met a mark or a trim is skipped once: the next good one"),
@@ -114,7 +114,7 @@ crate::listed! {
         NoneGood = Rule::Chooses("no value is good or skipped: the next of those assumed bad"),
     }
 
-    /// What it looks at of a flow.
+    /// Quantities of a flow that it considers.
     enum OfFlow: Quantity {
         Plane = quantity("plane", "", "plane of the value"),
         Bad = quantity("bad", "values", "values assumed bad"),
@@ -217,7 +217,7 @@ impl Policy for Mrc {
                 cx.peers.current().0.forget(key);
                 profile.asks = 0;
             }
-            // What the message before on this connection asks is answered to that one.
+            // The request of the previous message on this connection is answered to that message.
             (Event::FlowStart { .. }, Some(profile), _) => profile.asks = 0,
             (event @ (Event::Ack { .. } | Event::Trimmed { .. } | Event::Timeout), Some(profile), Some(key)) => {
                 let number = way.wrapping_sub(profile.above);
@@ -265,7 +265,7 @@ impl Mrc {
                     }
                 }
             }
-            // At the port of the destination no other path would have helped.
+            // At the destination's port no other path would have helped.
             Event::Ack { marked: false, .. } | Event::Trimmed { last_hop: true, .. } => {}
             Event::FlowStart { .. } | Event::FlowEnd | Event::Retransmit => {}
             Event::ProbeReply { .. } | Event::ProbeLost => {}

@@ -1,6 +1,6 @@
 //! Oblivious spraying: every packet takes the next entropy value, whatever happened to others.
 //!
-//! The baseline of Ultra Ethernet and of the REPS study. Site: the sending host. Two kinds, both of public code, known
+//! The baseline of Ultra Ethernet and of the REPS study. Site: the sending host. Two kinds are from public code, known
 //! here by descriptions of it: the walk of uet-htsim (`uec_mp.cpp`, UecMpOblivious), in which each value comes once a
 //! round, and the plain draw of the REPS artifact. Many fixed values in turn, without another order in each round ("MP"
 //! there), are the third, and values that count up ("incremental") the fourth.
@@ -16,13 +16,13 @@ use crate::{
 };
 
 crate::choice! {
-    /// In which order values come.
+    /// The order of the values.
     Order {
         /// Each once a round, in an order that is drawn anew for each round.
         Rounds = "rounds",
-        /// Any value, all alike.
+        /// Any value, all equally likely.
         Drawn = "drawn",
-        /// By number, from one that is drawn for each flow.
+        /// Ascending numbers, from one that is drawn for each flow.
         Ascending = "ascending",
     }
 }
@@ -46,7 +46,7 @@ pub struct Oblivious {
 }
 
 crate::listed! {
-    /// Why a packet gets its way.
+    /// The rule that gave a packet its way.
     enum Why: Rule {
         Next = Rule::Chooses("every packet: the next entropy value"),
     }

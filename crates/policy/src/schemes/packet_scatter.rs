@@ -1,7 +1,7 @@
 //! Packet scatter: every packet on its own, at random (RPS) or in turn.
 //!
 //! RPS: Dixit, Prakash, Hu, Kompella, "On the impact of packet spraying in data center networks", INFOCOM 2013. Round
-//! robin is what ns-2's multipath classifier does, and the `packet scatter` that LBSP is compared with may be either,
+//! robin is the rule of ns-2's multipath classifier, and the `packet scatter` that LBSP is compared with may be either,
 //! so both are here. Every packet is scattered, acknowledgements too.
 //!
 //! **Whose turn.** In ns-2.35 a node with several next hops to a destination node installs a `Classifier/MultiPath` for
@@ -15,7 +15,7 @@ use crate::{
 };
 
 crate::choice! {
-    /// What a pointer of round-robin packet scatter belongs to.
+    /// The owner of a pointer of round-robin packet scatter.
     Pointer {
         /// The switch: one for all packets.
         Switch = "switch",
@@ -43,7 +43,7 @@ crate::params! {
 pub struct Rps;
 
 crate::listed! {
-    /// Why a packet gets its way.
+    /// The rule that gave a packet its way.
     enum Drawn: Rule {
         Always = Rule::Chooses("every packet: an uplink drawn at random"),
     }
@@ -106,7 +106,7 @@ impl Turn {
 }
 
 crate::listed! {
-    /// Why a packet gets its way.
+    /// The rule that gave a packet its way.
     enum Next: Rule {
         Always = Rule::Chooses("every packet: the next uplink in turn"),
     }

@@ -70,7 +70,7 @@ use estimate::{Route, Share};
 use model::{Cells, CellsLimit, Constants, MOST_CELLS, Model, Paths};
 
 crate::choice! {
-    /// Where path delays come from.
+    /// The source of path delays.
     Estimate {
         /// Probes on every path.
         Probe = "probe",
@@ -92,11 +92,11 @@ crate::choice! {
 }
 
 crate::choice! {
-    /// Whose paths decide together.
+    /// The paths that decide together.
     Scope {
-        /// Those to one destination.
+        /// The paths to one destination.
         Peer = "peer",
-        /// Those of one sender.
+        /// The paths of one sender.
         Sender = "sender",
     }
 }
@@ -165,11 +165,11 @@ crate::params! {
 
 /// A preset of the mechanism that is a named scheme.
 pub trait Variant: 'static {
-    /// What it declares, in addition to what all variants do.
+    /// Its declarations, in addition to those common to all variants.
     const SHEET: Sheet;
     /// Its parameters.
     type Config: Params;
-    /// The full configuration they stand for.
+    /// Returns the full configuration they imply.
     fn config(config: &Self::Config) -> Config;
 }
 
@@ -192,12 +192,12 @@ impl Variant for Published {
 }
 
 crate::listed! {
-    /// What it looks at of a flow.
+    /// Quantities of a flow that it considers.
     enum OfFlow: Quantity after OfCell {
         BadPaths = quantity("bad_paths", "paths", "congested paths (N_b) behind the granularity in use"),
     }
 
-    /// What it looks at of a candidate.
+    /// Quantities of a candidate that it considers.
     enum OfWay: Quantity {
         Delay = quantity("delay", "µs", "last measured delay, or how long nothing has come back"),
         Dead = quantity("dead", "", "1: considered dead"),
@@ -205,7 +205,7 @@ crate::listed! {
     }
 }
 
-/// What the mechanism declares about itself, whichever variant.
+/// The mechanism's declarations about itself, for all variants.
 pub(super) const SHEET: Sheet = Sheet {
     unit: "flowcell",
     told: &[

@@ -72,7 +72,7 @@ pub struct Round {
 }
 
 impl Round {
-    /// Is nothing in flight?
+    /// Whether nothing is in flight.
     const fn is_idle(&self) -> bool {
         self.acked >= self.sent
     }
@@ -103,7 +103,7 @@ impl Round {
     }
 }
 
-/// Row per connection at each end: rounds at the sender, what was heard at the receiver.
+/// Row per connection at each end: rounds at the sender, arrivals at the receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct End {
     round: Round,
@@ -143,7 +143,7 @@ pub struct Plb {
 }
 
 crate::listed! {
-    /// Why a packet gets its way.
+    /// The rule that gave a packet its way.
     enum Why: Rule {
         Stays = Rule::Keeps("no reason to change the label"),
         First = Rule::Chooses("the first packet: a label drawn at random"),
@@ -152,7 +152,7 @@ crate::listed! {
         Timeout = Rule::Chooses("a timeout: another label"),
     }
 
-    /// What it looks at of a flow.
+    /// Quantities of a flow that it considers.
     enum OfFlow: Quantity {
         Congested = quantity("congested", "round trips", "consecutive congested ones"),
         Marked = quantity("marked", "bytes", "marked ones in the current round trip"),
@@ -277,7 +277,7 @@ impl Policy for Plb {
                     cx.out.record(Points::Timeout, f64::from(end.label.number()));
                 }
             }
-            // Of a connection that has carried other messages: bytes count from 0 again.
+            // The connection has carried other messages: bytes count from 0 again.
             Event::FlowStart { .. } => end.round = Round::default(),
             Event::FlowEnd
             | Event::Trimmed { .. }
@@ -300,7 +300,7 @@ impl Plb {
         }
     }
 
-    /// Have there been enough congested rounds, with no pause in force?
+    /// Whether there have been enough congested rounds, with no pause in force.
     fn would_rehash(&self, end: &End, now: Time) -> bool {
         let forced = end.congested >= self.rehash_rounds;
         let idle = self.idle_rehash_rounds > 0 && end.round.is_idle() && end.congested >= self.idle_rehash_rounds;

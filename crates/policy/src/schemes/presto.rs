@@ -10,7 +10,7 @@
 //! |---|---|
 //! | Presto Algorithm 1, flowcell creation | [`continues_cell`] |
 //! | Presto §3.1, round robin over the paths | [`next_path`] |
-//! | Presto §3.3, paths weighted by what the controller says of their rates | [`Cell::turn`], [`is_due`] |
+//! | Presto §3.3, paths weighted by their rates as given by the controller | [`Cell::turn`], [`is_due`] |
 //! | the ns-3 code's weights: shorter cells on slower paths | [`cell_size`] |
 //! | own: a separate order for each flow | [`coprime_stride`] |
 //!
@@ -20,7 +20,7 @@
 //! | flowcell | flowcell |
 //!
 //! Departures:
-//! - The controller is the operator: it tells each host the rates of the paths to each rack once, before the run
+//! - The controller is the operator: it gives each host the rates of the paths to each rack once, before the run
 //!   ([`crate::HostView::rate_to_host`]). `weights = "cells"` gives a path full-size cells in proportion to its rate:
 //!   the paper's labels that appear several times in the rotation. `"cell_sizes"` gives it one cell in every round,
 //!   with a length in proportion to its rate, as in the public ns-3 code of Hermes (a fifth of the rate, a fifth of the
@@ -39,7 +39,7 @@ use crate::{
 };
 
 crate::choice! {
-    /// What a flowcell's size is counted in.
+    /// The unit of a flowcell's size.
     Count {
         /// Data packets.
         Packets = "packets",
@@ -60,9 +60,9 @@ crate::choice! {
 }
 
 crate::choice! {
-    /// What the rates of paths, as told, are good for.
+    /// The use of the given rates of paths.
     Weights {
-        /// Nothing: all paths alike.
+        /// None: all paths alike.
         Equal = "equal",
         /// Slower paths get fewer cells.
         Cells = "cells",
@@ -72,7 +72,7 @@ crate::choice! {
 }
 
 crate::choice! {
-    /// Who chooses the paths of acknowledgements.
+    /// The device that chooses the paths of acknowledgements.
     Acks {
         /// The fabric.
         Fabric = "fabric",
@@ -82,11 +82,11 @@ crate::choice! {
 }
 
 crate::choice! {
-    /// How long a flow's first cell is.
+    /// The length of a flow's first cell.
     FirstCell {
-        /// As any other.
+        /// Like any other.
         Full = "full",
-        /// Any length up to that, all alike.
+        /// Any length up to that, all equally likely.
         Any = "any",
     }
 }
@@ -139,20 +139,20 @@ pub struct Presto {
 }
 
 crate::listed! {
-    /// Why a packet gets its way.
+    /// The rule that gave a packet its way.
     enum Why: Rule {
         GoesOn = Rule::Keeps("the flowcell is not full: it continues"),
         First = Rule::Chooses("the flow's first packet: a path drawn at random"),
         Full = Rule::Chooses("the flowcell is full: the next path in turn"),
     }
 
-    /// What it looks at of a flow.
+    /// Quantities of a flow that it considers.
     enum OfFlow: Quantity {
         Sent = quantity("cell_sent", "packets or bytes", "part of this flowcell sent so far, in units of count"),
         Size = quantity("cell_size", "packets or bytes", "size of a full flowcell"),
     }
 
-    /// What it looks at of a candidate.
+    /// Quantities of a candidate that it considers.
     enum OfWay: Quantity {
         Weight = quantity("weight", "", "its rate as given, as a share of the fastest path's, if weights are in use"),
     }
@@ -253,7 +253,7 @@ impl Policy for Presto {
 }
 
 impl Presto {
-    /// How much of a cell a packet takes.
+    /// Returns how much of a cell a packet takes.
     #[inline]
     fn amount(&self, packet: &Packet) -> u32 {
         match self.count {
@@ -286,8 +286,8 @@ impl Cell {
     }
 }
 
-/// Is a path of this weight due in this round? Over any number of rounds it is due as often as its weight says, to
-/// within one.
+/// Whether a path of this weight is due in this round. Over any number of rounds it is due as often as its weight says,
+/// to within one.
 #[inline]
 pub const fn is_due(round: u64, weight: u64) -> bool {
     (round + 1) * weight / ONE > round * weight / ONE
@@ -322,7 +322,8 @@ fn first_cell(rng: &mut Rng, paths: u16, order: Order) -> Cell {
     Cell { sent: 0, size: 0, path, stride, turn: 0 }
 }
 
-/// Does a packet of `amount` still belong to a cell that holds `sent` of at most `size`? An empty cell takes any packet.
+/// Whether a packet of `amount` still belongs to a cell that holds `sent` of at most `size`. An empty cell takes any
+/// packet.
 // Presto Algorithm 1: a new cell iff bytecount + len > threshold.
 #[inline]
 pub(crate) const fn continues_cell(sent: u32, amount: u32, size: u32) -> bool {

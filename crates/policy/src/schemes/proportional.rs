@@ -11,17 +11,17 @@
 //!
 //! | our word | the paper's |
 //! |---|---|
-//! | rate of a path, as told | B_i |
+//! | rate of a path, as given | B_i |
 //! | weight | w_i |
 //!
-//! **An oracle.** No host knows these rates: a controller that knows the wiring tells each host, before the run, the
+//! **An oracle.** No host knows these rates: a controller that knows the wiring gives each host, before the run, the
 //! slowest link between the leaves on each path. It is an upper bound for a flow that has the paths to itself, for
 //! comparison.
 //!
 //! Departures:
 //! - The paper splits by *available* bandwidth, A_i = B_i - R_i, R_i being what the sender itself has on path i. With
-//!   true B_i that comes to the same: w_i = A_i / ΣA and R_i = w_i R have the one fixed point w_i = B_i / ΣB, for any
-//!   R below ΣB. So rates are told, and nothing is measured.
+//!   true B_i the result is the same: w_i = A_i / ΣA and R_i = w_i R have the single fixed point w_i = B_i / ΣB, for
+//!   any R below ΣB. So rates are given, and nothing is measured.
 //! - The traffic of others on a path is not known. With other traffic this is not an upper bound: it splits in
 //!   proportion to total, not remaining, bandwidth.
 //! - Turns are taken per pair of hosts, as ELAB keeps its state; the first of equal paths is drawn for each pair.
@@ -72,12 +72,12 @@ impl Turns for Route {
 pub struct Proportional;
 
 crate::listed! {
-    /// Why a packet gets its way.
+    /// The rule that gave a packet its way.
     enum Why: Rule {
         InTurn = Rule::Chooses("every packet: the path whose turn it is by weight"),
     }
 
-    /// What it looks at of a candidate.
+    /// Quantities of a candidate that it considers.
     enum OfWay: Quantity {
         Weight = quantity("weight", "share", "share of packets, by the given rates; none before the first"),
     }

@@ -26,9 +26,9 @@
 //!
 //! | rule | function |
 //! |---|---|
-//! | queueing delay of a port: what stands before a packet that joins it now | [`QueuedAt::at`] |
+//! | queueing delay of a port: what is ahead of a packet that joins it now | [`QueuedAt::at`] |
 //! | remember when the flow's last packet leaves its queue | [`Sent`] |
-//! | only queues whose delay is not less than what is left of that packet's | [`QueuedAt::keeps_order`] |
+//! | only queues whose delay is not less than the rest of that packet's | [`QueuedAt::keeps_order`] |
 //! | of these the shortest; if there is none, the longest queue; for a first packet the shortest of all | `pick` |
 //! | a long flow goes to the shortest queue if staying in order costs too much | [`Qdaps::reroutes`] |
 //!
@@ -58,7 +58,7 @@
 //! - A flow's own port always keeps order, so "none" means that it is gone from the group.
 //! - Acknowledgements are separate flows, never rerouted. Packets of no flow (probes) take the shortest queue.
 //! - Rerouting: constants are our own. The bytes of a flow are counted here, from when it was last idle for
-//!   `flow_idle_us`; its base round-trip time must be told, as a switch cannot know it.
+//!   `flow_idle_us`; its base round-trip time must be given, as a switch cannot know it.
 
 use crate::{
     AtSwitch, Aware, Compared, Cx, Kind, Layout, Needs, Packet, Policy, Port, Rule, Sees, Sheet, Sight,
@@ -69,11 +69,12 @@ use crate::{Listed, Quantity, Shape, Span, SwitchView, Tier, Time, Way};
 pub mod released;
 
 crate::choice! {
-    /// Whose rules.
+    /// The origin of the rules.
     Rules {
-        /// Our own: by when packets leave, and long flows are rerouted if order costs too much.
+        /// Our own: queues are compared by when packets leave, and long flows are rerouted if order costs too much.
         Departures = "departures",
-        /// The authors' programs': by packets waiting, and all flows leave a queue that is too long.
+        /// The authors' programs': queues are compared by packets waiting, and all flows leave a queue that is too
+        /// long.
         Released = "released",
     }
 }
@@ -100,7 +101,7 @@ crate::params! {
     }
 }
 
-/// Row per flow and direction: its last packet, and what it has sent.
+/// Row per flow and direction: its last packet, and the bytes it has sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
     /// When its last bit leaves this switch, rounded up.
@@ -117,7 +118,7 @@ pub struct Sent {
     pub wire: u32,
     /// Its port of this switch.
     pub port: u16,
-    /// Has there been a packet at all?
+    /// Whether there has been a packet.
     pub seen: bool,
 }
 
@@ -130,7 +131,7 @@ pub struct QueuedAt {
 }
 
 impl QueuedAt {
-    /// What a packet of `wire` bytes finds at `port`.
+    /// Returns the state of the queue that a packet of `wire` bytes finds at `port`.
     #[inline]
     pub fn at(view: &SwitchView<'_>, now: Time, port: u16, wire: u32, hops: u64) -> QueuedAt {
         let start = now + view.queueing_delay(Port(port));
@@ -138,7 +139,7 @@ impl QueuedAt {
         QueuedAt { port, leaves: start + once, meets: start + once * hops }
     }
 
-    /// Does it stay behind the flow's last packet?
+    /// Whether it stays behind the flow's last packet.
     #[inline]
     pub(crate) fn keeps_order(&self, last: &Sent) -> bool {
         !last.seen || self.port == last.port || (self.leaves > last.leaves && self.meets > last.meets)
@@ -154,7 +155,7 @@ struct Choice<K> {
 }
 
 impl<K: Copy + PartialEq> Choice<K> {
-    /// Takes `way` if it goes `before` what is kept, or by a random draw if it is equal.
+    /// Takes `way` if it goes `before` the one kept, or by a random draw if it is equal.
     #[inline]
     fn offer(&mut self, way: usize, key: K, before: bool, draw: impl FnOnce(u32) -> u32) {
         if self.equal == 0 || before {
@@ -180,8 +181,8 @@ pub struct Qdaps {
 }
 
 impl Qdaps {
-    /// Does a flow that has sent `bytes` leave its order, when its packet would leave in order at `ordered` and on the
-    /// shortest queue at `shortest`?
+    /// Whether a flow that has sent `bytes` leaves its order, when its packet would leave in order at `ordered` and on
+    /// the shortest queue at `shortest`.
     #[inline]
     pub fn reroutes(&self, bytes: u64, ordered: Time, shortest: Time) -> bool {
         bytes > self.long && ordered.since(shortest) > self.cost
@@ -204,7 +205,7 @@ impl Qdaps {
 }
 
 crate::listed! {
-    /// Why a packet gets its way.
+    /// The rule that gave a packet its way.
     enum Why: Rule {
         First = Rule::Chooses("first packet of the flow: the shortest queue"),
         Ordered = Rule::Chooses("the shortest of the queues that keep it behind the previous packet"),
@@ -213,13 +214,13 @@ crate::listed! {
         InTurn = Rule::Chooses("an acknowledgement under the released rules: the next uplink in turn"),
     }
 
-    /// What it looks at of a flow.
+    /// Quantities of a flow that it considers.
     enum OfFlow: Quantity {
         LastLeaves = quantity("last_leaves", "µs", "time until the flow's previous packet has left this switch"),
         Sent = quantity("sent", "bytes", "payload of the flow forwarded so far"),
     }
 
-    /// What it looks at of a candidate.
+    /// Quantities of a candidate that it considers.
     enum OfWay: Quantity {
         Leaves = quantity("leaves", "µs", "time until it would have left by that uplink"),
         KeepsOrder = quantity("keeps_order", "", "1: stays behind the previous packet; 0: perhaps not"),

@@ -27,11 +27,11 @@ use crate::{
 const SLOTS: u8 = 8;
 
 crate::choice! {
-    /// What freezes.
+    /// The event that freezes values.
     Freezing {
         /// A timeout.
         Timeout = "timeout",
-        /// A timeout where no round trip since the last was long.
+        /// A timeout when no round trip since the last one was long.
         IdleTimeout = "idle_timeout",
         /// Nothing.
         Off = "off",
@@ -64,7 +64,7 @@ pub struct Ring {
     left: [u8; SLOTS as usize],
     /// The slot that is written next.
     head: u8,
-    /// Slots ever written.
+    /// Number of slots ever written.
     count: u8,
     /// Slots with a use left.
     fresh: u8,
@@ -116,7 +116,7 @@ impl Ring {
         }
     }
 
-    /// A failure: what came through before is reused repeatedly.
+    /// Freezes after a failure: values that came through before are reused repeatedly.
     fn freeze(&mut self, now: Time) {
         if self.frozen.is_none() && self.explore == 0 {
             (self.frozen, self.cursor) = (Some(now), 0);
@@ -142,7 +142,7 @@ pub struct Reps {
 }
 
 crate::listed! {
-    /// Why a packet gets its way.
+    /// The rule that gave a packet its way.
     enum Why: Rule {
         Recycled = Rule::Chooses("the oldest entropy value that came through and has not been used since"),
         Drawn = Rule::Chooses("no value that came through is left: a drawn one"),
@@ -150,7 +150,7 @@ crate::listed! {
         Frozen = Rule::Chooses("frozen after a timeout: the values that came through before it, in turn"),
     }
 
-    /// What it looks at of a flow.
+    /// Quantities of a flow that it considers.
     enum OfFlow: Quantity {
         Fresh = quantity("fresh", "values", "values that came through and have a use left"),
     }

@@ -6,14 +6,15 @@
 //! | rule | function |
 //! |---|---|
 //! | good news: the value joins the queue | [`Queue::add`] |
-//! | what goes before a first window, or all values, have been sent counts 1, 2, 3, … | [`Row::counts_up`] |
+//! | packets sent before a first window, or all values, have been sent count 1, 2, 3, … | [`Row::counts_up`] |
 //! | then the head of the queue, or any value | [`Queue::take`] |
 //! | mixed: the head of the queue, or the bitmap's choice | [`Mixed`] |
 //!
-//! That window is the one that a connection opens with. There it is the one of the moment, which a scheme does not see: after
-//! early trims fewer packets count up. What is sent again counts up as well, and a connection that is kept has one first window.
+//! That window is the initial one of a connection. In uet-htsim it is the current one, which a scheme does not see:
+//! after early trims fewer packets count up. Retransmissions count up as well, and a connection that is kept has one
+//! first window.
 //!
-//! The queue has no bound there. Here it keeps the last 512 values, more than a window has packets at 400 Gbps.
+//! The queue has no bound in uet-htsim. Here it keeps the last 512 values, more than a window has packets at 400 Gbps.
 
 use crate::edge::entropy::{self, Verdict};
 use crate::edge::penalties::{Blames, Penalties};
@@ -72,12 +73,12 @@ crate::params! {
 #[derive(Clone, Copy, Debug)]
 pub struct Fifo {
     values: u32,
-    /// In thousandths.
+    /// Unit: thousandths.
     first_window: u64,
 }
 
 crate::listed! {
-    /// Why a packet gets its way.
+    /// The rule that gave a packet its way.
     enum Why: Rule {
         First = Rule::Chooses("in the first window: the next entropy value by number"),
         Recycled = Rule::Chooses("the longest-waiting entropy value of those that came through"),
@@ -96,7 +97,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// Does the next packet belong to the first window of a connection?
+    /// Whether the next packet belongs to the first window of a connection.
     fn counts_up(&self, fifo: &Fifo, view: &HostView<'_>) -> bool {
         let bdp = view.base_rtt.carries(view.link_rate);
         let window = bdp * fifo.first_window / 1000 / u64::from(view.mss.max(1));

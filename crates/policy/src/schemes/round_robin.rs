@@ -1,7 +1,7 @@
 //! Round robin at switches: each packet to the next uplink of a list that is reshuffled from time to time.
 //!
-//! The rules of htsim's `ecmp_rr` and `rr_ecmp` (uet-htsim, `fat_tree_switch.cpp`). Their second form has leaves take turns
-//! and all other switches hash: `tiers = "leaf"` with `reshuffle_rounds = 5` and `least_bytes = 0`.
+//! The rules of htsim's `ecmp_rr` and `rr_ecmp` (uet-htsim, `fat_tree_switch.cpp`). Their second form has leaves take
+//! turns and all other switches hash: `tiers = "leaf"` with `reshuffle_rounds = 5` and `least_bytes = 0`.
 //!
 //! | rule | function |
 //! |---|---|
@@ -31,7 +31,7 @@ use crate::{
 };
 
 crate::choice! {
-    /// Which switches take turns.
+    /// The switches that take turns.
     Tiers {
         /// All that have a choice.
         All = "all",
@@ -41,11 +41,11 @@ crate::choice! {
 }
 
 crate::choice! {
-    /// Who has a list of uplinks.
+    /// The owners of lists of uplinks.
     Lists {
-        /// Each switch one.
+        /// Each switch has one.
         Switch = "switch",
-        /// Above the leaves each destination host one.
+        /// Each destination host has one above the leaves.
         Destination = "destination",
     }
 }
@@ -109,7 +109,7 @@ pub struct Place {
 /// Row per switch: its position in the list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Turn {
-    /// Places in the list; 0: there is none yet.
+    /// Number of places in the list; 0 if there is no list yet.
     len: u16,
     /// The next place; for lists of destinations, packets since the last round of all lists began.
     at: u32,
@@ -127,7 +127,7 @@ pub struct RoundRobin {
 }
 
 crate::listed! {
-    /// Why a packet gets its way.
+    /// The rule that gave a packet its way.
     enum Why: Rule {
         Turn = Rule::Chooses("the next uplink in turn that leads there"),
         Small = Rule::Chooses("small packets take no turn: a hash of the header gives a position in the list"),
@@ -153,7 +153,7 @@ impl Policy for RoundRobin {
         sees: Sees { rules: Why::ALL, ..Sees::NOTHING },
         ..Sheet::AT_SWITCH
     };
-    // With turns at leaves only.
+    // Hashes if turns are taken at leaves only.
     const HASHES: Hashes = Hashes::OwnWay;
     type Site = AtSwitch;
     type Config = Config;

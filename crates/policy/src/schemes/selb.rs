@@ -33,15 +33,16 @@
 //! - `"measured"`: each data packet has its path judged when it comes to its leaf, and other paths when it may move there.
 //!   Growth is from the last measurement to that moment. This needs no state but the lengths that classes are made of, and
 //!   it sees growth at once; shortly after a measurement one packet is enough to exceed θ.
-//! - `"packet"`: the same instants, but growth is from what the last packet that took this uplink found there (itself not
-//!   counted) to what is there now. A path is congested if packets come to it closer together than (1 + θ) of the link's
-//!   rate can send, by any two of them. A mark fades of itself as the queue drains, so that a path which is left does not
-//!   keep it. Two packets of one instant exceed every θ. The state is a length and an instant for each egress queue.
+//! - `"packet"`: the same instants, but growth is from what the last packet that took this uplink found there (itself
+//!   not counted) to what is there now. A path is congested if packets come to it closer together than (1 + θ) of the
+//!   link's rate can send, by any two of them. A mark fades by itself as the queue drains, so that a path which is left
+//!   does not keep it. Two packets of one instant exceed every θ. The state is a length and an instant for each egress
+//!   queue.
 //!
 //! **Where the paper is silent.** Each of these is a parameter or a choice named here:
-//! - k, θ, the period τ and the number of reorder queues in its evaluation are not given. k = 3 tells low, middle and
-//!   high; τ = 10 µs is a little more than the fabric's round trip; θ is a fifth of the link's rate: an empty queue that
-//!   grows just so fast reaches 100 KB, where marking begins, in 40 µs.
+//! - k, θ, the period τ and the number of reorder queues in its evaluation are not given. k = 3 distinguishes low,
+//!   middle and high; τ = 10 µs is a little more than the fabric's round trip; θ is a fifth of the link's rate: an
+//!   empty queue that grows just so fast reaches 100 KB, where marking begins, in 40 µs.
 //! - "Randomly selected" centroids make classes, and so runs, depend on luck alone: by default they start at quantiles.
 //!   With fewer than k different lengths there are as many classes as lengths.
 //! - A queue measured for the first time has no growth. A queue that is long and stays so is not congested, unless
@@ -84,11 +85,11 @@ use source::{Progress, Source, hashed};
 use uplinks::{Survey, Threshold, Uplink, survey};
 
 crate::choice! {
-    /// Where a flow starts.
+    /// The first path of a flow.
     FirstPath {
-        /// On a path drawn among those not congested.
+        /// A path drawn among those not congested.
         Uncongested = "uncongested",
-        /// On the path that its hash names.
+        /// The path that its hash names.
         Ecmp = "ecmp",
     }
 }
@@ -152,9 +153,9 @@ pub enum Flow {
     /// Nothing has been seen of it.
     #[default]
     Unseen,
-    /// At its source leaf.
+    /// The row of a source leaf.
     Source(Source),
-    /// At its destination leaf.
+    /// The row of a destination leaf.
     Destination(reorder::Row),
 }
 
@@ -185,7 +186,7 @@ crate::listed! {
     }
 }
 
-/// A row this old says no more than no row (conweave-ns3 forgets after 2 ms).
+/// A row this old carries no more information than no row (conweave-ns3 forgets after 2 ms).
 const REMEMBER: Span = Span::from_ms(2);
 
 impl Policy for Selb {

@@ -24,11 +24,11 @@
 //! packet that is admitted. A marked packet that RED takes is dropped, not marked with ECN.
 //!
 //! Not given by any available source, and therefore our own: RED's parameters in that paper (here: Floyd's
-//! recommendations, ns-2's defaults), where exactly it stands, and whether slow links count. So nothing here can be
+//! recommendations, ns-2's defaults), where exactly it is placed, and whether slow links count. So nothing here can be
 //! called a reproduction of its figures.
 //!
 //! Departures:
-//! - RED stands at ports between switches, the marking leaf's own included. The last link to a host is the same for all
+//! - RED runs at ports between switches, the marking leaf's own included. The last link to a host is the same for all
 //!   paths: no queues there can differ.
 //! - Slow links that are up affect no flow: LBSP speaks of failures.
 //! - Acknowledgements of affected flows are marked too.
@@ -97,7 +97,7 @@ pub struct Sred {
 }
 
 crate::listed! {
-    /// Why a packet gets its way.
+    /// The rule that gave a packet its way.
     enum Why: Rule {
         Drawn = Rule::Chooses("every packet: an uplink drawn at random"),
     }

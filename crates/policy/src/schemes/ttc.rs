@@ -17,8 +17,8 @@
 //!
 //! **D-mod-k.** At its leaf a packet to host d takes the way d mod k; a tier above, (d / k) mod k: the digits of d to
 //! the base of the choices k, lowest first. In a fat-tree whose hosts are numbered rack by rack each link down then
-//! carries the packets of one host, if all take their default. Upwards, destinations with equal digits meet: that is
-//! what the second choice is for.
+//! carries the packets of one host, if all take their default. Upwards, destinations with equal digits meet: the second
+//! choice is for this case.
 //!
 //! Departures:
 //! - The threshold is not in our sources. Ten full packets are our own choice: enough to keep most of the traffic on
@@ -49,7 +49,7 @@ pub struct Ttc {
 }
 
 crate::listed! {
-    /// Why a packet gets its way.
+    /// The rule that gave a packet its way.
     enum Why: Rule {
         Default = Rule::Chooses(
             "the queue of the destination's default port is not longer than the drawn port's by the threshold",
@@ -59,7 +59,7 @@ crate::listed! {
         ),
     }
 
-    /// What it looks at of a candidate.
+    /// Quantities of a candidate that it considers.
     enum OfWay: Quantity {
         Queue = quantity("queue", "bytes", "own queue at that uplink, if it was examined"),
     }
@@ -139,7 +139,7 @@ pub(crate) const fn d_mod_k(dst: u32, tier: Tier, choices: u32) -> u32 {
     }
 }
 
-/// Is the default port left, given what is queued there and at the other?
+/// Whether the default port is left, given what is queued there and at the other.
 // LBSP, related work: only when the load of the default path exceeds that of the random choice by a threshold
 #[inline]
 pub(crate) const fn leaves_default(default: u64, other: u64, threshold: u64) -> bool {
@@ -170,7 +170,7 @@ mod tests {
     fn the_digits_of_a_destination_choose_its_path() {
         // 27 = 1·16 + 2·4 + 3 to the base 4.
         assert_eq!([Tier::Leaf, Tier::Aggregation, Tier::Spine].map(|tier| d_mod_k(27, tier, 4)), [3, 2, 1]);
-        // In a fat-tree of k = 8 the 16 hosts of a pod have 16 cores, one each.
+        // The 16 hosts of a pod of a fat-tree of k = 8 have 16 cores, one each.
         for pod in 0..8 {
             let core = |host| (d_mod_k(host, Tier::Leaf, 4), d_mod_k(host, Tier::Aggregation, 4));
             let mut cores = [[0; 4]; 4];

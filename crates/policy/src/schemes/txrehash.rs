@@ -45,7 +45,7 @@ pub struct Txrehash {
 }
 
 crate::listed! {
-    /// Why a packet gets its way.
+    /// The rule that gave a packet its way.
     enum Why: Rule {
         Stays = Rule::Keeps("the current label"),
         First = Rule::Chooses("the first packet: a label drawn at random"),

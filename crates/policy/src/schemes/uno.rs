@@ -37,7 +37,7 @@ const MOST: usize = 32;
 const MOST_VALUES: f64 = 1_024.0;
 
 crate::choice! {
-    /// After which losses subflows move.
+    /// The losses after which subflows move.
     Losses {
         /// Trimmed packets and timeouts.
         All = "all",
@@ -109,7 +109,7 @@ impl Subflows {
         }
     }
 
-    /// Does this one move after a loss? Only if it has been silent for long enough, and has had its value for long
+    /// Whether this one moves after a loss: only if it has been silent for long enough, and has had its value for long
     /// enough.
     fn moves(&self, uno: &Uno, which: u8, now: Time, base_rtt: Span) -> bool {
         let Subflow { heard, moved, .. } = self.all[usize::from(which)];
@@ -134,12 +134,12 @@ pub struct Uno {
 }
 
 crate::listed! {
-    /// Why a packet gets its way.
+    /// The rule that gave a packet its way.
     enum Why: Rule {
         Turn = Rule::Chooses("every packet: the entropy value of the subflow whose turn it is"),
     }
 
-    /// What it looks at of a flow.
+    /// Quantities of a flow that it considers.
     enum OfFlow: Quantity {
         Subflow = quantity("subflow", "", "the one whose turn it is"),
         Silence = quantity("silence", "µs", "time since something of it was last acknowledged"),

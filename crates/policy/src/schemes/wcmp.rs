@@ -17,10 +17,10 @@
 //! | entries | size of the WCMP group |
 //! | oversubscription | maximum oversubscription of a member, θ |
 //!
-//! **What it is told.** On its own, a switch sees only the rates of its own links. A controller that knows the topology
-//! tells each switch, for each of its ports and each leaf, the lesser of the link's rate and the combined capacity of
-//! the next switch's links to that leaf ([`Ports::told_capacity`](crate::site::Ports::told_capacity)). This is set at
-//! the start and never changes; it ignores other flows on those links.
+//! **What the controller provides.** On its own, a switch sees only the rates of its own links. A controller that knows
+//! the topology gives each switch, for each of its ports and each leaf, the lesser of the link's rate and the combined
+//! capacity of the next switch's links to that leaf ([`Ports::told_capacity`](crate::site::Ports::told_capacity)). This
+//! is set at the start and never changes; it ignores other flows on those links.
 //!
 //! Departures:
 //! - A group is made when the first packet for a leaf comes, which costs that packet no time here.

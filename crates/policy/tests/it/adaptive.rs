@@ -7,7 +7,7 @@ use spinewise_policy::*;
 
 const UPLINKS: usize = 8;
 
-/// At a time when levels may be measured again.
+/// A shell at a time when levels may be measured again.
 fn leaf(config: &Config) -> Shell<Adaptive> {
     let mut shell = Shell::new(config, Tier::Leaf, 0, UPLINKS as u16);
     shell.now = Time(1_000_000_000);
@@ -22,7 +22,7 @@ fn pick(shell: &mut Shell<Adaptive>) -> usize {
     shell.pick(4, &data(1), &mut ()).index()
 }
 
-/// How many times each uplink is taken, at one instant.
+/// Counts how many times each uplink is taken, at one instant.
 fn taken(shell: &mut Shell<Adaptive>, times: u32) -> [u32; UPLINKS] {
     let mut taken = [0; UPLINKS];
     (0..times).for_each(|_| taken[pick(shell)] += 1);
@@ -31,7 +31,7 @@ fn taken(shell: &mut Shell<Adaptive>, times: u32) -> [u32; UPLINKS] {
 
 #[test]
 fn queues_of_one_level_tie_and_are_drawn_evenly() {
-    // Of a room of 100,000 bytes: levels 1, 0, 0, 1, 0, 2, 3, 0.
+    // Levels in a room of 100,000 bytes: 1, 0, 0, 1, 0, 2, 3, 0.
     let mut shell = leaf(&Config::default());
     queues(&mut shell, [5_000, 0, 4_999, 9_999, 1, 10_000, 20_000, 4_000]);
     let counts = taken(&mut shell, 8_000);
@@ -39,7 +39,7 @@ fn queues_of_one_level_tie_and_are_drawn_evenly() {
         let expected = if [1, 2, 4, 7].contains(&uplink) { 2_000 } else { 0 };
         assert!(count.abs_diff(expected) < 160, "{counts:?}");
     }
-    // The best there is, whatever its level.
+    // The best available, whatever its level.
     let mut shell = leaf(&Config::default());
     queues(&mut shell, [90_000, 20_000, 99_999, 19_999, 20_001, 50_000, 60_000, 70_000]);
     assert_eq!(taken(&mut shell, 50)[3], 50);
@@ -107,7 +107,7 @@ fn the_use_of_a_link_is_that_of_the_last_windows() {
     pick(&mut shell);
     shell.wait(Span::from_us(30));
     pick(&mut shell);
-    // For 100 us only uplink 6 is idle; then it alone sends, and after two windows it alone counts as used.
+    // Only uplink 6 is idle for 100 us; then it alone sends, and after two windows it alone counts as used.
     let send = |shell: &mut Shell<Adaptive>, us: u64, sends: fn(usize) -> bool| {
         for _ in 0..us {
             shell.wait(Span::from_us(1));

@@ -32,7 +32,7 @@ fn a_flowlet_goes_to_the_best_band_of_past_and_future_load() {
     // Bands of past load 8, 0, 4, ... : uplinks 1 and 6 are best by it, and of these 6 has a queue.
     sample(&mut shell, [16, 1, 8, 8, 8, 16, 1, 12], [0, 0, 0, 0, 0, 0, 50_000, 0]);
     assert!((0..30).all(|flow| pick(&mut shell, flow) == 5));
-    // They stay while their flowlets go on, whatever is sampled.
+    // They stay while their flowlets continue, whatever is sampled.
     sample(&mut shell, [1, 16, 1, 1, 1, 1, 1, 1], [0, 50_000, 0, 0, 0, 0, 0, 0]);
     assert!((0..30).all(|flow| pick(&mut shell, flow) == 5));
     // After the idle time they choose among seven that tie.

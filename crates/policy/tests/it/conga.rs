@@ -304,7 +304,7 @@ fn the_estimator_follows_a_steady_rate_on_ports_of_any_speed() {
     for (rate, share) in [(1u64, 3u64), (3, 5), (10, 2), (10, 7), (40, 4), (100, 6)] {
         let mut shell = leaf(&Config::default());
         shell.room.ports.rates[4] = rate * 1_000_000_000;
-        // `share` eighths of the rate and 2 % more, to stand clear of the step's edge before a decay.
+        // `share` eighths of the rate and 2 % more, to keep clear of the step's edge before a decay.
         let gap = Span(1500 * 8 * 1000 / rate * 8 * 100 / (share * 102));
         for _ in 0..2_000_000_000 / gap.0 {
             shell.wait(gap);

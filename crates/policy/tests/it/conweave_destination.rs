@@ -1,4 +1,4 @@
-//! ConWeave's destination half with explicit times: what the last leaf holds, answers and releases.
+//! ConWeave's destination half with explicit times: packets that the last leaf holds, answers and releases.
 
 use crate::common::conweave::{Leaf, US, armed, classes, hear, leaf, points, sent};
 use crate::common::{ack, data};
@@ -89,7 +89,7 @@ fn notify_can_be_limited_per_path_and_leaf() {
 
 #[test]
 fn what_overtakes_its_tail_is_held_until_the_tail_has_passed() {
-    // At any time, also where the 40-bit stamps wrap.
+    // Works at any time, also where the 40-bit stamps wrap.
     for base in [0, (1 << 40) - 5 * US, 3 << 39] {
         let mut shell = last_leaf(&Config::default(), 0);
         let us = |n: u64| base + n * US;
@@ -125,7 +125,7 @@ fn of_an_unknown_path_the_tail_is_waited_for_by_default() {
     assert_eq!(arrive(&mut shell, 9 * US, 1, Header { mark: Mark::Init, ..phase0(US) }), Verdict::Forward);
     assert_eq!((armed(&shell), classes(&shell)), (vec![Time((9 + 1 + 16) * US)], vec![REPLY]));
     assert_eq!(order(&shell, 1), Order::Holding(Port(0), Queue(2)));
-    // What is known of an older epoch's path says nothing about this one's.
+    // Knowledge of an older epoch's path says nothing about this one's.
     assert_eq!(arrive(&mut shell, 20 * US, 2, phase0(10 * US)), Verdict::Forward);
     assert_eq!(arrive(&mut shell, 21 * US, 2, Header { epoch: 2, ..phase1(12 * US, 11 * US) }), HELD);
     assert_eq!(armed(&shell), [Time((21 + 200 + 16) * US)]);

@@ -76,7 +76,7 @@ fn a_queue_whose_first_packet_found_no_room_does_not_leak() {
     }
 }
 
-/// SELB's Fig. 1 with one reorder queue and three flows: one is put in order, two are not, and say so.
+/// SELB's Fig. 1 with one reorder queue and three flows: one is put in order, two are not, and report it.
 #[test]
 fn one_queue_serves_one_of_three_flows_at_a_time() {
     let mut last = LastHop::new(&Config { reorder_queues: 1, ..Config::default() }, US / 10, 1);

@@ -87,7 +87,7 @@ fn a_switch_behind_obeys_the_header_while_the_port_lives() {
             assert!(path % 2 == 1 || way == Way(1));
         }
     }
-    // By a hash: packets that lost their port, non-data packets, unstamped packets, and where a path is an uplink.
+    // Hashed: packets that lost their port, non-data packets, unstamped packets, and where a path is an uplink.
     let uplink = Config { path: PathIs::Uplink, ..Config::default() };
     let spread = |config: &Config, candidates: &[u16], header: Header, packet: &dyn Fn(u32) -> Packet| {
         let hashed = |flow: u32| Hashed::Mixed { pair: 1, inner: u64::from(flow), tag: 0 };

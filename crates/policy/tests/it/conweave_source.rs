@@ -1,4 +1,5 @@
-//! ConWeave's source half with explicit times: what the source leaf sends when, on which of its 4 uplinks.
+//! ConWeave's source half with explicit times: the packets that the source leaf sends, and when, on which of its 4
+//! uplinks.
 
 use crate::common::conweave::{Leaf, US, hear, leaf, points};
 use crate::common::{ack, data};
@@ -223,7 +224,7 @@ fn a_flow_that_found_no_queue_keeps_its_path_until_silent_or_for_the_time_given(
         shell.wait(Span(8 * US + 1));
         assert_eq!(next(&mut shell, 1).mark, Mark::Tail, "silence ends it");
     }
-    // About another epoch it says nothing.
+    // It says nothing about another epoch.
     let mut shell = leaf(&Config::default(), 0);
     next(&mut shell, 1);
     hear(&mut shell, 1, NO_QUEUE, 1, 0, Way(0));

@@ -134,7 +134,7 @@ fn two_memories_keep_the_two_shortest() {
     grown[1] = 1_000;
     queues(&mut shell, grown);
     assert_eq!(pick(&mut shell), 3, "remembered, whatever is drawn");
-    // Where one port is sampled, one is remembered: 3 is back only if it is drawn.
+    // If one port is sampled, one is remembered: 3 is back only if it is drawn.
     let again = (0..400).filter(|_| {
         queues(&mut shell, bytes);
         shell.room.candidates = (4..12).collect();
@@ -156,7 +156,7 @@ fn longest_and_own(arrivals: &mut Rng, mut choose: impl FnMut(&[u64]) -> usize) 
     let mut queues = [0u64; UPLINKS];
     let (mut longest, mut own, mut packets) = (0, 0, 0);
     for part in 0..40_000u64 {
-        // Every link sends in a part of its own, so that no draw is between links that have all just sent.
+        // Every link sends in a period of its own, so that no draw is between links that have all just sent.
         let link = (part % 32) as usize;
         if link.is_multiple_of(4) {
             queues[link / 4] = queues[link / 4].saturating_sub(1_500);

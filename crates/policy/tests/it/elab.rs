@@ -164,7 +164,7 @@ fn paths_that_vanish_are_dropped_and_found_again_when_the_link_returns() {
     send(&mut host);
     answer_all(&mut host, &fabric);
     assert_eq!(reached(&host, &fabric), [0, 1, 3]);
-    // All of them: what was there before is no worse than nothing.
+    // All of them are lost: earlier knowledge is no worse than none.
     fabric.lost.extend(0..4);
     host.wait(Span::from_ms(11));
     send(&mut host);
@@ -175,7 +175,7 @@ fn paths_that_vanish_are_dropped_and_found_again_when_the_link_returns() {
 /// Eqs. 1 to 3 for two paths of 3 and 6 Gbps under a load, one update each time; the share of the first.
 fn iterate(load_kbps: u64, epsilon: u32, times: u32) -> Vec<f64> {
     let (ceilings, alpha) = ([3_000_000u32, 6_000_000], (0.3 * 65_536.0) as u32);
-    // From equal shares, as if nothing had been known.
+    // Shares are equal again, as if nothing had been known.
     let mut rates = [load_kbps as u32 / 2; 2];
     let mut shares = vec![];
     for _ in 0..times {
@@ -206,7 +206,7 @@ fn the_fixed_point_is_the_share_of_bandwidth() {
     assert!(swing(8_000_000) > 0.01, "89 % of 9 Gbps: it swings, {}", swing(8_000_000));
 }
 
-/// Two hosts, two paths by tag: what the sender sends on each arrives, and each packet is answered by one.
+/// Two hosts, two paths by tag: everything the sender sends on each arrives, and each packet is answered by one.
 struct Pair {
     sender: Shell<Elab>,
     receiver: Shell<Elab>,
@@ -280,7 +280,7 @@ fn a_burst_goes_by_one_path_and_its_rate_comes_back() {
         let (way, mut header) = send(&mut pair.sender);
         bursts.push((header.info.burst_id, way.0));
         pair.receiver.ingress(SENDER, &Packet { way, wire: 1516, ..data(7) }, &mut header);
-        // At 3 Gbps a packet takes 4.04 us; ten of them exceed an RTT of 10 us, which ends the record.
+        // A packet takes 4.04 us at 3 Gbps; ten of them exceed an RTT of 10 us, which ends the record.
         pair.wait(Span::from_ns(1010));
         let mut back = Header::default();
         let way = pair.receiver.pick(SENDER, &from_receiver(), &mut back);
@@ -298,7 +298,7 @@ fn a_burst_goes_by_one_path_and_its_rate_comes_back() {
 fn lost_feedback_costs_counts_unless_they_are_cumulative() {
     for (counting, least, most) in [(Counting::Zeroed, 0.4, 0.6), (Counting::Cumulative, 0.97, 1.03)] {
         let mut pair = Pair::new(&Config { counting, ..blind() });
-        // Of every four packets back, in which each path is reported twice, two get lost.
+        // Two of every four packets back, in which each path is reported twice, get lost.
         for turn in 0..4000 {
             pair.exchange(|_| false, |_| true, turn % 4 < 2);
         }

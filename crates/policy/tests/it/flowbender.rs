@@ -37,7 +37,7 @@ fn one_marked_round_trip_changes_the_tag() {
     acks(&mut shell, 1, 0);
     let second = send(&mut shell, 30_660, 20);
     assert_ne!(second, first);
-    // The next round trip is what was outstanding by then: the packet at 29,200, without a mark.
+    // The next round trip is the data outstanding by then: the packet at 29,200, without a mark.
     acks(&mut shell, 1, 0);
     assert_eq!(send(&mut shell, 59_860, 1), second);
     // Then 20 packets: one mark is 5 %, not more.
@@ -61,7 +61,7 @@ fn a_timeout_changes_the_tag_if_it_may() {
     }
 }
 
-/// Where links are down a rack has fewer paths than others: another tag is still another path.
+/// A rack has fewer paths than others where links are down: another tag is still another path.
 #[test]
 fn another_tag_is_another_path_where_there_are_few() {
     for change in [Change::Random, Change::Next] {

@@ -122,7 +122,7 @@ fn a_new_flow_goes_to_good_then_gray_then_any_that_works() {
     for flow in 0..3 {
         assert_eq!(pick(&mut shell, flow), 2, "the only good one, whatever is sent on it");
     }
-    // Of two good ones, the one on which this host sends less.
+    // The one of two good ones on which this host sends less.
     acks(&mut shell, 3, 10, 1, 0);
     assert_eq!(pick(&mut shell, 3), 3);
     for way in [0, 2, 3] {
@@ -226,7 +226,7 @@ fn three_timeouts_without_an_acknowledgement_are_a_blackhole() {
 
 #[test]
 fn retransmissions_without_congestion_are_a_failure() {
-    // Data packets, retransmissions, delay: failed?
+    // Data packets, retransmissions, delay, and whether the path fails.
     for (packets, lost, us, fails) in
         [(200, 3, 10, true), (200, 2, 10, false), (99, 50, 10, false), (200, 3, 300, false)]
     {

@@ -241,7 +241,7 @@ fn released_flows_move_by_half_of_their_attempts_and_never_fail_a_path() {
         assert_eq!(pick(&mut shell, flow), 0, "not within 100 us");
         shell.wait(Span::from_us(101));
         released_ack(&mut shell, flow, 0, 300);
-        // Marks do not count, nor does what it sends: the paper's gates do not exist here.
+        // Marks do not count, nor do its sent bytes: the paper's gates do not exist here.
         match pick(&mut shell, flow) {
             1 => moved += 1,
             0 => stayed += 1,

@@ -1,11 +1,11 @@
-//! What holds for every scheme: the hooks it implements are the hooks it lists, its rows are plain and small, its
+//! Invariants of every scheme: the hooks it implements are the hooks it lists, its rows are plain and small, its
 //! parameters can be set to their defaults, and its names are unique.
 
 use spinewise_policy::config::{Allowed, Param, Refused, is_allowed};
 use spinewise_policy::{Decides, Hashes, Hooks, Needs, Params, Policy, Sheet, Site, Value, Wire};
 use std::path::{Path, PathBuf};
 
-/// The hooks of a mask and the methods they stand for.
+/// The bits of a hook mask and the methods that they represent.
 const HOOKS: &[(&str, &str)] = &[
     ("EGRESS", "egress"),
     ("INGRESS", "ingress"),
@@ -95,7 +95,7 @@ fn every_scheme_lists_the_hooks_it_writes() {
     assert!(schemes > 0 && named >= registered, "{schemes} implementations name {named} of {registered} schemes");
 }
 
-/// What the registry says of one scheme.
+/// The registry's facts about one scheme.
 struct Seen {
     name: &'static str,
     site: &'static str,
@@ -179,7 +179,7 @@ fn rows_are_small() {
                 "node" => 4096,
                 "peer" => 512,
                 _ if test_only => 192,
-                // For each flow, these keep queues of values, penalties of a thousand, or states of hundreds.
+                // These keep queues of values, penalties of a thousand, or states of hundreds for each flow.
                 "flow" if ["bitmap", "mrc", "reps_fifo", "uet_mixed", "uno"].contains(&scheme.name) => 1600,
                 // ELAB's has a line of the sender's table and one of the receiver's.
                 "route" => 104,
@@ -210,7 +210,7 @@ fn names_are_unique_and_hooks_fit_the_site() {
     assert_eq!(Hooks(every), Hooks::ALL, "the two loopbacks use every hook there is");
 }
 
-/// What the documentation says of hashing is what the shell does.
+/// The documentation's statements about hashing match the shell.
 #[test]
 fn who_says_that_it_hashes_does() {
     for scheme in registered() {
@@ -221,7 +221,7 @@ fn who_says_that_it_hashes_does() {
     }
 }
 
-/// What a scheme declares never contradicts its site; what it does not declare follows from the site.
+/// A scheme's declarations never contradict its site; anything it does not declare follows from the site.
 #[test]
 fn every_scheme_tells_of_its_own_site() {
     for scheme in registered() {

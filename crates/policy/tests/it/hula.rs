@@ -1,4 +1,4 @@
-//! HULA at one switch: which probes it accepts, what it learns from them, where it passes them on, and which hop
+//! HULA at one switch: which probes it accepts, what it learns from them, where it forwards them, and which hop
 //! flowlets take.
 
 use crate::common::{Shell, ack, data};
@@ -84,7 +84,7 @@ fn an_aggregation_switch_passes_up_and_down_what_comes_from_below_and_only_down_
     let ports = |passed: Vec<(u16, Probe)>| passed.into_iter().map(|(port, _)| port).collect::<Vec<_>>();
     assert_eq!(ports(hear(&mut switch, 0, 0, 0)), [1, 2, 3]);
     assert_eq!(ports(hear(&mut switch, 3, 2, 0)), [0, 1]);
-    // By a way that does not lead there it loops: neither accepted nor passed on.
+    // A probe loops on a way that does not lead there: neither accepted nor passed on.
     for (port, leaf) in [(2, 0), (1, 0), (0, 2)] {
         let before = switch.peers.clone();
         assert_eq!(ports(hear(&mut switch, port, leaf, 0)), [], "leaf {leaf} by port {port}");

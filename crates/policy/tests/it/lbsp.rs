@@ -51,7 +51,7 @@ fn the_path_of_s2_when_a11_t11_is_down() {
     assert_eq!(passed[2], [0, 2, 8, 10].map(core).into());
     assert_eq!(passed[3], [4, 6].map(agg).into());
     assert_eq!(passed[4], [5].into());
-    // By default the flow would have passed A9 and A11.
+    // The flow would have passed A9 and A11 by default.
     let used = eight().used(src, dst, 16);
     assert_eq!(of(&used, t11), [1, 3]);
 }
@@ -103,7 +103,7 @@ fn t3_keeps_off_group_1_for_exactly_124_to_127_when_a31_t31_is_down() {
         let links = if dst % 2 == 1 && dst < 124 { [1, 3] } else { [0, 2] };
         assert_eq!(of(&fabric.used(12, dst, 8), 3), links, "host {dst}");
     }
-    // In the same pod too.
+    // The same holds in the same pod.
     assert_eq!(of(&fabric.used(112, 125, 8), 28), [0, 2]);
 }
 
@@ -122,7 +122,7 @@ fn messages_reach_every_leaf_and_aggregation_switch_that_needs_them_in_three_hop
             // Only the upper end detects it: a link that fails in one direction.
             fabric.change_one_way(end, Change::Down);
             fabric.settle();
-            // Within a pod no core is used.
+            // No core is used within a pod.
             let needs = if level == 0 { 0..leaves } else { leaves..cores - half };
             let mut most = 0;
             for switch in needs.filter(|switch| *switch != end.0) {
@@ -172,7 +172,7 @@ fn path_groups_are_as_many_and_as_large_as_asked_for_and_evenly_loaded() {
         let paths = (k * k / 4) >> (leaf_bits + aggregation_bits);
         let mut groups = BTreeMap::<Vec<u32>, u32>::new();
         let per_leaf = fabric.tree.hosts_per_leaf;
-        // To all hosts of the last four leaves, from a leaf of another pod.
+        // From a leaf of another pod to all hosts of the last four leaves.
         for dst in fabric.tree.hosts() - 4 * per_leaf..fabric.tree.hosts() {
             let mut cores = BTreeMap::<u32, u32>::new();
             for flow in 0..2 * paths {
@@ -221,7 +221,7 @@ fn a_dead_aggregation_switch_is_avoided_by_all_leaves_and_its_column_elsewhere()
 fn an_aggregation_switch_without_links_up_is_avoided_by_its_own_leaves() {
     let mut fabric = eight();
     let a1 = fabric.aggregation(1);
-    // In one direction: no core can tell any switch.
+    // Only one direction is down: no core can report it to any switch.
     (4..8).for_each(|port| fabric.change_one_way((a1, port), Change::Down));
     fabric.settle();
     for dst in 16..128 {
@@ -246,7 +246,7 @@ fn where_no_group_is_left_packets_take_every_link_that_still_leads_there() {
         used.iter().filter(|((at, _), _)| *at == 3).map(|(at, n)| (at.1, *n)).collect::<Vec<_>>(),
         [(1, 4), (2, 4)]
     );
-    // For others group 1 is whole.
+    // Group 1 is whole for others.
     assert_eq!(of(&fabric.used(12, 100, 8), 3), [1, 3]);
     // An aggregation switch with one link of each group left.
     let mut fabric = eight();
@@ -256,7 +256,7 @@ fn where_no_group_is_left_packets_take_every_link_that_still_leads_there() {
     fabric.settle();
     assert_eq!(fabric.switches[a0 as usize].rows[31].state, State::Uneven);
     assert_eq!(of(&fabric.used(12, 124, 8), 3), [1, 3], "its leaves prefer the group without it");
-    // Until they have no other.
+    // This holds until they have no other.
     fabric.change((fabric.aggregation(1), 3), Change::Down);
     fabric.settle();
     let used = fabric.used(12, 124, 12);
@@ -271,7 +271,7 @@ fn a_degraded_link_is_avoided_like_one_that_is_down_unless_told_not_to() {
         fabric.change((a31, 3), Change::Degraded);
         fabric.settle();
         assert_eq!(of(&fabric.used(12, 125, 8), 3), if avoid_degraded { [0, 2] } else { [1, 3] });
-        // From slow to dead nothing more is said; from slow to whole it is.
+        // A change from slow to dead sends no further message; one from slow to whole does.
         let sent = fabric.sent;
         fabric.change((a31, 3), Change::Down);
         fabric.settle();
@@ -348,7 +348,7 @@ fn tables_do_not_depend_on_the_order_in_which_messages_come() {
     }
 }
 
-/// Is there a way up and down over links that work?
+/// Whether there is a path up and down over links that work.
 fn connected(fabric: &Fabric, src: u32, dst: u32) -> bool {
     let tree = &fabric.tree;
     let (from, to) = (src / tree.hosts_per_leaf, dst / tree.hosts_per_leaf);

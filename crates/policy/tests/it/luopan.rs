@@ -20,7 +20,7 @@ fn path(ports: &[u16]) -> Path {
     path
 }
 
-/// What the last hook call sent: destination, class, body.
+/// Returns what the last hook call sent: destination, class, body.
 fn sent(shell: &Shell<Luopan>) -> Vec<(To, u8, Sample)> {
     let of = |action: &Action| match *action {
         Action::Send { to, class, flow: None, way: Way::ANY, at, len, wire: 64 } => {
@@ -147,7 +147,7 @@ fn a_cell_of_64_kb_stays_on_its_path() {
     let moved = ways.iter().position(|&way| way == 3);
     assert_eq!((moved, ways[0], ways[59]), (Some(44), 0, 3), "{ways:?}");
     assert!(ways.is_sorted());
-    // For other flows the next cell begins now.
+    // The next cell of other flows begins now.
     assert_eq!(pick(&mut shell, &ack(2)).0, 3);
 }
 

@@ -45,5 +45,5 @@ mod txrehash;
 mod uno;
 mod worked_example;
 
-// In its original location the file of the worked example finds these at the root of the policy crate.
+// The file of the worked example finds these at the root of the policy crate in its original location.
 pub use spinewise_policy::*;

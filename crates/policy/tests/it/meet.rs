@@ -1,4 +1,4 @@
-//! MEET by hand: what the hosts of a rack conclude from what they are told.
+//! MEET by hand: the conclusions of a rack's hosts from their inputs.
 
 use crate::common::meet::{PERIOD, Rack, WAYS, us};
 use crate::common::{Shell, data};
@@ -161,7 +161,7 @@ fn a_lost_probe_is_congestion_however_short_the_wait() {
     }
 }
 
-/// With a patience of three periods a loss is reported when later probes have long been answered.
+/// A patience of three periods reports a loss when later probes have long been answered.
 #[test]
 fn a_loss_does_not_outdo_a_later_answer() {
     let mut rack = Rack::new(&Config { probe_timeout_us: 1_500.0, ..Config::default() }, 4);

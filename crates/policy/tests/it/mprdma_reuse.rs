@@ -20,7 +20,7 @@ fn answered(marked: bool) -> Event {
     Event::Ack { bytes: 0, rtt: Span::from_us(10), one_way: Span::from_us(5), marked }
 }
 
-/// Are these packets' values drawn? 30 of 65,535 that are all alike are not.
+/// Whether these packets' values are drawn. If all 30 of them, out of 65,535, are alike, they are not.
 fn drawn(shell: &mut Shell<MpRdmaReuse>, flow: u32) -> bool {
     let values: Vec<u16> = (0..30).map(|_| send(shell, flow)).collect();
     values.iter().any(|value| *value != values[0])

@@ -19,7 +19,7 @@ fn send(shell: &mut Shell<Mrc>, flow: u32, many: usize) -> Vec<u16> {
     (0..many).map(|_| shell.pick(4, &data(flow), &mut ()).0).collect()
 }
 
-/// Tells a flow of one of its packets. Returns what was probed.
+/// Reports one of its packets to a flow. Returns the values probed.
 fn tell(shell: &mut Shell<Mrc>, flow: u32, value: u16, event: Event) -> Vec<u16> {
     shell.feedback(4, Feedback { way: Way(value), flow: Some(FlowKey(flow)), event });
     shell.did.iter().filter_map(|did| if let Action::Probe { way, .. } = did { Some(way.0) } else { None }).collect()

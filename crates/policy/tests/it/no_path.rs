@@ -3,7 +3,7 @@
 use crate::common::{Lend, Shell, ack, data};
 use spinewise_policy::*;
 
-/// What a host scheme writes on data and on an acknowledgement to rack 1, to which this many paths lead.
+/// Returns what a host scheme writes on data and on an acknowledgement to rack 1, to which this many paths lead.
 fn written<P: Policy>(ways: u16) -> Option<[Way; 2]>
 where
     P::Site: Lend,
@@ -32,8 +32,8 @@ fn layout<P: Policy>(shell: &Shell<P>) -> Layout {
     shell.policy.layout(&Shape { tier: Tier::Host, hosts: 16, leaves: 4, ports: 1, ways: 4 })
 }
 
-/// What every host scheme of the registry writes whose tags are paths. Flow labels, and ELAB's ports of a tunnel, lead
-/// wherever the switches hash them: such a path always exists.
+/// Returns what every host scheme of the registry writes whose tags are paths. Flow labels, and ELAB's ports of a
+/// tunnel, lead wherever the switches hash them: such a path always exists.
 fn all(ways: u16) -> Vec<(&'static str, [Way; 2])> {
     macro_rules! each {
         ($($variant:ident: $path:path,)*) => {

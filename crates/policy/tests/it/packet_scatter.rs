@@ -30,7 +30,7 @@ fn one_pointer_for_the_switch_goes_round_over_all_destinations() {
 fn as_in_ns2_each_destination_host_has_a_pointer_that_starts_at_the_first_port() {
     let mut shell = scatter(Pointer::Destination);
     assert_eq!(ways(&mut shell, &[4, 8, 4, 12, 4, 8]), [0, 0, 1, 0, 2, 1]);
-    // Another host in the same rack is a destination of its own; flows and kinds of packets are not.
+    // Another host in the same rack is a separate destination; flows and kinds of packets are not.
     assert_eq!(ways(&mut shell, &[5, 4, 5]), [0, 3, 1]);
     let ack = Packet { dst: 4, kind: Kind::Ack, ..data(7) };
     assert_eq!(shell.pick(4, &ack, &mut ()).index(), 0);

@@ -38,7 +38,7 @@ fn a_first_packet_takes_the_shortest_queue_and_others_the_shortest_that_is_long_
 fn a_shorter_packet_must_start_later_where_paths_meet_again() {
     let short = Packet { wire: 100, payload: 60, ..data(1) };
     for (merge_hops, least) in [(1, 2_401), (2, 3_801), (4, 6_601)] {
-        // In order at k transmissions from here: s + 100 k > 1,000 + 1,500 k, s in bytes waited for.
+        // The order is kept at k transmissions from here: s + 100 k > 1,000 + 1,500 k, s in bytes waited for.
         for (bytes, way) in [(least, 1), (least - 1, 0)] {
             let mut shell = leaf(&Config { merge_hops, ..Config::default() });
             queues(&mut shell, [1_000, 2_000, 9_000, 9_000]);

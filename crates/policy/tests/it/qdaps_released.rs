@@ -15,7 +15,7 @@ fn waiting(shell: &mut Shell<Qdaps>, packets: [u32; 4]) {
     shell.room.ports.waiting = [&[0; 4][..], &packets].concat();
 }
 
-/// Where the next packet of a flow goes with these queues.
+/// Returns where the next packet of a flow goes with these queues.
 fn send(shell: &mut Shell<Qdaps>, packets: [u32; 4], packet: &Packet) -> usize {
     waiting(shell, packets);
     shell.pick(4, packet, &mut ()).index()

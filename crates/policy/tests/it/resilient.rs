@@ -21,7 +21,7 @@ fn only_flows_of_the_member_that_is_gone_move_and_they_come_back() {
         shell.room.candidates = (4..12).filter(|port| !gone.contains(port)).collect();
         let left = ports(&mut shell);
         assert!(all.iter().zip(&left).all(|(before, after)| gone.contains(before) || before == after));
-        // What has moved is spread over all that remain.
+        // The flows that moved are spread over all that remain.
         let moved: Vec<u16> =
             all.iter().zip(&left).filter(|(before, _)| gone.contains(before)).map(|(_, after)| *after).collect();
         let fair = moved.len() / shell.room.candidates.len();

@@ -48,7 +48,7 @@ fn ports_that_do_not_lead_there_are_passed_over() {
         counts
     });
     assert!(counts.iter().all(|count| count.abs_diff(1_000) < 120), "{counts:?}");
-    // With one candidate there is no turn to take.
+    // A single candidate leaves no turn to take.
     let node = shell.node;
     shell.room.candidates = vec![6];
     assert_eq!((shell.pick(4, &data(1), &mut ()), shell.node), (Way(0), node));

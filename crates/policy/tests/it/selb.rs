@@ -9,7 +9,7 @@ use spinewise_policy::*;
 
 const UPLINKS: usize = 8;
 const TAU: Span = Span::from_us(10);
-/// What a queue grows by in a period at θ = 0.2 of 10 Gbps.
+/// A queue's growth in a period at θ = 0.2 of 10 Gbps.
 const BOUND: u64 = 2_500;
 
 /// Paths are judged at each measurement, which these tests take one by one.

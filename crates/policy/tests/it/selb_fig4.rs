@@ -12,7 +12,7 @@ use spinewise_policy::schemes::conweave::{self, ConWeave};
 use spinewise_policy::schemes::selb::{self, Monitor, Selb};
 use spinewise_policy::*;
 
-/// Between two packets of 1,000 bytes at 10 Gbps.
+/// Time between two packets of 1,000 bytes at 10 Gbps.
 const GAP: Span = Span::from_ns(800);
 /// Queues of the uplinks, bytes: the old path's, one of its class, two much shorter ones and two much longer ones.
 const QUEUES: [u64; 6] = [5_000, 3_500, 500, 500, 40_000, 41_000];
@@ -84,7 +84,7 @@ fn source<P: Policy<Site = AtSwitch>>(config: &P::Config, seed: u64) -> Shell<P>
     source
 }
 
-/// What arrives early of a flow under SELB, and the new path.
+/// Early arrivals of a flow under SELB, and the new path.
 fn under_selb(monitor: Monitor, seed: u64) -> Option<(Vec<u64>, Span, usize)> {
     let config = selb::Config { monitor, ..selb::Config::default() };
     let mut shell = source::<Selb>(&config, seed);

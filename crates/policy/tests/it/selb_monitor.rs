@@ -1,4 +1,5 @@
-//! When SELB judges a path, and over what time it measures growth: leaf 0 with four uplinks of 10 Gbps, step by step.
+//! The times at which SELB judges a path, and over which it measures growth: leaf 0 with four uplinks of 10 Gbps, step
+//! by step.
 
 use crate::common::{Shell, ack, data};
 use spinewise_policy::fabric::reorder::header::{Header, Mark};
@@ -22,7 +23,7 @@ fn measure(shell: &mut Shell<Selb>, after: Span) {
     shell.tick();
 }
 
-/// From here on the queue of uplink `way` holds this many bytes.
+/// Makes the queue of uplink `way` hold this many bytes from here on.
 fn queue(shell: &mut Shell<Selb>, way: usize, bytes: u64) {
     shell.room.ports.bytes[4 + way] = bytes;
 }
@@ -105,7 +106,7 @@ fn per_packet_the_packets_of_all_flows_count_and_those_without_a_header_too() {
         let mut shell = leaf(Monitor::Packet, 0.2);
         next(&mut shell, 1, 0);
         shell.wait(Span::from_us(50));
-        // Since flow 1's last packet 9,000 bytes in 50 µs are below θ, since the other's 1,000 in 100 ns are above.
+        // 9,000 bytes in 50 µs since flow 1's last packet are below θ; 1,000 in 100 ns since the other's are above.
         queue(&mut shell, 0, 8_000);
         if other == "data" {
             next(&mut shell, 2, 0);

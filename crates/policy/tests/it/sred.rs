@@ -12,14 +12,14 @@ fn leaf(config: &Config) -> Shell<Sred> {
     shell
 }
 
-/// Is a packet to leaf `to` marked that comes in by this port with this mark?
+/// Whether a packet to leaf `to` is marked that comes in by this port with this mark.
 fn marked(shell: &mut Shell<Sred>, to: u32, in_port: u16, affected: bool) -> bool {
     let mut mark = Mark { affected };
     shell.pick(to, &Packet { in_port: Port(in_port), ..data(1) }, &mut mark);
     mark.affected
 }
 
-/// Is a packet dropped that leaves by port 5?
+/// Whether a packet is dropped that leaves by port 5.
 fn dropped(shell: &mut Shell<Sred>, affected: bool) -> bool {
     shell.egress(Port(5), &data(1), &mut Mark { affected });
     match shell.did[..] {

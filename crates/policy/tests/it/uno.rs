@@ -51,7 +51,7 @@ fn after_a_loss_the_silent_move_once_a_round_trip() {
     assert_eq!(after[3..], values[3..]);
     assert!((0..3).all(|which| after[which] / 250 == which as u16) && after[..3] != values[..3]);
     shell.wait(Span::from_us(2));
-    // Those that have moved stay for a round trip; the others have been silent for 6 us by now.
+    // Those that moved stay for a round trip; the others have been silent for 6 us by now.
     assert_eq!(tell(&mut shell, 2, values[5], TRIM), [3, 4, 5, 6, 7, 8, 9]);
     assert_eq!(send(&mut shell, 4, 10), other, "the other flow has lost nothing");
 }

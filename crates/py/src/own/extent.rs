@@ -1,4 +1,4 @@
-//! What numbers of hosts, leaves and ports a scheme in Python may name, and numbers that it gives.
+//! Limits of the hosts, leaves and ports that a scheme in Python may name, and of the numbers that it gives.
 
 use pyo3::exceptions::{PyIndexError, PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
@@ -18,7 +18,7 @@ where
     })
 }
 
-/// The same where None may stand for a number.
+/// The same, but None may be given in place of a number.
 pub(super) fn perhaps<T>(given: &Bound<'_, PyAny>) -> PyResult<Option<T>>
 where
     T: Bounds + for<'a, 'py> FromPyObject<'a, 'py, Error = PyErr>,
@@ -37,7 +37,7 @@ macro_rules! bounds {
 
 bounds!(u8 u16 u32 u64 usize);
 
-/// Bounds of what may be named.
+/// Bounds of the numbers that may be named.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Extent {
     /// Hosts of the network.

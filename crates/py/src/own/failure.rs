@@ -10,7 +10,7 @@ use std::cell::RefCell;
 pub(crate) struct Failure {
     /// The exception.
     pub error: PyErr,
-    /// Where and when, worded to follow "PowerOfTwo.pick failed".
+    /// The place and time, worded to follow "PowerOfTwo.pick failed".
     pub place: String,
     /// Class and method.
     pub hook: String,
@@ -24,7 +24,7 @@ thread_local! {
     static FAILED: RefCell<Option<Failure>> = const { RefCell::new(None) };
 }
 
-/// Has a hook failed in the run of this thread?
+/// Whether a hook has failed in the run of this thread.
 pub(crate) fn has_failed() -> bool {
     FAILED.with_borrow(Option::is_some)
 }

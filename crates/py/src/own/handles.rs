@@ -11,7 +11,7 @@ use spinewise_policy::Hooks;
 use spinewise_sim::bank::Tags;
 use std::sync::Arc;
 
-/// What the handles of a scheme need to know about it.
+/// Facts about a scheme that its handles need.
 pub(super) struct Origin {
     /// Whether it is at the hosts.
     pub at_hosts: bool,
@@ -21,13 +21,13 @@ pub(super) struct Origin {
     pub series: usize,
     /// Held queues of a port.
     pub queues: u16,
-    /// Which hooks there are.
+    /// The hooks it has.
     pub hooks: Hooks,
     /// The meaning of path tags that its hosts write.
     pub tags: Tags,
     /// The network.
     pub extent: Extent,
-    /// What makes its rows.
+    /// Makers of its rows.
     pub makers: Arc<Makers>,
 }
 
@@ -86,7 +86,7 @@ impl Handles {
         Ok(())
     }
 
-    /// Does anything but this set hold one of them?
+    /// Whether anything but this set holds one of them.
     fn is_kept(&self, py: Python<'_>) -> bool {
         let Cx { view, rng, out, peers, .. } = self.cx.get();
         let counts = [

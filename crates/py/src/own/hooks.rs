@@ -27,7 +27,7 @@ struct Methods {
     drained: Option<Py<PyAny>>,
 }
 
-/// One object, and what its hooks are lent.
+/// One object, and the values lent to its hooks.
 pub(super) struct Instance {
     class: &'static str,
     writes_header: bool,
@@ -35,12 +35,12 @@ pub(super) struct Instance {
     origin: Origin,
     /// One hook of a run is called at a time.
     handles: Mutex<Handles>,
-    /// By the shapes of the run.
+    /// Layouts by the shapes of the run.
     layouts: Vec<(Shape, Layout)>,
 }
 
 impl Instance {
-    /// For this object, seated at these places with these layouts.
+    /// Creates it for this object, seated at these places with these layouts.
     pub(super) fn new(
         object: &Bound<'_, PyAny>,
         chosen: &OfClass,

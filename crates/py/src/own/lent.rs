@@ -1,4 +1,4 @@
-//! What the contract lends to a hook, accessible from Python for as long as the hook runs and no longer.
+//! Values that the contract lends to a hook, accessible from Python for as long as the hook runs and no longer.
 //!
 //! Views in Python hold nothing: each looks here, and finds nothing once the hook has returned. A view that was kept
 //! finds nothing in later hooks either: its lease has ended (`handles.rs`). So a view always shows the place that it
@@ -14,13 +14,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// A row of this seat.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Which {
-    /// Of the device.
+    /// The device's row.
     Node,
-    /// Of a port.
+    /// A port's row.
     Port(usize),
-    /// Of the n-th peer met.
+    /// The row of the n-th peer met.
     Peer(usize),
-    /// Of a way to it.
+    /// The row of a way to it.
     Route(usize, usize),
 }
 
@@ -28,9 +28,9 @@ pub(crate) enum Which {
 pub(crate) trait Place {
     /// The current time.
     fn now(&self) -> Time;
-    /// Which hook is called, and about what.
+    /// The hook that is called, and its subject.
     fn hook(&self) -> Hook<'_>;
-    /// What this place can know.
+    /// The information available at this place.
     fn room(&self) -> &Room<'_>;
     /// The seat's random stream.
     fn rng(&mut self) -> &mut Rng;
@@ -40,9 +40,9 @@ pub(crate) trait Place {
     fn row(&mut self, which: Which) -> Option<&mut Row>;
     /// Ids of the peers met, and the index among them of the one this call is about.
     fn peers(&self) -> (&[u32], usize);
-    /// How many ways there are rows for, of each peer.
+    /// Number of ways of each peer that have rows.
     fn routes(&self) -> usize;
-    /// How many ports there are.
+    /// Number of ports.
     fn ports(&self) -> usize;
     /// Requests an action.
     fn ask(&mut self, wish: &mut dyn FnMut(&mut Out<'_>));

@@ -101,7 +101,7 @@ impl InHand {
 /// The in-band header of the packet in hand.
 #[pyclass(frozen, name = "Header", module = "spinewise._core")]
 pub struct InBand {
-    /// Until when.
+    /// The lease of the access.
     pub lease: Arc<Lease>,
     /// The scheme says that it writes one, so its bytes are charged.
     pub told: bool,

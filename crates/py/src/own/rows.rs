@@ -8,7 +8,7 @@ use spinewise_policy::rows::NOBODY;
 use spinewise_sim::bank::Row;
 use std::sync::Arc;
 
-/// What makes the rows: the classes `Flow`, `Peer`, `Route`, `Port` and `Node` of the scheme, where it has them.
+/// Makers of the rows: the classes `Flow`, `Peer`, `Route`, `Port` and `Node` of the scheme, where it has them.
 #[derive(Default)]
 pub struct Makers {
     pub flow: Option<Py<PyAny>>,
@@ -19,7 +19,7 @@ pub struct Makers {
 }
 
 impl Makers {
-    /// Those of this class.
+    /// Finds the makers of this class.
     pub fn of(class: &Bound<'_, PyAny>) -> PyResult<Makers> {
         let maker = |name: &str| -> PyResult<Option<Py<PyAny>>> {
             let found = class.getattr(name)?;
@@ -86,7 +86,7 @@ pub(super) fn of(py: Python<'_>, lease: &Lease, which: Which, maker: Option<&Py<
     Ok(object)
 }
 
-/// Why there is no such row.
+/// Returns the reason why there is no such row.
 fn none(which: Which, place: &dyn Place) -> PyErr {
     let met = place.peers().0.len();
     PyIndexError::new_err(match which {

@@ -154,7 +154,7 @@ const SWITCH_HAS: &str = "switch, tier, candidates, host_ports, salt, fabric_sal
                           is_paused(port), rate(port), free_queue(port), free_queues(host), leaf_of(host), towards(leaf), told_capacity(port, leaf), told_path(leaf, leaf, n), \
                           told_loss(leaf), told_component(leaf, leaf, n), told_paths(leaf), told_hop(leaf, leaf, way)";
 
-/// Why a view has no such attribute.
+/// Returns the reason why a view has no such attribute.
 fn no_such(name: &str, own: (&str, &str), other: (&str, &str)) -> PyErr {
     let known = |list: &str| list.split(", ").any(|known| known.split('(').next() == Some(name));
     let why = if known(other.1) {
@@ -410,7 +410,7 @@ impl OfSwitch {
     }
 }
 
-/// As `About::tiers` says it.
+/// Returns the word of `About::tiers`.
 pub(super) const fn tier_name(tier: Tier) -> &'static str {
     match tier {
         Tier::Host => "host",

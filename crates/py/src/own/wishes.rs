@@ -1,4 +1,4 @@
-//! The random stream of a seat, and what a hook wants done.
+//! The random stream of a seat, and a hook's requests.
 
 use super::extent::{Extent, perhaps, whole, within};
 use super::lent::{Lease, lent};
@@ -35,7 +35,7 @@ impl Stream {
 /// What is to be done: a list that the engine works through when the hook has returned.
 #[pyclass(frozen, name = "Out", module = "spinewise._core")]
 pub struct Wishes {
-    /// Until when.
+    /// The lease of the access.
     pub lease: Arc<Lease>,
     /// Series of the scheme.
     pub series: usize,
@@ -45,7 +45,7 @@ pub struct Wishes {
     pub extent: Extent,
     /// The hooks that it has.
     pub hooks: Hooks,
-    /// What path tags are that hosts write.
+    /// The meaning of the path tags that hosts write.
     pub tags: Tags,
 }
 
@@ -181,7 +181,7 @@ impl Wishes {
         })
     }
 
-    /// Refuses what this scheme has no method for.
+    /// Refuses requests for which this scheme has no method.
     fn check_hook(&self, hook: Hooks, call: &str, would: &str, method: &str) -> PyResult<()> {
         if self.hooks.has(hook) {
             return Ok(());
@@ -219,7 +219,7 @@ impl Wishes {
         })
     }
 
-    /// Refuses a message that nobody would read: a scheme sits at hosts or at switches.
+    /// Refuses a message that nothing would read: a scheme sits at hosts or at switches.
     fn check_reader(&self, to: To) -> PyResult<()> {
         self.check_not_itself(to)?;
         lent(&self.lease, |place| {
@@ -243,7 +243,7 @@ impl Wishes {
         })
     }
 
-    /// Refuses what a leaf sends to itself: it would find no way.
+    /// Refuses messages that a leaf sends to itself: they would find no route.
     fn check_not_itself(&self, to: To) -> PyResult<()> {
         lent(&self.lease, |place| match (place.room(), to) {
             (Room::Switch(view), To::Leaf(leaf)) if leaf == view.switch => Err(PyValueError::new_err(format!(
@@ -265,7 +265,7 @@ impl Wishes {
         at.extract().ok().map(Time).filter(|at| *at > now).ok_or_else(refused)
     }
 
-    /// `To` of Python: a tuple whose first item says what the others are.
+    /// Converts a `To` of Python: a tuple whose first item gives the meaning of the others.
     fn destination(&self, to: &Bound<'_, PyTuple>) -> PyResult<To> {
         let refused = || PyValueError::new_err(format!("{to}: allowed is what spinewise.To makes, such as To.host(3)"));
         let number = |at: usize| to.get_item(at).and_then(|item| item.extract::<u32>()).map_err(|_| refused());
@@ -318,7 +318,7 @@ fn timer(key: &Bound<'_, PyTuple>) -> PyResult<Key> {
     })
 }
 
-/// A key of the engine as Python has it.
+/// Converts a key of the engine to its Python form.
 pub(super) fn told_key(py: Python<'_>, key: Key) -> PyResult<Py<PyAny>> {
     let tuple = match key {
         Key::Flow(flow, n) => ("flow", flow.0, n).into_pyobject(py)?,

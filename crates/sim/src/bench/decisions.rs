@@ -1,4 +1,4 @@
-//! What one decision and one update of each scheme cost, against the number of paths: PDLB's Table 3 in nanoseconds.
+//! The cost of one decision and one update of each scheme, against the number of paths: PDLB's Table 3 in nanoseconds.
 //!
 //! One seat of each scheme, through the bank, as in a run: a leaf with some uplinks, or a host with some paths to
 //! each of four racks. Queues and delays are random and change all the time; everything is in the cache.
@@ -194,7 +194,7 @@ impl Bench {
         }
     }
 
-    /// What this scheme takes, in `turns` calls each.
+    /// Measures the cost of this scheme, in `turns` calls each.
     fn cost(&mut self, turns: u32) -> Cost {
         let hooks = self.bank.hooks();
         let pick = per_call(turns, |turn| {

@@ -1,4 +1,4 @@
-//! What is kept of one link.
+//! The packets kept of one link.
 
 use super::taps::Sides;
 use crate::packet::{BODY, InHand};
@@ -7,7 +7,7 @@ use spinewise_policy::Time;
 /// A packet that was on a link.
 #[derive(Clone, Debug)]
 pub struct Taken {
-    /// As it came off the link.
+    /// The packet as it came off the link.
     pub hand: InHand,
     /// When its transmission started.
     pub left: Time,
@@ -23,7 +23,7 @@ pub struct Tap {
     sides: Sides,
     span: (Time, Time),
     most: u64,
-    /// In the order of leaving.
+    /// Packets in the order of leaving.
     pub taken: Vec<Taken>,
     /// Packets that left, and that arrived, in the time that is captured.
     pub seen: (u64, u64),
@@ -34,7 +34,8 @@ impl Tap {
         Tap { sides, span, most, taken: Vec::new(), seen: (0, 0) }
     }
 
-    /// A packet is due that left at `left`: is it here, or lost, or, when the run ended, still on its way (`None`)?
+    /// Takes a packet that left at `left` and is due. `lost`: whether it was lost, or `None` if it was still on its way
+    /// when the run ended.
     pub fn take(&mut self, hand: &InHand, left: Time, lost: Option<bool>) {
         let (packet, arrived) = (&hand.packet, (lost == Some(false)).then_some(hand.packet.at));
         let sent = self.sends(left);
@@ -49,12 +50,12 @@ impl Tap {
         }
     }
 
-    /// Is what leaves then captured?
+    /// Whether packets that leave then are captured.
     pub fn sends(&self, at: Time) -> bool {
         self.sides.sent && self.holds(at)
     }
 
-    /// Is what arrives then captured?
+    /// Whether packets that arrive then are captured.
     pub fn receives(&self, at: Time) -> bool {
         self.sides.received && self.holds(at)
     }

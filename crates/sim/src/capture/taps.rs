@@ -1,4 +1,4 @@
-//! Which links are looked at.
+//! The selection of links to capture.
 
 use super::{PACKET_BYTES, Tap};
 use crate::ids::{HostId, LinkId};
@@ -18,19 +18,19 @@ pub struct Point {
     pub back: LinkId,
 }
 
-/// What is looked at of a link.
+/// The ends of a link that are captured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sides {
-    /// As packets leave.
+    /// Packets are captured as they leave.
     pub sent: bool,
-    /// As they arrive.
+    /// Packets are captured as they arrive.
     pub received: bool,
 }
 
 /// All ports at which packets are captured.
 #[derive(Clone, Debug)]
 pub struct Taps {
-    /// In the order of their links.
+    /// Points in the order of their links.
     pub points: Vec<Point>,
     links: BTreeMap<LinkId, Sides>,
     span: (Time, Time),
@@ -45,10 +45,10 @@ impl Default for Taps {
 }
 
 impl Taps {
-    /// From the spec, on a machine with `room` bytes of memory.
+    /// Creates the taps of the spec, on a machine with `room` bytes of memory.
     ///
     /// # Errors
-    /// A name is none of a node or a link, or there is no room for what may be kept.
+    /// A name is not one of a node or a link, or there is no room for the packets that may be kept.
     pub fn new(spec: Option<&CaptureSpec>, topology: &Topology, room: u64) -> Result<Taps, SpecError> {
         let Some(spec) = spec else { return Ok(Taps::default()) };
         let mut found = BTreeSet::new();
@@ -65,18 +65,18 @@ impl Taps {
         Ok(Taps { points, links, span: (spec.from, spec.to), most: spec.most })
     }
 
-    /// What keeps the packets of a link, if it is looked at.
+    /// Creates the tap that keeps the packets of a link, if it is captured.
     pub fn tap(&self, link: LinkId) -> Option<Box<Tap>> {
         let sides = *self.links.get(&link)?;
         Some(Box::new(Tap::new(sides, self.span, self.most)))
     }
 
-    /// The links that are looked at.
+    /// The links that are captured.
     pub fn links(&self) -> impl Iterator<Item = LinkId> + '_ {
         self.links.keys().copied()
     }
 
-    /// Most packets of a port.
+    /// Maximum number of packets of a port.
     pub fn most(&self) -> u64 {
         self.most
     }

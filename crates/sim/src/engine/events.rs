@@ -18,7 +18,7 @@ type Event = Reverse<(Time, Class, u64, u32)>;
 /// Runs to the end. Returns the instant it stopped at.
 ///
 /// # Errors
-/// [`Interrupted`] if `watch` says so.
+/// [`Interrupted`] if `watch` asks for it.
 pub fn run(sim: &mut Sim<'_>, mut watch: Watch<'_>) -> Result<Time, Interrupted> {
     sim.world.wires.agenda.fresh = Some(Vec::new());
     let mut heap: BinaryHeap<Event> = BinaryHeap::new();

@@ -31,7 +31,7 @@ enum Event {
     Plan(NodeId, What),
 }
 
-/// What has been put on a link.
+/// A packet that has been put on a link.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sent {
     /// Packets in its ring whose transmission has ended.
@@ -47,16 +47,16 @@ struct Run {
     sent: Table<LinkId, Sent>,
     /// Links out of each node.
     outs: Table<NodeId, Vec<LinkId>>,
-    /// For each host: packets in the ring of its link that its NIC has sent.
+    /// Per host: packets in the ring of its link that its NIC has sent.
     known: Table<HostId, usize>,
-    /// For each switch: packets inside, with the links they came by.
+    /// Per switch: packets inside, with the links they came by.
     inside: Table<SwitchId, VecDeque<(LinkId, InHand)>>,
 }
 
 /// Runs to the end. Returns the instant it stopped at.
 ///
 /// # Errors
-/// [`Interrupted`] if `watch` says so.
+/// [`Interrupted`] if `watch` asks for it.
 pub fn run(sim: &mut Sim<'_>, watch: Watch<'_>) -> Result<Time, Interrupted> {
     let mut this = Run::new(sim);
     sim.hosts.iter_mut().for_each(|host| host.is_freed = true);
@@ -167,7 +167,7 @@ impl Run {
         }
     }
 
-    /// Lists what `node` has sent and planned.
+    /// Lists the packets that `node` has sent and its plans.
     fn list(&mut self, sim: &mut Sim<'_>, node: NodeId, now: Time) {
         if let Some(host) = sim.net.topology.as_host(node) {
             self.list_host(sim, host, now);
@@ -176,7 +176,7 @@ impl Run {
         }
     }
 
-    /// Lists what a host has sent and planned.
+    /// Lists the packets that a host has sent and its plans.
     fn list_host(&mut self, sim: &mut Sim<'_>, host: HostId, now: Time) {
         let node = sim.net.topology.host_node(host);
         let link = self.outs[node][0];
@@ -199,8 +199,8 @@ impl Run {
         }
     }
 
-    /// Lists what a switch has sent and planned. The end of a transmission that a port waits for is already planned; if
-    /// it has passed, the port continues at once.
+    /// Lists the packets that a switch has sent and its plans. The end of a transmission that a port waits for is
+    /// already planned; if it has passed, the port continues at once.
     fn list_switch(&mut self, sim: &mut Sim<'_>, node: NodeId, now: Time) {
         let switch = sim.net.topology.switch_number(node);
         self.begin_all(sim, node);
@@ -219,7 +219,7 @@ impl Run {
         }
     }
 
-    /// Starts what has been put on the links out of a node.
+    /// Starts the packets that have been put on the links out of a node.
     fn begin_all(&mut self, sim: &Sim<'_>, node: NodeId) {
         for port in 0..self.outs[node].len() {
             self.begin(sim, self.outs[node][port]);

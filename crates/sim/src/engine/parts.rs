@@ -3,11 +3,11 @@
 //! The property that lets a node run alone for a window ([`windows`]) also lets a set of nodes run on a processor of
 //! its own. The fabric is cut into parts: consecutive racks, each with the switches that only they reach, and the
 //! switches above shared out. A thread has a whole run at time zero, but works only on the nodes of its part. Between
-//! two windows the threads [meet](Meeting), agree on the next, and hand over what arrives in it from one part in
-//! another: that has left its port, so its sender no longer changes it.
+//! two windows the threads [meet](Meeting), agree on the next, and hand over packets that arrive in it from one part in
+//! another: these have left their ports, so their senders no longer change them.
 //!
 //! The result is that of one thread, bit for bit. It depends neither on how the fabric is cut nor on which thread is
-//! first. At the end one thread [takes up](Sim::take_up) what the others leave.
+//! first. At the end one thread [takes up](Sim::take_up) the shares of the others.
 
 mod meeting;
 mod share;
@@ -26,13 +26,13 @@ use spinewise_policy::{Span, Time};
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// Which part each node belongs to.
+/// The part that each node belongs to.
 #[derive(Clone, Debug)]
 pub struct Parts {
     of: Table<NodeId, usize>,
     count: usize,
-    /// Which of two sets each switch is in, and with it its hosts: no two switches of one set share a link, if that is
-    /// possible.
+    /// The one of two sets that each switch is in, and with it its hosts: no two switches of one set share a link, if
+    /// that is possible.
     sets: Table<SwitchId, usize>,
     alternate: bool,
 }
@@ -84,7 +84,7 @@ impl Parts {
         self.sets[switch]
     }
 
-    /// How many there are.
+    /// Number of parts.
     pub fn count(&self) -> usize {
         self.count
     }
@@ -95,7 +95,7 @@ impl Parts {
     }
 }
 
-/// Puts switches into two sets so that none is linked to another of its own set; none if that cannot be done.
+/// Puts switches into two sets so that none is linked to another of its own set; `None` if that cannot be done.
 fn two_sets(around: &[BTreeSet<SwitchId>]) -> Option<Table<SwitchId, usize>> {
     let mut sets: Table<SwitchId, Option<usize>> = Table::filled(None, around.len());
     for first in sets.ids() {
@@ -118,7 +118,7 @@ fn two_sets(around: &[BTreeSet<SwitchId>]) -> Option<Table<SwitchId, usize>> {
     Some(sets.iter().map(|set| set.unwrap_or(0)).collect())
 }
 
-/// Why a run must stay on one thread, if it must: something in it is visible to distant nodes at one instant.
+/// Returns why a run must stay on one thread, if it must: something in it is visible to distant nodes at one instant.
 pub fn reason_for_one(sim: &Sim<'_>) -> Option<&'static str> {
     if sim.world.fabric.is_guest() || sim.world.edge.as_ref().is_some_and(Bank::is_guest) {
         Some("its scheme is written in Python")
@@ -132,7 +132,7 @@ pub fn reason_for_one(sim: &Sim<'_>) -> Option<&'static str> {
 /// Runs one part to the end, in windows of at most `window`. Returns the instant it stopped at, the same in all parts.
 ///
 /// # Errors
-/// [`Interrupted`] if `watch` says so, or another thread has left.
+/// [`Interrupted`] if `watch` asks for it, or another thread has left.
 pub fn run(
     sim: &mut Sim<'_>,
     (parts, own): (&Parts, usize),
@@ -173,7 +173,7 @@ pub fn run(
         let are_busy = meeting.busy() * BUSY >= sim.net.topology.nodes() as usize;
         part.hand_over(sim, meeting, &mut mail, [end; 2]);
         meeting.wait(own)?;
-        // By the first look all threads have been set up, and have waited for those whose setup took longer.
+        // All threads have been set up by the first look, and have waited for those whose setup took longer.
         if own == 0 {
             meeting.look()?;
         }
@@ -188,7 +188,7 @@ pub fn run(
             todo.extend(part.due(sim, end));
             busy = todo.len();
             worker.run_all(sim, &todo, (start, end), part.nodes.len())?;
-            // Whoever watches also sees the other parts' progress, whether or not anything happens here.
+            // The watcher also sees the other parts' progress, whether or not anything happens here.
             worker.look(sim, start)?;
         }
         worker.scanned += 1 + part.nodes.len() as u64 / u64::from(NODES_PER_EVENT);
@@ -201,7 +201,7 @@ struct AllParts<'s, 'n> {
     parts: &'s Parts,
     own: usize,
     meeting: &'s Meeting,
-    /// What was reported at the beginning.
+    /// The report at the beginning.
     began: Told,
 }
 
@@ -214,7 +214,7 @@ impl Whole for AllParts<'_, '_> {
         self.meeting.arrived()
     }
 
-    /// The first thread borrows all switches, and tells the others the result.
+    /// The first thread borrows all switches, and reports the result to the others.
     fn is_locked(&mut self, at: Time) -> Result<bool, Interrupted> {
         let AllParts { sim, own, meeting, .. } = self;
         let own = *own;
@@ -237,7 +237,7 @@ impl Whole for AllParts<'_, '_> {
 }
 
 impl AllParts<'_, '_> {
-    /// Swaps the switches of other parts with those that stand in for them here, in either direction.
+    /// Swaps the switches of other parts with their stand-ins here, in either direction.
     fn exchange_switches(&mut self) {
         for part in 1..self.parts.count() {
             let mut switches = self.meeting.take_switches(part);
@@ -247,10 +247,10 @@ impl AllParts<'_, '_> {
     }
 }
 
-/// What one thread works on.
+/// The part of a run that one thread works on.
 struct Part {
     own: usize,
-    /// The nodes, those of each rack together: what they share stays in the cache.
+    /// The nodes, those of each rack together: their shared data stays in the cache.
     nodes: Vec<NodeId>,
     /// The same in two sets of blocks, with no link between two blocks of one set, if such sets exist.
     blocks: [Vec<Range<usize>>; 2],
@@ -287,7 +287,7 @@ impl Part {
         self.nodes.iter().copied().filter(move |&node| sim.world.wires.agenda.due[node] < end)
     }
 
-    /// Hands over what arrives in other parts before this instant, by the set that it comes from.
+    /// Hands over packets that arrive in other parts before this instant, by the set that they come from.
     fn hand_over(&self, sim: &mut Sim<'_>, meeting: &Meeting, mail: &mut Mail, ends: [Time; 2]) {
         for (outlets, end) in self.outlets.iter().zip(ends) {
             for &(link, to) in outlets {
@@ -299,8 +299,8 @@ impl Part {
         meeting.hand_over(self.own, mail);
     }
 
-    /// Delivers to hosts of this part what its other hosts have sent outside the network, and hands over what goes to
-    /// other parts. Returns when the first of the latter arrives.
+    /// Delivers to hosts of this part the news that its other hosts have sent outside the network, and hands over news
+    /// for other parts. Returns when the first of the latter arrives.
     fn share_news(&self, sim: &mut Sim<'_>, parts: &Parts, meeting: &Meeting) -> Option<Time> {
         let part_of = |news: &News| parts.of(sim.net.topology.host_node(news.host));
         let news = std::mem::take(&mut sim.world.flows.operations.news);
@@ -332,12 +332,12 @@ impl Part {
                 worker.run_block(sim, [&self.nodes[block.clone()], next], (stretch, run.clone()), fetches)?;
             }
             done[set] = run.end;
-            // What arrives in the window after those has left by now.
+            // Everything that arrives in the window after those has left by now.
             let mut ends = [Time::ZERO; 2];
             ends[set] = stretch.window(run.end).1;
             self.hand_over(sim, meeting, mail, ends);
             meeting.wait(self.own)?;
-            // What the other set sends may have come already; it waits on its link.
+            // Packets of the other set may have come already; each waits on its link.
             meeting.take_over(self.own, mail, |carried| sim.world.wires.bring(carried));
             worker.look(sim, stretch.window(run.end.saturating_sub(1)).0)?;
         }

@@ -8,10 +8,10 @@
 //!
 //! The NICs of that program are part of its order. Everything that happens at a host makes its NIC look for something
 //! to send. If no queue pair is ready, the NIC plans to look again when the first will be; a planned look is never
-//! moved, even if another queue pair becomes ready sooner (`m_nextSend` in ConWeave's qbb-net-device.cc). Packets that
-//! a host neither answers nor needs trigger no look (`ReceiveUdp` and `ReceiveAck` in rdma-hw.cc return early). Under
-//! IRN a look changes the state it inspects (`GetBytesLeft` in rdma-queue-pair.cc), and so does the program's count of
-//! open connections.
+//! moved, even if another queue pair becomes ready sooner (source: `m_nextSend` in ConWeave's qbb-net-device.cc).
+//! Packets that a host neither answers nor needs trigger no look (`ReceiveUdp` and `ReceiveAck` in rdma-hw.cc return
+//! early). Under IRN a look changes the state it inspects (`GetBytesLeft` in rdma-queue-pair.cc), and so does the
+//! program's count of open connections.
 
 use super::Sim;
 use super::plans::{self, FIRST, Plans};
@@ -23,7 +23,7 @@ use crate::world::World;
 use spinewise_policy::{Kind, Span, Time};
 use std::collections::VecDeque;
 
-/// How often that program counts open connections (`periodic_monitoring`).
+/// Interval at which that program counts open connections (`periodic_monitoring`).
 const COUNTS_EVERY: Span = Span::from_us(10);
 
 /// A planned event.
@@ -31,7 +31,7 @@ const COUNTS_EVERY: Span = Span::from_us(10);
 enum Event {
     /// The first packet of a link arrives.
     Arrival(LinkId),
-    /// A transmission on this link ends: what waits starts, or the NIC looks for something to send.
+    /// A transmission on this link ends: a waiting packet starts, or the NIC looks for something to send.
     End(LinkId),
     /// The NIC of a host looks again, after a look that found no queue pair ready.
     Look(HostId),
@@ -45,7 +45,7 @@ enum Event {
     Count,
 }
 
-/// What has been put on a link, and which of its events are planned.
+/// A packet that has been put on a link, and which of its events are planned.
 #[derive(Clone, Debug, Default)]
 struct Sent {
     /// Packets in its ring that are known here.
@@ -54,7 +54,7 @@ struct Sent {
     waiting: VecDeque<(Time, Time)>,
     /// End of the last transmission begun, and the number of that event.
     end: (Time, u64),
-    /// That event lies ahead; kept only for the lines of hosts and those that something waits for.
+    /// Whether that event lies ahead; kept only for the lines of hosts and those that something waits for.
     busy: bool,
 }
 
@@ -63,9 +63,9 @@ struct Run {
     sent: Table<LinkId, Sent>,
     /// Links out of each node.
     outs: Table<NodeId, Vec<LinkId>>,
-    /// For each host: when its look is planned, [`Time::NEVER`] if none is.
+    /// Per host: when its look is planned, [`Time::NEVER`] if none is.
     looks: Table<HostId, Time>,
-    /// For each host: the end of the pause that is planned for.
+    /// Per host: the end of the pause that is planned for.
     pauses: Table<HostId, Time>,
     hops: u64,
 }
@@ -73,7 +73,7 @@ struct Run {
 /// Runs to the end. Returns the instant it stopped at.
 ///
 /// # Errors
-/// [`Interrupted`] if `watch` says so.
+/// [`Interrupted`] if `watch` asks for it.
 pub fn run(sim: &mut Sim<'_>, watch: Watch<'_>) -> Result<Time, Interrupted> {
     let mut this = Run::new(sim);
     if sim.world.flows.facts.looks_change {
@@ -197,7 +197,7 @@ impl Run {
         }
     }
 
-    /// Lists what `node` has sent and planned.
+    /// Lists the packets that `node` has sent and its plans.
     fn list(&mut self, sim: &mut Sim<'_>, node: NodeId, now: Time, looks: bool) {
         if let Some(host) = sim.net.topology.as_host(node) {
             self.list_sent(sim, node, now);
@@ -207,7 +207,7 @@ impl Run {
         }
     }
 
-    /// Lists what `node` has sent: messages between switches first, then pauses, then everything else.
+    /// Lists the packets that `node` has sent: messages between switches first, then pauses, then everything else.
     fn list_sent(&mut self, sim: &mut Sim<'_>, node: NodeId, now: Time) {
         let mut sent = sim.world.wires.hops - self.hops;
         self.hops = sim.world.wires.hops;
@@ -279,7 +279,7 @@ impl Run {
         }
     }
 
-    /// Is there a reason to plan a look of this host's NIC at this instant?
+    /// Whether there is a reason to plan a look of this host's NIC at this instant.
     fn looks_again(&self, sim: &Sim<'_>, host: HostId, at: Time) -> bool {
         let planned = self.looks[host];
         planned == Time::NEVER || (at < planned && !sim.net.habits.nic_look_stays)
@@ -290,7 +290,8 @@ impl Run {
         !sent.busy && sent.waiting.is_empty() && sent.end.0 <= now
     }
 
-    /// Lists the timers that a switch has set for its scheme, what it has sent, and the ends of transmissions it waits for.
+    /// Lists the timers that a switch has set for its scheme, the packets it has sent, and the ends of transmissions it
+    /// waits for.
     fn list_switch(&mut self, sim: &mut Sim<'_>, node: NodeId, now: Time) {
         let switch = sim.net.topology.switch_number(node);
         let mut later = Vec::new();

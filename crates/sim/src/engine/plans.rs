@@ -26,7 +26,7 @@ impl<E: Ord> Default for Plans<E> {
 }
 
 impl<E: Ord> Plans<E> {
-    /// Takes the number for what is planned next.
+    /// Takes the number of the next plan.
     pub(super) fn number(&mut self) -> u64 {
         self.next += 1;
         self.next
@@ -55,17 +55,17 @@ pub(super) trait Order {
     /// A planned event.
     type Event: Ord;
 
-    /// What is planned so far.
+    /// The plans so far.
     fn plans(&mut self) -> &mut Plans<Self::Event>;
 
-    /// Handles what was planned under this number.
+    /// Handles the event planned under this number.
     fn happen(&mut self, sim: &mut Sim<'_>, now: Time, number: u64, event: Self::Event);
 }
 
 /// Runs to the end in this order. Returns the instant it stopped at.
 ///
 /// # Errors
-/// [`Interrupted`] if `watch` says so.
+/// [`Interrupted`] if `watch` asks for it.
 pub(super) fn run<O: Order>(order: &mut O, sim: &mut Sim<'_>, mut watch: Watch<'_>) -> Result<Time, Interrupted> {
     let mut grid = Grid::new(sim);
     let mut count = 0u64;

@@ -1,7 +1,7 @@
 //! The engine: windows of time, node by node.
 //!
-//! What a node sends in a window arrives after the window's end, because no window is longer than the shortest link
-//! delay. So within a window each node gathers what arrives, sorts it once, and processes it together with its own
+//! Anything that a node sends in a window arrives after the window's end, because no window is longer than the shortest
+//! link delay. So within a window each node gathers what arrives, sorts it once, and processes it together with its own
 //! plans, touching nothing but itself and the far ends of its own links. That is the conservative parallel algorithm,
 //! run by one thread here and by several in [`parts`](super::parts). It keeps a node's state in the cache for a whole
 //! window, or for two: see [`blocks`].
@@ -39,7 +39,7 @@ pub(super) const MOST_WINDOWS: u64 = 64;
 /// Runs to the end, in windows of at most `window`. Returns the instant it stopped at.
 ///
 /// # Errors
-/// [`Interrupted`] if `watch` says so.
+/// [`Interrupted`] if `watch` asks for it.
 pub fn run(sim: &mut Sim<'_>, window: Span, watch: Watch<'_>) -> Result<Time, Interrupted> {
     check(window);
     let nodes = sim.net.topology.nodes();
@@ -49,7 +49,7 @@ pub fn run(sim: &mut Sim<'_>, window: Span, watch: Watch<'_>) -> Result<Time, In
     let mut grid = Grid::new(sim);
     let mut todo = Vec::new();
     let mut worker = Worker::new(watch);
-    // What hosts send each other outside the network reaches beyond the neighbours of a block.
+    // News that hosts send each other outside the network reaches beyond the neighbours of a block.
     let mut blocks = sim.world.flows.operations.is_empty().then(|| Blocks::of(&sim.net.topology));
     // If many nodes have something to do in one window, some will in the next, so the scan for the earliest instant is
     // skipped.
@@ -89,7 +89,7 @@ pub(super) fn check(window: Span) {
     assert!(window > Span::ZERO && window.0 < 1 << (64 - PLACE_BITS), "windows last from 1 ps to 1.09 s");
 }
 
-/// Is prefetching worthwhile when `due` of `nodes` nodes have something to do?
+/// Whether prefetching is worthwhile when `due` of `nodes` nodes have something to do.
 pub(super) fn fetches(sim: &Sim<'_>, due: usize, nodes: usize) -> bool {
     sim.world.wires.agenda.heads.len() >= LARGE && due * DENSE >= nodes
 }
@@ -124,11 +124,11 @@ pub(super) struct Worker<'w> {
     /// Work other than events, counted in events; and the total of both at which to check the watch next.
     pub(super) scanned: u64,
     look_at: u64,
-    /// Leaves what hosts send outside the network where it is: the caller delivers it to other parts.
+    /// Leaves news that hosts send outside the network where it is: the caller delivers it to other parts.
     pub(super) keeps_news: bool,
 }
 
-/// Delivers to hosts what others have sent outside the network.
+/// Delivers to hosts the news that others have sent outside the network.
 pub(super) fn spread(sim: &mut Sim<'_>, news: Vec<News>) {
     for (host, at) in sim.spread(news) {
         let due = &mut sim.world.wires.agenda.due[sim.net.topology.host_node(host)];
@@ -186,7 +186,7 @@ impl<'w> Worker<'w> {
             todo.extend(block.iter().filter(|node| is_due(node)));
             let due = todo.len();
             if fetches && n == first {
-                // The next block's nodes as they are now: what reaches them later is not prefetched.
+                // The next block's nodes as they are now: later arrivals are not prefetched.
                 todo.extend(next.iter().filter(|node| is_due(node)).take(AHEAD));
             }
             for i in 0..due {
@@ -247,7 +247,7 @@ fn work_host(sim: &mut Sim<'_>, (node, host): (NodeId, HostId), end: Time, hand:
         }
         events += 1;
         world.now = next;
-        // At one instant: transmit-done, then arrival (or the other way round), then timers.
+        // Order at one instant: transmit-done, then arrival (or the other way round), then timers.
         if host.wake == next && !(arrival == next && late) {
             host.pull(world);
         } else if arrival == next {
@@ -313,8 +313,8 @@ struct Room {
     sorter: Sorter,
 }
 
-/// Collects what arrives before `end`, in processing order. The caller takes all of it: the heads of the links are set
-/// to what arrives later. Returns the earliest of those.
+/// Collects the packets that arrive before `end`, in processing order. The caller takes all of them: the heads of the
+/// links are set to later arrivals. Returns the earliest of those.
 #[inline]
 fn gather<const TRACKS: usize>(
     net: &Net,
@@ -344,7 +344,8 @@ fn gather<const TRACKS: usize>(
     earliest
 }
 
-/// Collects what arrives before `end` on one track of a link. Returns when the first packet after that arrives.
+/// Collects the packets that arrive before `end` on one track of a link. Returns when the first packet after that
+/// arrives.
 #[inline(always)]
 fn gather_from(flying: &Ring<Packet>, place: Place, (start, end): (Time, Time), keys: &mut Vec<u64>) -> Time {
     let (front, back) = flying.slices();

@@ -27,13 +27,13 @@ pub(super) enum Seen {
     Down,
 }
 
-/// What each end comes to believe and when, by the link that it feeds; in order, no two consecutive ones alike.
+/// The beliefs of each end and when they change, by the link that it feeds; in order, no two consecutive ones alike.
 pub(super) type Changes = BTreeMap<LinkId, Vec<(Time, Seen)>>;
 
-/// What is wrong with links.
+/// The faults of links.
 pub(super) type Links = BTreeMap<LinkId, Arc<LinkFaults>>;
 
-/// What the ends of all links that break come to believe in a run of this seed that lasts until `end`.
+/// Returns the beliefs of the ends of all links that break, in a run of this seed that lasts until `end`.
 ///
 /// # Errors
 /// When there are too many hellos to examine each.
@@ -104,7 +104,7 @@ fn found(wrong: &[Interval], hold: Span) -> Vec<Interval> {
     found
 }
 
-/// What is believed, given when the link is considered down and when slow.
+/// Returns the beliefs, given when the link is considered down and when slow.
 fn merged(down: &[Interval], slow: &[Interval]) -> Vec<(Time, Seen)> {
     let mut instants: Vec<Time> = down.iter().chain(slow).flat_map(|&(from, until)| [from, until]).collect();
     instants.sort_unstable();
@@ -119,7 +119,7 @@ fn merged(down: &[Interval], slow: &[Interval]) -> Vec<(Time, Seen)> {
         () if holds(slow, at) => Seen::Degraded,
         () => Seen::Up,
     };
-    // A switch knows the state at the start without being told.
+    // A switch knows the state at the start without any notification.
     let mut before = if slow.first().is_some_and(|&(from, _)| from == Time::ZERO) { Seen::Degraded } else { Seen::Up };
     let mut changes = Vec::new();
     for at in instants.into_iter().filter(|&at| at < Time::NEVER) {

@@ -31,7 +31,7 @@ pub(super) struct Hellos<'a> {
 }
 
 impl<'a> Hellos<'a> {
-    /// Over this link; none between a switch and a host.
+    /// Creates the hellos of this link; `None` between a switch and a host.
     pub(super) fn new(
         how: &Detection,
         link: LinkId,
@@ -68,11 +68,11 @@ impl<'a> Hellos<'a> {
         if at == Time::NEVER { NONE } else { at.since(self.first).0.div_ceil(self.interval.0) }
     }
 
-    /// Which hellos are lost, as runs of numbers, first and last, in order; the last may have no end.
+    /// Returns the lost hellos, as ranges of numbers, first and last, in order; the last may have no end.
     fn lost(&self, end: Time) -> Result<Vec<(u64, u64)>, SpecError> {
         let mut runs = Vec::new();
         for &(from, until) in &self.faults.outages {
-            // Covers any that is on the line; delays only ever grow.
+            // This covers any that is on the line; delays only ever grow.
             let longest = self.faults.delays.iter().map(|&(_, added)| added).max().unwrap_or(Span::ZERO);
             let mut first = self.first_from(Time(from.0.saturating_sub(self.flight.0 + longest.0)));
             while self.arrives(first) <= from {
@@ -110,7 +110,7 @@ impl<'a> Hellos<'a> {
     fn silence(&self, lost: &[(u64, u64)]) -> Vec<Interval> {
         let timeout = self.interval * self.dead;
         let silent = |before: Option<u64>, next: u64| {
-            // At the start each has just heard from the other.
+            // Each has just heard from the other at the start.
             let heard = before.map_or(Time::ZERO, |n| self.arrives(n));
             let (from, until) = (heard + timeout, self.arrives(next));
             (from < until).then_some((from, until))
@@ -144,7 +144,7 @@ impl<'a> Hellos<'a> {
 pub(super) fn deaf(there: &Hellos<'_>, back: &Hellos<'_>, end: Time) -> Result<Vec<Interval>, SpecError> {
     let (lost_there, lost_back) = (there.lost(end)?, back.lost(end)?);
     let mut down = back.silence(&lost_back);
-    // What comes back says since when and until when nothing has arrived there.
+    // The hellos that come back say since when and until when nothing has arrived there.
     for (from, until) in there.silence(&lost_there) {
         let told = (back.next_arrival(from, &lost_back), back.next_arrival(until, &lost_back));
         down.extend((told.0 < told.1).then_some(told));
@@ -182,7 +182,7 @@ mod tests {
         assert_eq!(there.lost(Time(9999)), Ok(vec![(10, 15)]));
         let receiver = times(deaf(&back, &there, Time(9999)));
         assert_eq!(receiver, [(1210, 1610)]);
-        // The hellos of 1250 and 1650 tell the sender.
+        // The hellos of 1250 and 1650 inform the sender.
         assert_eq!(times(deaf(&there, &back, Time(9999))), [(1260, 1660)]);
         let short = down(&[(1005, 1150)]);
         assert_eq!(times(deaf(&back, &hellos(&short, 0), Time(9999))), [], "two lost, the next comes in time");

@@ -1,5 +1,5 @@
-//! Which packets a receiver never gets. Whatever is on a link while it is down is lost, from the first bit that leaves
-//! to the last that arrives; the receiver, which also knows the schedule, detects this when the packet is due.
+//! Packets that a receiver never gets. Anything that is on a link while it is down is lost, from the first bit that
+//! leaves to the last that arrives; the receiver, which also knows the schedule, detects this when the packet is due.
 
 use super::Faults;
 use super::Interval;
@@ -28,13 +28,13 @@ struct Inlet {
 /// The links into a node some of which break or are captured.
 #[derive(Debug)]
 pub struct Frail {
-    /// By port.
+    /// Indexed by port.
     inlets: Vec<Option<Inlet>>,
     clock: Clock,
 }
 
 impl Frail {
-    /// For a node; none if none of its links breaks or is captured.
+    /// Creates the inlets of a node; `None` if none of its links breaks or is captured.
     pub fn new(
         (topology, faults, taps): (&Topology, &Faults, &Taps),
         node: NodeId,
@@ -58,8 +58,8 @@ impl Frail {
         inlets.iter().any(Option::is_some).then(|| Box::new(Frail { inlets, clock }))
     }
 
-    /// Is a packet lost that would arrive now by this port? A packet that has arrived when the link goes down is not
-    /// lost, nor is one that leaves when the link comes up.
+    /// Whether a packet is lost that would arrive now by this port. A packet that has arrived when the link goes down
+    /// is not lost, nor is one that leaves when the link comes up.
     pub fn loses(&mut self, port: u16, now: Time, hand: &InHand, wires: &mut Wires) -> bool {
         let Some(inlet) = &mut self.inlets[usize::from(port)] else { return false };
         let packet = &hand.packet;
@@ -117,7 +117,7 @@ impl Inlet {
     }
 }
 
-/// Does what is on the line from `left` until `arrived` meet any of these intervals?
+/// Whether a packet on the line from `left` until `arrived` meets any of these intervals.
 fn meets(outages: &[Interval], left: Time, arrived: Time) -> bool {
     // The first that is not over when the first bit leaves.
     let next = outages.partition_point(|&(_, until)| until <= left);

@@ -1,4 +1,4 @@
-//! When each switch hears what others have detected.
+//! When each switch hears of changes that others have detected.
 //!
 //! Each end of a link that detects a change floods it, over links that work and are believed to work, by the fastest
 //! path. News that cannot reach a switch reaches it when some link works again.
@@ -12,21 +12,21 @@ use spinewise_policy::{Span, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What a switch learns.
+/// News that a switch learns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum News {
-    /// About one of its own ports.
+    /// A change of one of its own ports.
     Own(u16, Seen),
     /// The belief of a link's sender.
     Heard {
         /// The link.
         link: LinkId,
-        /// Is it down now?
+        /// Whether it is down now.
         down: bool,
     },
 }
 
-/// What each switch learns and when, in order.
+/// Returns the news of each switch and when it learns them, in order.
 pub(super) fn by_switch(
     links: &Links,
     changes: &Changes,
@@ -63,12 +63,12 @@ pub(super) fn by_switch(
             }
         }
     }
-    // In order of time; for one link at one time, in the order found.
+    // Sort by time; for one link at one time, in the order found.
     all.iter_mut().for_each(|news| news.sort_by_key(|&(at, _)| at));
     all
 }
 
-/// How news spreads.
+/// The spread of news.
 struct Flood<'a> {
     topology: &'a Topology,
     links: &'a Links,
@@ -101,7 +101,7 @@ impl Flood<'_> {
         }
     }
 
-    /// Does a link work at this instant, and does its sender believe so?
+    /// Whether a link works at this instant, and its sender believes so.
     fn passes(&self, link: LinkId, at: Time) -> bool {
         let taken = self.changes.get(&link).and_then(|changes| {
             let next = changes.partition_point(|&(since, _)| since <= at);
@@ -112,7 +112,7 @@ impl Flood<'_> {
             && taken.is_none_or(|&(_, seen)| seen != Seen::Down)
     }
 
-    /// Notes earlier arrivals of what some switches know, over links that pass it on at `at`.
+    /// Notes earlier arrivals of the knowledge of some switches, over links that pass it on at `at`.
     fn spread(&self, at: Time, known: &[(Time, SwitchId)], arrivals: &mut Table<SwitchId, Time>) {
         let mut heap: BinaryHeap<Reverse<(Time, SwitchId)>> = BinaryHeap::new();
         for &(time, switch) in known {

@@ -13,13 +13,13 @@ struct Change {
     delay: Span,
 }
 
-/// How a link changes. Each transmission uses the state in force when it starts.
+/// The changes of a link. Each transmission uses the state in force when it starts.
 #[derive(Debug)]
 pub struct Outlet {
     link: LinkId,
     /// In order; the first holds from the start.
     changes: Vec<Change>,
-    /// Which of them was in force at the last transmission: transmissions start in order.
+    /// Index of the change in force at the last transmission: transmissions start in order.
     now: usize,
     /// When the last packet arrives.
     last: Time,
@@ -28,7 +28,7 @@ pub struct Outlet {
 }
 
 impl Outlet {
-    /// For a link that has this rate and delay when nothing is wrong; none if they never change.
+    /// Creates the outlet of a link that has this rate and delay when nothing is wrong; `None` if they never change.
     pub fn new(link: LinkId, faults: &LinkFaults, rate: u64, delay: Span) -> Option<Box<Outlet>> {
         if !faults.changes() {
             return None;

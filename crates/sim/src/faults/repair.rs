@@ -1,4 +1,4 @@
-//! Which routes a switch uses, based on what it has learned.
+//! The routes that a switch uses, based on what it has learned.
 //!
 //! It immediately stops using its own ports that are down. After hearing of a change it computes for some time and
 //! then, taking into account everything heard meanwhile, uses the shortest paths. In a fabric of tiers these never go up
@@ -31,7 +31,7 @@ impl Known {
     }
 }
 
-/// What is computed once for all switches.
+/// Results computed once for all switches.
 struct Shared<'a> {
     topology: &'a mut Topology,
     go_on: GoOn<'a>,
@@ -75,15 +75,16 @@ impl Shared<'_> {
     }
 }
 
-/// How many switches a packet may pass where recomputed routes can loop: the default IPv4 time to live of hosts.
+/// Maximum number of switches a packet may pass where recomputed routes can loop: the default IPv4 time to live of
+/// hosts.
 pub(super) const HOP_LIMIT: u8 = 64;
 
-/// What changes at each switch, and when.
+/// The changes at each switch, and when they happen.
 type Steps = Table<SwitchId, Vec<(Time, Step)>>;
 
-/// What changes at each switch, and when, if it recomputes its routes `control` after it has heard of a change; and the
-/// maps that the steps name. Adds the routes to `topology`, unless its routes stay as wired: a scheme that routes
-/// around dead links itself is only told of them.
+/// Returns the changes at each switch, and when they happen, if it recomputes its routes `control` after it has heard
+/// of a change; and the maps that the steps name. Adds the routes to `topology`, unless its routes stay as wired: a
+/// scheme that routes around dead links itself is only notified of them.
 pub(super) fn steps(
     news: &Table<SwitchId, Vec<(Time, News)>>,
     control: Span,
@@ -158,7 +159,7 @@ impl Router {
         self.steps
     }
 
-    /// Uses what it knows at `at`, including everything it has heard if its computation is done by then.
+    /// Uses its knowledge at `at`, including everything it has heard if its computation is done by then.
     fn compute(&mut self, at: Time, shared: &mut Shared<'_>) {
         if self.due.is_some_and(|due| due <= at) {
             self.due = None;
@@ -186,7 +187,7 @@ impl Router {
         }
     }
 
-    /// Tells the scheme of the switch's own ports.
+    /// Notifies the scheme about the switch's own ports.
     fn tell(&mut self, news: &[(Time, News)]) {
         self.steps.extend(news.iter().filter_map(|&(at, item)| match item {
             News::Own(port, Seen::Down) => Some((at, Step::Down(port))),

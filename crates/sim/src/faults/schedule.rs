@@ -1,4 +1,4 @@
-//! From the spec to the faults of each link.
+//! Derives the faults of each link from the spec.
 
 use super::Interval;
 use super::select::Map;
@@ -31,22 +31,22 @@ pub struct LinkFaults {
 }
 
 impl LinkFaults {
-    /// Does it lose packets?
+    /// Whether it loses packets.
     pub fn loses(&self) -> bool {
         !(self.outages.is_empty() && self.losses.is_empty() && self.holes.is_empty())
     }
 
-    /// Does its rate or its delay change?
+    /// Whether its rate or its delay changes.
     pub fn changes(&self) -> bool {
         !(self.rates.is_empty() && self.delays.is_empty())
     }
 
-    /// Must its receiver ask when a packet left?
+    /// Whether its receiver must ask when a packet left.
     pub fn asks_when(&self) -> bool {
         self.changes() && (self.watched || !self.outages.is_empty())
     }
 
-    /// Is it down at this instant?
+    /// Whether it is down at this instant.
     pub fn is_down(&self, at: Time) -> bool {
         let next = self.outages.partition_point(|&(_, until)| until <= at);
         self.outages.get(next).is_some_and(|&(from, _)| from <= at)
@@ -57,7 +57,7 @@ impl LinkFaults {
         held(&self.rates, at)
     }
 
-    /// What is added to its delay at this instant.
+    /// Returns the addition to its delay at this instant.
     pub fn added(&self, at: Time) -> Span {
         held(&self.delays, at).unwrap_or(Span::ZERO)
     }
@@ -80,7 +80,7 @@ impl Hole {
         Hole { pairs: pairs.clone(), salt: Rng::stream(seed, "black hole", n as u64).bits() }
     }
 
-    /// Does it swallow packets from one host to another?
+    /// Whether it swallows packets from one host to another.
     pub fn swallows(&self, src: u32, dst: u32) -> bool {
         match &self.pairs {
             Pairs::Share(share) => {
@@ -94,18 +94,18 @@ impl Hole {
 /// The schedule of links and switches in the spec.
 #[derive(Debug, Default)]
 pub(super) struct Schedule {
-    /// By link.
+    /// Indexed by link.
     pub links: BTreeMap<LinkId, Arc<LinkFaults>>,
     /// When switches die, by switch.
     pub deaths: BTreeMap<SwitchId, Vec<Time>>,
-    /// What is permanently down and must not cut hosts off: fault and link.
+    /// Links that are permanently down and must not cut hosts off: fault and link.
     pub for_good: Vec<(usize, LinkId)>,
 }
 
 /// An interval, and the number of its fault.
 type Of = (Interval, usize);
 
-/// What faults do to one link, by kind.
+/// The faults of one link, by kind.
 #[derive(Default)]
 struct Said {
     outages: Vec<Of>,

@@ -1,4 +1,4 @@
-//! Which links a fault affects, by the names in the spec.
+//! The links that a fault affects, by the names in the spec.
 
 use crate::ids::{LinkId, SwitchId};
 use crate::spec::{Broken, Effect, Fault, FaultWay, Pairs, SpecError};
@@ -12,7 +12,7 @@ pub(super) struct Map<'a> {
 }
 
 impl Map<'_> {
-    /// For this fabric.
+    /// Creates the map of this fabric.
     pub(super) fn new(topology: &Topology) -> Map<'_> {
         Map { topology, names: Names::of(topology) }
     }

@@ -14,12 +14,12 @@ use std::collections::BTreeMap;
 /// The mark of a flow that has no connection (UDP): its own number follows.
 const OWN: u32 = 1 << 31;
 
-/// Which flow uses which connection, and which used it last.
+/// The connection that each flow uses, and the flow that used it last.
 #[derive(Debug)]
 pub(super) struct Connections {
     /// The connection of the fabric that each flow uses.
     of: Table<FlowId, u32>,
-    /// For each connection, the message that started last, and how many are still to start.
+    /// Per connection: the message that started last, and how many are still to start.
     last: Vec<(Option<FlowId>, u32)>,
 }
 
@@ -57,7 +57,7 @@ impl Flows {
         last.replace(flow)
     }
 
-    /// Will another message of its connection begin with what this one has learnt?
+    /// Whether another message of its connection begins with what this one has learnt.
     pub fn has_heir(&self, flow: FlowId) -> bool {
         self.connections.as_ref().is_some_and(|connections| {
             let (last, left) = connections.last[connections.of[flow] as usize];
@@ -65,8 +65,9 @@ impl Flows {
         })
     }
 
-    /// By number of flow or path: its connection between the two hosts, if messages share connections. Messages of a
-    /// pair of hosts take the connections in turn, in numerical order; the parts of a split message have one each.
+    /// Returns, by number of flow or path: its connection between the two hosts, if messages share connections.
+    /// Messages of a pair of hosts take the connections in turn, in numerical order; the parts of a split message have
+    /// one each.
     pub fn shared_connections(&self, transport: &TransportSpec) -> Option<Vec<u32>> {
         let many = transport.sheet().connections?;
         let mut turns = BTreeMap::new();
@@ -84,8 +85,8 @@ impl Flows {
     }
 
     /// Source port (low half) and destination port of each number: counted per source host from 10,000 and per
-    /// destination host from 100, in starting order, as in the public ns-3 code of ConWeave. Messages that share a
-    /// connection share its ports.
+    /// destination host from 100, in starting order, as in the followed program. Messages that share a connection share
+    /// its ports.
     pub fn ports(&self, pairs: Option<&[u32]>) -> Vec<u32> {
         let hosts = self.first.len();
         let (mut from, mut to) = (vec![10_000u32; hosts], vec![100u32; hosts]);

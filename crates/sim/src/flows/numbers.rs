@@ -8,7 +8,7 @@ use super::Flows;
 use crate::ids::{FlowId, SubflowId};
 
 impl Flows {
-    /// How many numbers there are, of flows and subflows.
+    /// Number of flows and subflows.
     pub fn count(&self) -> usize {
         self.specs.len() * (1 + self.subflows as usize)
     }
@@ -48,7 +48,7 @@ impl Flows {
         Some(subflow.number().checked_sub(self.specs.len() as u32)? % self.subflows)
     }
 
-    /// Does this subflow join a connection that others have opened?
+    /// Whether this subflow joins a connection that others have opened.
     pub fn joins(&self, subflow: SubflowId) -> bool {
         self.path_of(subflow).is_some_and(|path| path > 0)
     }

@@ -1,6 +1,5 @@
 //! The interface to the sending end of a flow, either of the run's transport or of UDP, whose ends are kept separately.
-//! A flow that [`Ends`](crate::transport::Ends) knows no sending end of is of UDP, or is done: then it has nothing to
-//! send.
+//! A flow without a sending end in [`Ends`](crate::transport::Ends) uses UDP, or is done: then it has nothing to send.
 
 use super::{Flows, NO_SCHEDULE};
 use crate::ids::{FlowId, SubflowId};
@@ -30,12 +29,12 @@ impl Flows {
         }
     }
 
-    /// Is it a UDP flow that has started?
+    /// Whether it is a UDP flow that has started.
     pub(super) fn paces(&self, flow: FlowId) -> bool {
         self.udp_ends.get(self.udp_of[flow] as usize).is_some_and(Option::is_some)
     }
 
-    /// Does this flow of the NIC's round have something to send? If not, it leaves the round.
+    /// Whether this flow of the NIC's round has something to send. If not, it leaves the round.
     #[inline(always)]
     pub fn stays(&mut self, flow: FlowId) -> bool {
         self.ends.stays(flow).unwrap_or_else(|| self.udp_stays(flow))
@@ -46,7 +45,7 @@ impl Flows {
         self.udp(flow).is_some_and(|(sending, config)| sending.stays(config))
     }
 
-    /// A flow joins the NIC's round. Was it outside?
+    /// Adds a flow to the NIC's round. Returns whether it was outside.
     #[inline(always)]
     pub fn enqueue(&mut self, flow: FlowId) -> bool {
         self.ends.enqueue(flow).unwrap_or_else(|| self.udp_enqueue(flow))
@@ -68,7 +67,7 @@ impl Flows {
         self.udp(flow).map_or(Time::NEVER, |(sending, config)| sending.machine.may_send_from(config))
     }
 
-    /// What is kept of a subflow at its sender.
+    /// Returns the sender's state of a subflow.
     #[inline]
     pub fn lane(&mut self, subflow: SubflowId) -> Option<&mut Lane> {
         if self.goes_by_transport(subflow) {
@@ -94,7 +93,7 @@ impl Flows {
         }
     }
 
-    /// Copies what a sender has counted into its flow's record.
+    /// Copies a sender's counts into its flow's record.
     pub fn keep_account(&mut self, flow: FlowId) {
         let counts = match self.ends.account(flow) {
             Some(counts) => counts,

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// The packets of a flow.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Data {
-    /// How many are full.
+    /// Number of full packets.
     full: u64,
     /// Bytes of a full one on the wire.
     wire: u64,
@@ -21,31 +21,31 @@ pub(super) struct Data {
 }
 
 impl Data {
-    /// Of a flow of `size` bytes, in packets of `payload` with a `header` each.
+    /// Describes a flow of `size` bytes, in packets of `payload` with a `header` each.
     pub(super) fn new(size: u64, payload: u64, header: u64) -> Data {
         let (full, rest) = (size / payload, size % payload);
         Data { full, wire: payload + header, rest: if rest > 0 { rest + header } else { 0 }, size, payload }
     }
 }
 
-/// What is known of a pair of leaves.
+/// Known facts about a pair of leaves.
 #[derive(Debug)]
 struct Pair {
     /// The links between them if there is only one path.
     only: Option<Vec<LinkSpec>>,
     /// For the fastest path of a full packet: the rate of its slowest link.
     rate: u64,
-    /// Present where that may not be all that paths can carry.
+    /// Present if the paths together may carry more than that.
     cuts: Option<Vec<Cut>>,
 }
 
-/// Bounds of flows, and what is known of pairs of leaves.
+/// Bounds of flows, and known facts about pairs of leaves.
 #[derive(Debug)]
 pub(super) struct Bounds<'a> {
     topology: &'a Topology,
     clock: Clock,
     crossings: Crossings,
-    /// By the leaves and the bytes of a full packet.
+    /// Indexed by the leaves and the bytes of a full packet.
     pairs: BTreeMap<(SwitchId, SwitchId, u64), Pair>,
 }
 
@@ -58,13 +58,13 @@ struct Ends {
 }
 
 impl<'a> Bounds<'a> {
-    /// For this fabric.
+    /// Creates the bounds of this fabric.
     pub(super) fn new(topology: &'a Topology, clock: Clock) -> Bounds<'a> {
         Bounds { topology, clock, crossings: Crossings::default(), pairs: BTreeMap::new() }
     }
 
-    /// The minimum time from the start of a flow to the arrival of its last byte. A sender waits at least `patience`
-    /// before it resends what it has heard nothing of.
+    /// Returns the minimum time from the start of a flow to the arrival of its last byte. A sender waits at least
+    /// `patience` before it resends data of which it has heard nothing.
     pub(super) fn of(&mut self, src: HostId, dst: HostId, data: &Data, patience: u64) -> u64 {
         let (topology, clock) = (self.topology, self.clock);
         let leaves = (topology.leaf(src), topology.leaf(dst));
@@ -118,10 +118,10 @@ impl<'a> Bounds<'a> {
         self.tx(bytes, &ends.first) + delays + u128::from(crossing) + self.tx(bytes, &ends.last)
     }
 
-    /// All packets leave by the one link and arrive by the other, one behind another. The n-th full packet is at the
-    /// last link no sooner than n have been sent and one has crossed; the short one, which is sent behind all others,
-    /// no sooner than all have been sent and it has crossed. The last link finishes soonest if it takes them in order
-    /// of arrival.
+    /// The bound from the first and the last link, by which all packets leave and arrive, one behind another. The n-th
+    /// full packet is at the last link no sooner than n have been sent and one has crossed; the short one, which is
+    /// sent behind all others, no sooner than all have been sent and it has crossed. The last link finishes soonest if
+    /// it takes them in order of arrival.
     fn by_ends(&self, data: &Data, ends: &Ends) -> u128 {
         let delay = u128::from(ends.first.delay.0);
         let (sent, taken) = (self.tx(data.wire, &ends.first), self.tx(data.wire, &ends.last));
@@ -129,13 +129,13 @@ impl<'a> Bounds<'a> {
         let here = |n: u128| n * sent + delay + u128::from(ends.full);
         let short = full * sent + self.tx(data.rest, &ends.first) + delay + u128::from(ends.rest);
         let short_taken = if data.rest > 0 { self.tx(data.rest, &ends.last) } else { 0 };
-        // How many full packets arrive there no later than the short one.
+        // Number of full packets that arrive there no later than the short one.
         let before = match (data.rest, short.checked_sub(delay + u128::from(ends.full))) {
             (0, _) => full,
             (_, Some(left)) => left.checked_div(sent).unwrap_or(full).min(full),
             (_, None) => 0,
         };
-        // From the arrival of one of them on, the last link is busy without a break.
+        // The last link is busy without a break from the arrival of one of them on.
         let mut done = 0;
         for n in [1, before] {
             if (1..=before).contains(&n) {
@@ -171,8 +171,8 @@ impl<'a> Bounds<'a> {
         high
     }
 
-    /// Can the links of a cut carry all packets by `time`? Each has from the first arrival there until the last packet must
-    /// leave it to be at the host in time.
+    /// Whether the links of a cut can carry all packets by `time`. Each has from the first arrival there until the last
+    /// packet must leave it to be at the host in time.
     fn carries(&self, data: &Data, ends: &Ends, cut: &Cut, time: u128) -> bool {
         let gates = cut.iter().map(|(gate, links)| (self.gate(data, ends, gate, time), u128::from(*links)));
         let (mut all, mut most_with) = (0, None);
@@ -185,8 +185,8 @@ impl<'a> Bounds<'a> {
         all >= whole && (data.rest == 0 || most_with.is_some_and(|less| all as i128 + less >= whole as i128))
     }
 
-    /// How many full packets a link of a cut can carry by `time`, and how many in addition to the short one, if it can
-    /// carry that.
+    /// Returns how many full packets a link of a cut can carry by `time`, and how many in addition to the short one, if
+    /// it can carry that.
     fn gate(&self, data: &Data, ends: &Ends, gate: &Gate, time: u128) -> (u128, Option<u128>) {
         let (clock, whole) = (self.clock, u128::from(data.full));
         let tail = |bytes| {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// Maximum number of paths kept for a switch and a leaf. If there are more, two become one that is as good as both.
 const MOST_KEPT: usize = 64;
 
-/// What the time of a packet on a path depends on.
+/// The quantities that determine the time of a packet on a path.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Path {
     /// The sum of its links' delays.
@@ -35,7 +35,7 @@ impl Path {
         self.rates.last().copied().unwrap_or(u64::MAX)
     }
 
-    /// Is it as fast as the other for packets of any size?
+    /// Whether it is as fast as the other for packets of any size.
     fn outdoes(&self, other: &Path) -> bool {
         self.delay <= other.delay
             && self.rates.len() <= other.rates.len()
@@ -53,7 +53,7 @@ impl Path {
 /// The paths between switches and leaves that could be the fastest for a packet of some size; computed on demand.
 #[derive(Debug, Default)]
 pub(super) struct Crossings {
-    /// By (switch, leaf).
+    /// Indexed by (switch, leaf).
     known: BTreeMap<(SwitchId, SwitchId), Vec<Path>>,
 }
 

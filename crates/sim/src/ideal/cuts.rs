@@ -1,4 +1,4 @@
-//! Sets of links of which every path between two leaves uses one: what they can carry bounds what paths carry together.
+//! Sets of links of which every path between two leaves uses one: their capacity bounds that of the paths together.
 
 use super::crossing::{Crossings, Path};
 use crate::ids::{LinkId, SwitchId};
@@ -15,7 +15,7 @@ pub(super) struct Gate {
     pub before: (u64, u64),
     /// Delay of the link.
     pub delay: u64,
-    /// From its end to the other leaf.
+    /// Paths from its end to the other leaf.
     pub behind: Vec<Path>,
 }
 
@@ -104,7 +104,7 @@ impl Paths {
         Paths { edges: edges.collect(), switches: done }
     }
 
-    /// From the first switch to each: the minimum time of a packet of `bytes`, and the delays alone.
+    /// Returns, from the first switch to each: the minimum time of a packet of `bytes`, and the delays alone.
     fn before(&self, topology: &Topology, bytes: u64, clock: Clock) -> Vec<(u64, u64)> {
         let mut least = vec![(u64::MAX, u64::MAX); self.switches.len()];
         least[0] = (0, 0);
@@ -118,7 +118,7 @@ impl Paths {
         least
     }
 
-    /// Which switches are on the near side of the minimum cut: the maximum flow leaves room towards them (Ford and
+    /// Returns the switches on the near side of the minimum cut: the maximum flow leaves room towards them (Ford and
     /// Fulkerson, Canadian Journal of Mathematics 8, 1956; by shortest augmenting paths, Edmonds and Karp, J. ACM 19,
     /// 1972).
     fn near_side(&self, topology: &Topology) -> Vec<bool> {

@@ -10,18 +10,18 @@ pub(crate) const AUTO: &str = "auto";
 pub struct Auto {
     /// The key, with its table.
     pub key: String,
-    /// What it came to.
+    /// The value it resolved to.
     pub value: Value,
-    /// How.
+    /// How it was derived.
     pub how: String,
 }
 
 impl Auto {
-    /// As reports have it.
+    /// Returns it in the form of reports.
     pub fn json(&self) -> Value {
         json!({"key": self.key, "value": self.value, "how": self.how})
     }
 }
 
-/// What is derived for keys of a table: name, value and how.
+/// Values derived for keys of a table: name, value and how.
 pub(crate) type Autos = Vec<(&'static str, Value, String)>;

@@ -4,7 +4,7 @@ use super::{Kind, Plain};
 use serde_json::{Map, Value};
 use spinewise_policy::Span;
 
-/// Declares the keys of a table: the struct that holds them, the declarations for people, the reading and the telling.
+/// Declares the keys of a table: the struct that holds them, the declarations for people, reading and reporting.
 ///
 /// `name: type, kind, default;` each with its documentation, which people see. `name as "word"` where the key has
 /// another name than the field. Fields under `also` are no keys: they have their value from elsewhere.
@@ -24,7 +24,7 @@ macro_rules! keys {
             $( $( $(#[doc = $odoc])+ pub $other: $otype, )+ )?
         }
 
-        // Not every table is told, or has a default for each key, or has any keys.
+        // Not every table is reported, or has a default for each key, or has any keys.
         #[allow(dead_code, unused_variables, unused_mut)]
         impl $table {
             /// All keys, in the order of reading.
@@ -41,7 +41,7 @@ macro_rules! keys {
                 Ok($table { $( $name: source.take()?, )* $( $( $other: $value, )+ )? })
             }
 
-            /// The values where nothing is given; each key must have a default of its own.
+            /// The default values; each key must have a default of its own.
             pub(crate) fn defaults() -> $table {
                 match $table::read(&mut $crate::keys::Declared::of(Self::KEYS)) {
                     Ok(table) => table,
@@ -49,7 +49,7 @@ macro_rules! keys {
                 }
             }
 
-            /// The values that a spec would have for this: what a preset says.
+            /// The values of a spec for this configuration: those of a preset.
             pub(crate) fn values(&self) -> serde_json::Map<String, serde_json::Value> {
                 let mut keys = Self::KEYS.iter();
                 let mut values = serde_json::Map::new();
@@ -76,7 +76,7 @@ macro_rules! words {
             pub(crate) const WORDS: &'static [&'static str] = &[$($word),+];
 
             /// The word of a spec.
-            #[allow(dead_code)] // Not every key's word is said again.
+            #[allow(dead_code)] // Not every key's word is used again.
             pub(crate) const fn word(self) -> &'static str {
                 match self { $( $name::$variant => $word ),+ }
             }
@@ -98,9 +98,9 @@ macro_rules! words {
 }
 pub(crate) use words;
 
-/// Where the values of declared keys come from, one after the other.
+/// The source of values for declared keys, one after the other.
 pub(crate) trait Source {
-    /// Why there is none.
+    /// The reason why there is no value.
     type Error;
 
     /// The value of the next key.
@@ -110,11 +110,11 @@ pub(crate) trait Source {
     fn take<T: Field>(&mut self) -> Result<T, Self::Error>;
 }
 
-/// The values of keys where nothing is given.
+/// The default values of keys.
 pub(crate) struct Declared(std::slice::Iter<'static, super::Key>);
 
 impl Declared {
-    /// Of these keys.
+    /// Creates it for these keys.
     pub(crate) fn of(keys: &'static [super::Key]) -> Self {
         Declared(keys.iter())
     }
@@ -131,10 +131,10 @@ impl Source for Declared {
 
 /// A type that a key of a fitting kind can be read into.
 pub(crate) trait Field: Sized {
-    /// From an allowed value; `None` in if there is none, `None` out if the kind does not fit the type.
+    /// Converts an allowed value; `None` in if there is none, `None` out if the kind does not fit the type.
     fn from_plain(plain: Option<Plain>) -> Option<Self>;
 
-    /// As a value of a key of this kind; none where there is none.
+    /// Returns it as a value of a key of this kind; `None` if there is none.
     fn plain(&self, kind: Kind) -> Option<Plain>;
 }
 

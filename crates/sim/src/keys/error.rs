@@ -12,21 +12,21 @@ const LONGEST_VALUE: usize = 200;
 /// Longest name of an entry that a hint shows whole.
 const LONGEST_NAMED: usize = 40;
 
-/// A spec was refused: which key, what it was given, and what it may be.
+/// A spec was refused: the key, its value, and the allowed values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpecError {
     /// Path of the key, such as `topology.override[1].leaf`.
     pub key: String,
     /// The value given, as JSON; `(nothing)` if the key is missing.
     pub value: String,
-    /// What is allowed, as it follows "expected".
+    /// The allowed values, worded to follow "expected".
     pub allowed: String,
-    /// What was probably meant, or why.
+    /// The probable intention, or the reason.
     pub hint: Option<String>,
-    /// Is it that the scheme cannot serve this fabric, and was nothing given that asks for the part that does not fit?
-    /// Then a comparison can go on without it.
+    /// The scheme does not fit this fabric, and no explicit setting caused that. Then a comparison can continue without
+    /// it.
     pub unserved: bool,
-    /// Has its table no key of this name, nor of one like it?
+    /// Its table has no key of this name, nor of one like it.
     undeclared: bool,
 }
 
@@ -41,7 +41,7 @@ impl SpecError {
         SpecError::said(key, NOTHING, allowed)
     }
 
-    /// `key` came to a `value` that is said in words, not as JSON.
+    /// The `value` that `key` resolved to is given in words, not as JSON.
     pub fn said(key: impl Into<String>, value: impl Into<String>, allowed: impl Into<String>) -> SpecError {
         SpecError {
             key: key.into(),
@@ -53,12 +53,12 @@ impl SpecError {
         }
     }
 
-    /// With a hint.
+    /// Adds a hint.
     pub fn hint(self, hint: impl Into<String>) -> SpecError {
         SpecError { hint: Some(hint.into()), ..self }
     }
 
-    /// With the entry of the traffic it is about, where there are `several`: its number says little to people.
+    /// Names the entry of the traffic it is about, where there are `several`: its number means little to people.
     pub(crate) fn of_entry(self, number: usize, name: &str, several: usize) -> SpecError {
         if several < 2 {
             return self;
@@ -71,7 +71,7 @@ impl SpecError {
         }
     }
 
-    /// Marked as a scheme that cannot serve this fabric, if that is what it is.
+    /// Marks it as a scheme that cannot serve this fabric, if that is the case.
     pub(crate) fn unserved_if(self, unserved: bool) -> SpecError {
         SpecError { unserved, ..self }
     }
@@ -81,7 +81,7 @@ impl SpecError {
         SpecError { undeclared: true, ..self }
     }
 
-    /// With the tables that have a key of this name, if it stood in a table that has not.
+    /// Adds the tables that have a key of this name, if its own table has not.
     pub(crate) fn with_tables(self, tables_with: impl Fn(&str) -> Vec<String>) -> SpecError {
         let name = self.key.rsplit('.').next().unwrap_or(&self.key);
         let tables = if self.undeclared { tables_with(name) } else { Vec::new() };
@@ -126,7 +126,7 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// Words that people use, and what they are called here.
+/// Words that people use, and the names here.
 const CALLED: [(&str, &str); 8] = [
     ("workload", "cdf"),
     ("distribution", "cdf"),
@@ -138,7 +138,7 @@ const CALLED: [(&str, &str); 8] = [
     ("duration", "duration_us"),
 ];
 
-/// The option that `word` stands for, or whose spelling comes nearest to it, if one comes near.
+/// Returns the option that `word` means, or whose spelling comes nearest to it, if one comes near.
 pub(crate) fn nearest<'a>(word: &str, options: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.to_ascii_lowercase();
     let called = |option: &str| CALLED.contains(&(word.as_str(), option));

@@ -17,15 +17,15 @@ pub(crate) const FASTEST: u64 = 100_000_000_000_000;
 pub(crate) struct Key {
     /// Its name, unit included.
     pub name: &'static str,
-    /// What it means.
+    /// Its meaning.
     pub doc: &'static str,
-    /// What it may be.
+    /// Its kind of values.
     pub kind: Kind,
-    /// What it is if not given.
+    /// Its value if not given.
     pub default: Default,
 }
 
-/// What a key may be.
+/// The values that a key may have.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Kind {
     /// A whole number in this closed range.
@@ -63,11 +63,11 @@ pub(crate) enum Kind {
     List(&'static str),
     /// One of several types; says which.
     Either(&'static str),
-    /// This, or the word "auto" for what follows from the fabric.
+    /// This, or the word "auto" for a value that follows from the fabric.
     Auto(&'static Kind),
 }
 
-/// Is zero in the range?
+/// Whether zero is in the range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Zero {
     /// It is.
@@ -101,14 +101,14 @@ impl Unit {
     }
 }
 
-/// What a key is if not given.
+/// The value of a key that is not given.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Default {
     /// It must be given.
     Required,
     /// Nothing; says what that means.
     Nothing(&'static str),
-    /// What the preset says.
+    /// The value of the preset.
     Preset,
     /// This number, in the unit of the key.
     Number(f64),
@@ -162,7 +162,7 @@ impl Kind {
         }
     }
 
-    /// What is allowed, as it follows "expected".
+    /// Returns the allowed values, worded to follow "expected".
     pub(crate) fn allowed(&self) -> String {
         match *self {
             Kind::Integer { min, max } => format!("a whole number from {min} to {max}"),
@@ -190,7 +190,7 @@ impl Kind {
         }
     }
 
-    /// The unit of a time; microseconds if it is none.
+    /// The unit of a time; microseconds if it is not a time.
     pub(crate) fn time_unit(&self) -> Unit {
         match *self {
             Kind::Time(unit, _) => unit,
@@ -202,7 +202,7 @@ impl Kind {
         }
     }
 
-    /// Is it a number, whatever its unit?
+    /// Whether it is a number, whatever its unit.
     pub(crate) fn is_number(&self) -> bool {
         matches!(self.type_name(), "integer" | "number")
     }
@@ -239,7 +239,7 @@ impl Key {
     }
 }
 
-/// The unit that the ending of a name says.
+/// The unit indicated by the ending of a name.
 pub(crate) fn unit_of(name: &str) -> Option<&'static str> {
     const UNITS: [(&str, &str); 8] = [
         ("_gbps", "Gbps"),
@@ -255,7 +255,7 @@ pub(crate) fn unit_of(name: &str) -> Option<&'static str> {
 }
 
 impl Default {
-    /// As JSON; nothing if there is no value.
+    /// Returns it as JSON; `None` if there is no value.
     pub(crate) fn json(&self, kind: &Kind) -> Option<Value> {
         match *self {
             Default::Required | Default::Nothing(_) | Default::Preset => None,
@@ -269,7 +269,7 @@ impl Default {
 }
 
 impl Plain {
-    /// As the resolved spec says it.
+    /// Returns it in the form of the resolved spec.
     pub(crate) fn json(&self) -> Value {
         match self {
             Plain::Integer(n) => (*n).into(),

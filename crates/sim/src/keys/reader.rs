@@ -55,33 +55,33 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// With what the preset says for [`Default::Preset`].
+    /// Sets the preset's values for [`Default::Preset`].
     pub(crate) fn with_defaults(self, defaults: Map<String, Value>) -> Reader<'a> {
         Reader { defaults, ..self }
     }
 
-    /// With what `auto` stands for.
+    /// Sets the values that `auto` resolves to.
     pub(crate) fn with_autos(self, autos: Autos) -> Reader<'a> {
         Reader { autos, ..self }
     }
 
-    /// Is any key to be derived?
+    /// Whether any key is to be derived.
     pub(crate) fn wants_auto(&self) -> bool {
         let autos = self.keys.iter().filter(|key| matches!(key.kind, Kind::Auto(_)));
         autos.filter_map(|key| self.wanted(key.name)).any(|value| value == AUTO)
     }
 
-    /// What is given, or else by default, for a key that is a plain value.
+    /// Returns the given or default value of a key that is a plain value.
     pub(crate) fn wanted(&self, name: &str) -> Option<&Value> {
         self.given(name).or_else(|| self.defaults.get(name))
     }
 
-    /// What was derived, and how.
+    /// Returns the derived values, and how they were derived.
     pub(crate) fn worked_out(&mut self) -> Vec<Auto> {
         std::mem::take(&mut self.worked_out)
     }
 
-    /// What `auto` stands for in a key that takes it; any other value as it is.
+    /// Replaces `auto` in a key that takes it; returns any other value as it is.
     fn without_auto(&mut self, key: &Key, value: Value) -> Value {
         let Kind::Auto(_) = key.kind else { return value };
         let Some((_, found, how)) = self.autos.iter().find(|(name, _, _)| value == AUTO && *name == key.name) else {
@@ -92,7 +92,7 @@ impl<'a> Reader<'a> {
         found.clone()
     }
 
-    /// What was given for `name`. Null is how Python says "nothing".
+    /// Returns the value given for `name`. Null is how Python says "nothing".
     pub(crate) fn given(&self, name: &str) -> Option<&'a Value> {
         self.given.get(name).filter(|value| !value.is_null())
     }
@@ -125,7 +125,7 @@ impl<'a> Reader<'a> {
         Value::Object(self.told())
     }
 
-    /// The same, of one reader of several.
+    /// The same, for one of several readers.
     pub(crate) fn told(self) -> Map<String, Value> {
         debug_assert_eq!(self.at, self.keys.len(), "{}: a declared key was not read", self.path);
         self.resolved

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 struct Row<'a> {
     entry: u8,
     place: Place,
-    /// From 1; 0: the whole round.
+    /// Counted from 1; 0 is the whole round.
     step: u32,
     job: Job,
     account: &'a Account,
@@ -61,7 +61,7 @@ struct Account {
     planned: Time,
     /// When the last flow arrived, and which it was.
     end: (Time, FlowId),
-    /// Of the unfinished flows: has it yet to start, and which is it.
+    /// One of the unfinished flows: whether it has yet to start, and which it is.
     open: Option<(bool, FlowId)>,
     /// Its hosts, if their number is not known otherwise.
     hosts: Vec<u32>,
@@ -86,7 +86,7 @@ impl Account {
         self.flows += other.flows;
         self.bytes += other.bytes;
         self.start = [self.start, other.start].into_iter().flatten().min();
-        // Of those that arrived at once, the first.
+        // The first of those that arrived at once.
         if other.end.0 > self.end.0 {
             self.end = other.end;
         }

@@ -6,7 +6,7 @@ use crate::transport::contract::Protocol;
 use crate::transport::resequencer::Tally;
 use spinewise_policy::{Time, hash};
 
-/// Over every flow, link and point of a series: the same spec gives the same hash.
+/// Hashes every flow, link and point of a series: the same spec gives the same hash.
 pub(super) fn outcome_hash(sim: &Sim<'_>, links: &[LinkAccount], stop: Time) -> u64 {
     let mut h = hash::mix2(hash::name("outcome"), stop.0);
     let mut add = |x: u64| h = hash::mix2(h, x);

@@ -1,4 +1,4 @@
-//! What every link has carried, and its state at the samples.
+//! The traffic of every link, and its state at the samples.
 
 use crate::engine::Sim;
 use crate::ids::LinkId;
@@ -7,17 +7,17 @@ use crate::samples::Samples;
 use serde_json::{Value, json};
 use spinewise_policy::Time;
 
-/// What a link has carried.
+/// The account of a link.
 pub(super) struct LinkAccount {
     /// Its number.
     pub number: LinkId,
-    /// What its sender's port has counted.
+    /// The counters of its sender's port.
     pub counters: Counters,
     /// Packets lost on it.
     pub lost: u64,
 }
 
-/// Closes all ports at `stop`; what they have committed beyond that never happened.
+/// Closes all ports at `stop`; packets they have committed beyond that never happened.
 pub(super) fn close(sim: &mut Sim<'_>, stop: Time) -> Vec<LinkAccount> {
     let mut links = Vec::with_capacity(sim.net.topology.links.len());
     for (id, host) in sim.net.topology.host_ids().zip(&mut sim.hosts) {
@@ -43,7 +43,7 @@ pub(super) fn close(sim: &mut Sim<'_>, stop: Time) -> Vec<LinkAccount> {
     links
 }
 
-/// What is reported of each link, in numerical order.
+/// Returns the report of each link, in numerical order.
 pub(super) fn told(sim: &Sim<'_>, links: &[LinkAccount], stop: Time) -> Value {
     links.iter().map(|link| link_told(sim, link, stop)).collect()
 }
@@ -94,13 +94,13 @@ fn sampled(sim: &Sim<'_>, link: &LinkAccount, stop: Time) -> (Value, Value) {
     (if queues { queue } else { Value::Null }, json!(most))
 }
 
-/// How many times links were sampled; null if never.
+/// Number of times links were sampled; null if never.
 pub(super) fn samples(sim: &Sim<'_>, stop: Time) -> Value {
     taken(sim, stop)
         .map_or(Value::Null, |(samples, taken)| json!({"interval_ps": samples.interval().0, "taken": taken}))
 }
 
-/// How unevenly switches used links of equal cost; null if not measured, or if nothing was sent over any.
+/// Unevenness of the use of links of equal cost by switches; null if not measured, or if nothing was sent over any.
 pub(super) fn balance(sim: &Sim<'_>, stop: Time) -> Value {
     let imbalance = taken(sim, stop).and_then(|(samples, _)| samples.imbalance());
     imbalance.map_or(Value::Null, |found| {

@@ -16,7 +16,7 @@ const NAMED: usize = 3;
 struct Blocking<'a> {
     name: &'a str,
     operation: &'a Operation,
-    /// What it does now, in words.
+    /// Its current activity, in words.
     does: String,
     waiting: Vec<&'a str>,
     count: usize,
@@ -92,7 +92,7 @@ fn blocking<'a>(sim: &Sim<'_>, part: &'a Part) -> Vec<Blocking<'a>> {
     all(part).filter(blocks).take(TOLD).map(one).collect()
 }
 
-/// What an operation does when the run ends.
+/// Describes an operation's activity when the run ends.
 fn now(sim: &Sim<'_>, n: u32, operation: &Operation) -> String {
     let operations = &sim.world.flows.operations;
     match (operations.state(n), operations.action(n)) {

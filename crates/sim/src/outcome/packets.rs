@@ -157,14 +157,14 @@ impl Row<'_> {
 pub struct Packets {
     /// Values of [`PACKET_COLUMNS`].
     pub rows: Vec<Values>,
-    /// Where the blocks of each row begin, and the end of the last.
+    /// Offsets of the blocks of each row, and the end of the last.
     pub offsets: Vec<u32>,
     /// Values of [`BLOCK_COLUMNS`].
     pub blocks: Vec<Values>,
-    /// By column, the words that its numbers stand for.
+    /// By column, the words that its numbers encode.
     pub words: Value,
-    /// What is reported of each port: `name`, `rate_bps`, `packets` seen, `kept`, and `full_ps`, the time of the last
-    /// one kept if there were more.
+    /// The report of each port: `name`, `rate_bps`, `packets` seen, `kept`, and `full_ps`, the time of the last one
+    /// kept if there were more.
     pub told: Value,
 }
 
@@ -176,7 +176,7 @@ impl Packets {
     }
 }
 
-/// What was captured in a run that stopped at `stop`; none if capture was not requested.
+/// Returns the captures of a run that stopped at `stop`; `None` if capture was not requested.
 pub(super) fn packets(sim: &mut Sim<'_>, stop: Time) -> Option<Packets> {
     if sim.net.taps.points.is_empty() {
         return None;
@@ -221,7 +221,7 @@ fn frail_mut<'a>(sim: &'a mut Sim<'_>, link: LinkId) -> Option<&'a mut Frail> {
     }
 }
 
-/// What was captured on a link.
+/// Returns the captures on a link.
 fn tap<'a>(sim: &'a Sim<'_>, link: LinkId) -> Option<&'a Tap> {
     let (node, port) = sim.net.topology.links[link].to;
     let frail = match sim.net.topology.as_host(node) {
@@ -234,7 +234,7 @@ fn tap<'a>(sim: &'a Sim<'_>, link: LinkId) -> Option<&'a Tap> {
 /// A packet at a port: the time, whether it leaves, and the packet.
 type Seen<'a> = (Time, bool, &'a Taken);
 
-/// What a port has captured, in order of time, and how many packets it has seen.
+/// Returns the captures of a port, in order of time, and how many packets it has seen.
 fn at_port<'a>(sim: &'a Sim<'_>, point: Point) -> (Vec<Seen<'a>>, u64) {
     let (mut all, mut count) = (Vec::new(), 0);
     if let Some(out) = tap(sim, point.out) {

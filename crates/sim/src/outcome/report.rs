@@ -13,7 +13,7 @@ use crate::workload::load::Loads;
 use serde_json::{Value, json};
 use spinewise_policy::Time;
 
-/// What happened, as JSON.
+/// Reports the events of a run, as JSON.
 pub(super) fn report(sim: &Sim<'_>, links: &[LinkAccount], stop: Time, loads: Option<Loads>) -> Value {
     let topology = &sim.net.topology;
     let log = &sim.world.log;
@@ -69,7 +69,7 @@ pub(super) fn report(sim: &Sim<'_>, links: &[LinkAccount], stop: Time, loads: Op
     told
 }
 
-/// Which flows have not arrived in full and have hosts that are cut off from each other when the run ends.
+/// Returns which flows have not arrived in full and have hosts that are cut off from each other when the run ends.
 pub(super) fn cut_off(sim: &Sim<'_>, stop: Time) -> Table<FlowId, bool> {
     let Flows { specs, records, .. } = &sim.world.flows;
     let mut found = Table::filled(false, specs.len());
@@ -80,7 +80,8 @@ pub(super) fn cut_off(sim: &Sim<'_>, stop: Time) -> Table<FlowId, bool> {
     found
 }
 
-/// How many flows have not arrived in full, and why: cut off, or not enough time. UDP sources do not count as flows.
+/// Counts the flows that have not arrived in full, by cause: cut off, or not enough time. UDP sources do not count as
+/// flows.
 pub(super) fn unfinished(sim: &Sim<'_>, cut_off: &Table<FlowId, bool>) -> Value {
     let flows = &sim.world.flows;
     let open = flows.records.numbered().filter(|&(flow, record)| record.fct == 0 && flows.has_transport(flow));

@@ -11,28 +11,28 @@ use crate::packet::{InHand, Packet};
 use spinewise_policy::{Kind, Span, Time};
 
 impl Kept {
-    /// Makes a port with a control queue commit what joins that queue, if possible: its rate must not change, the time
-    /// of a packet must not depend on others, and a packet must not arrive as it is sent.
+    /// Makes a port with a control queue commit packets that join that queue, if possible: its rate must not change,
+    /// the time of a packet must not depend on others, and a packet must not arrive as it is sent.
     pub fn with_control_ahead(mut self) -> Self {
         self.commits_control = self.line.is_even() && self.line.delay() > Span::ZERO;
         self
     }
 
-    /// Does control go on the link as it is queued? Then its queue in the lanes is always empty.
+    /// Whether control goes on the link as it is queued. Then its queue in the lanes is always empty.
     #[inline]
     pub fn commits_control(&self) -> bool {
         self.commits_control
     }
 
-    /// Puts a control packet on the link, behind what has started and other control.
+    /// Puts a control packet on the link, behind packets that have started and other control.
     #[inline]
     pub fn commit_control(&mut self, now: Time, hand: &mut InHand, wires: &mut Wires) {
         self.transmit(self.line.free_at().max(now), hand, wires);
     }
 
-    /// Puts a pause frame on the link, behind what has started and other pause frames, ahead of other control. It
-    /// replaces a frame for the same priority that has not started, which is now obsolete. Is it an additional frame?
-    /// If the line is `freed` already, what starts `now` has started.
+    /// Puts a pause frame on the link, behind packets that have started and other pause frames, ahead of other control.
+    /// It replaces a frame for the same priority that has not started, which is now obsolete. Returns whether it is an
+    /// additional frame. If the line is `freed` already, the packet that starts `now` has started.
     #[cold]
     pub fn commit_pause(&mut self, now: Time, freed: Freed, frame: &Packet, wires: &mut Wires) -> bool {
         let (mut behind, _) = self.ahead(now, freed, wires);
@@ -57,8 +57,8 @@ impl Kept {
         true
     }
 
-    /// Control packets on the link that have not started by `now`, and their bytes. If the line is `freed` already,
-    /// what starts `now` has.
+    /// Control packets on the link that have not started by `now`, and their bytes. If the line is `freed` already, the
+    /// packet that starts `now` has started.
     pub(super) fn ahead(&self, now: Time, freed: Freed, wires: &Wires) -> (usize, u64) {
         if !self.commits_control || self.line.free_at() <= now {
             return (0, 0);
@@ -105,7 +105,7 @@ mod tests {
         Packet { seq: length, wire: 43, echo: priority, kind: Kind::Pause, ..Packet::default() }
     }
 
-    /// What is on the link: kind, flow, length of a pause, and arrival in ns.
+    /// Returns the packets on the link: kind, flow, length of a pause, and arrival in ns.
     fn on_link(wires: &Wires) -> Vec<(Kind, u32, u64, u64)> {
         wires
             .ring(LinkId::new(0))

@@ -1,7 +1,7 @@
 //! A FIFO port: its queue is the tail of the link's ring.
 //!
-//! A packet goes on the link as it is queued. What the queue holds at any instant follows from the starts of
-//! transmission that lie ahead, and is computed only where an upper bound does not settle the question.
+//! A packet goes on the link as it is queued. The contents of the queue at any instant follow from the starts of
+//! transmission that lie ahead, and are computed only where an upper bound does not settle the question.
 
 use super::{Counters, Counts, Found, Rules, Waiting};
 use crate::line::Line;
@@ -61,21 +61,22 @@ impl Fifo {
         Fifo { line, queue: Queue::default(), counts: Counts::default(), class }
     }
 
-    /// What it sends on.
+    /// The line it sends on.
     #[inline(always)]
     pub fn line(&self) -> &Line {
         &self.line
     }
 
-    /// Which of [`AllRules`](super::AllRules) apply to it.
+    /// Index of the [`AllRules`](super::AllRules) that apply to it.
     #[inline(always)]
     pub fn class(&self) -> u16 {
         self.class
     }
 
-    /// Drop-tail: may a packet of `bytes` join the queue as found at `now`? A port whose line is free always takes one.
+    /// Drop-tail: whether a packet of `bytes` may join the queue as found at `now`. A port whose line is free always
+    /// takes one.
     ///
-    /// What is known of the queue without a look is an upper bound: packets that have started in the meantime still
+    /// The state of the queue known without a look is an upper bound: packets that have started in the meantime still
     /// count. If even that calls for nothing, no look is needed.
     #[inline(always)]
     pub fn admit(&mut self, now: Time, bytes: u32, rules: &Rules, wires: &mut Wires) -> Option<Found> {
@@ -136,7 +137,7 @@ impl Fifo {
         wires.push(self.line.link, hand, arrives);
     }
 
-    /// Takes what has started by `now` off the queue, marking at dequeue where the rules say so.
+    /// Takes the packets that have started by `now` off the queue, marking at dequeue where the rules require it.
     #[inline(always)]
     pub fn settle(&mut self, now: Time, rules: &Rules, wires: &mut Wires) {
         if self.queue.waiting.packets > 0 {
@@ -178,7 +179,7 @@ impl Fifo {
     /// See [`Port::rests_from`](super::Port::rests_from).
     #[inline]
     pub fn rests_from(&self, from: Time) -> bool {
-        // What waits starts before the line is free; it may not have been examined since.
+        // A waiting packet starts before the line is free; it may not have been examined since.
         self.line.free_at() <= from
     }
 

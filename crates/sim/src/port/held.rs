@@ -1,4 +1,4 @@
-//! Held queues: they park packets and take no part in what a port sends until they are released.
+//! Held queues: they park packets and take no part in the port's sending until they are released.
 
 use super::store::Store;
 use crate::packet::{InHand, Packet};
@@ -7,7 +7,7 @@ use spinewise_policy::{FlowKey, Queue};
 /// A held queue that is free again, and the flow it was pinned for.
 pub(crate) type Drained = (Queue, Option<FlowKey>);
 
-/// What a release led to.
+/// The effect of a release.
 #[derive(Clone, Copy, Debug)]
 pub enum Released {
     /// The queue is not taken, or was released before.
@@ -30,7 +30,7 @@ pub enum Released {
 enum State {
     #[default]
     Free,
-    /// Since the first verdict that named it, with the flow it is pinned for.
+    /// Taken since the first verdict that named it, with the flow it is pinned for.
     Taken(Option<FlowKey>),
     /// Its packets have joined a data queue, from which it has not drained.
     Released(Option<FlowKey>),
@@ -71,7 +71,7 @@ impl Held {
         self.in_all
     }
 
-    /// Are there no held queues?
+    /// Whether there are no held queues.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.queues.is_empty()
@@ -97,18 +97,18 @@ impl Held {
         self.queues.iter().position(|one| one.state == State::Free).map(|free| Queue(free as u16))
     }
 
-    /// How many are free.
+    /// Number of free queues.
     pub(super) fn free_queues(&self) -> u16 {
         self.queues.iter().filter(|one| one.state == State::Free).count() as u16
     }
 
-    /// How many are taken.
+    /// Number of taken queues.
     pub(super) fn taken(&self) -> usize {
         self.queues.iter().filter(|one| one.state != State::Free).count()
     }
 
     /// Takes queue `q` for `owner` if it is free: it stays taken until it has been released and drained, even if the
-    /// packet in hand is dropped. Was it free?
+    /// packet in hand is dropped. Returns whether it was free.
     pub(super) fn take(&mut self, q: Queue, owner: Option<FlowKey>) -> bool {
         let one = self.queues.get_mut(usize::from(q.0)).expect("held queues are declared in the layout");
         let free = one.state == State::Free;
@@ -125,8 +125,8 @@ impl Held {
         self.queues[usize::from(q.0)].store.push(hand, in_port);
     }
 
-    /// The first packet of queue `q`, if the queue is taken, not released, and not empty; otherwise what a release
-    /// leads to.
+    /// Returns the first packet of queue `q`, if the queue is taken, not released, and not empty; otherwise the effect
+    /// of a release.
     pub(super) fn first(&mut self, q: Queue) -> Result<&Packet, Released> {
         let one = self.queues.get_mut(usize::from(q.0)).ok_or(Released::Nothing)?;
         match one.state {

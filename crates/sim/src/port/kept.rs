@@ -8,12 +8,12 @@ use crate::series::Counted;
 use crate::telemetry::{self, Hop};
 use spinewise_policy::{FlowKey, Kind, Queue, Span, Time};
 
-/// Is a packet that starts marked?
+/// Whether a packet that starts is marked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     /// Yes, whatever the port's own rules say.
     CalledFor,
-    /// As the port's rules say.
+    /// According to the port's rules.
     AsRulesSay,
 }
 
@@ -24,7 +24,7 @@ pub struct Kept {
     pub(super) line: Line,
     pub(super) lanes: Box<Lanes>,
     pub(super) waiting: Waiting,
-    /// From this instant on it serves any packet at once if nothing waits: its one data queue is not paused.
+    /// The instant from which on it serves any packet at once if nothing waits: its one data queue is not paused.
     open_from: Time,
     pub(super) counts: Counts,
     class: u16,
@@ -58,13 +58,13 @@ impl Kept {
         Kept { stamps: true, ..self }
     }
 
-    /// What it sends on.
+    /// The line it sends on.
     #[inline(always)]
     pub fn line(&self) -> &Line {
         &self.line
     }
 
-    /// Which of [`AllRules`](super::AllRules) apply to it.
+    /// Index of the [`AllRules`](super::AllRules) that apply to it.
     #[inline(always)]
     pub fn class(&self) -> u16 {
         self.class
@@ -108,13 +108,13 @@ impl Kept {
         self.counts.refuse(bytes);
     }
 
-    /// Does anything wait, apart from held packets?
+    /// Whether anything waits, apart from held packets.
     #[inline]
     pub fn waits(&self) -> bool {
         self.waiting.packets > 0
     }
 
-    /// Would a packet that joins any queue start at once if the line is free at `now`?
+    /// Whether a packet that joins any queue would start at once if the line is free at `now`.
     #[inline]
     pub fn passes(&self, now: Time) -> bool {
         self.waiting.packets == 0 && self.open_from <= now
@@ -170,7 +170,7 @@ impl Kept {
         self.lanes.push(lane, hand, in_port);
     }
 
-    /// Queues a pause frame ahead of everything else. Is it an additional frame, not a replacement?
+    /// Queues a pause frame ahead of everything else. Returns whether it is an additional frame, not a replacement.
     pub fn keep_pause(&mut self, frame: &Packet) -> bool {
         let more = self.lanes.push_pause(frame);
         if more {
@@ -187,13 +187,14 @@ impl Kept {
         }
     }
 
-    /// What starts next at `now`: see [`Lanes::next`].
+    /// Returns the packet that starts next at `now`: see [`Lanes::next`].
     #[inline(always)]
     pub fn next(&self, now: Time) -> Option<Next> {
         self.lanes.next(now)
     }
 
-    /// Puts what starts [next](Self::next) on the line, which is free at `now`, marking it as `mark` or the rules say.
+    /// Puts the packet that starts [next](Self::next) on the line, which is free at `now`, marking it according to
+    /// `mark` or the rules.
     #[inline]
     pub fn send_next(&mut self, now: Time, next: Next, mark: Mark, rules: &Rules, wires: &mut Wires) {
         let Next { lane, wire, .. } = next;
@@ -237,7 +238,7 @@ impl Kept {
     }
 
     /// Takes held queue `q` for `owner`: it stays taken until it has been released and drained, even if the packet in
-    /// hand is dropped. Was it free?
+    /// hand is dropped. Returns whether it was free.
     pub fn take(&mut self, q: Queue, owner: Option<FlowKey>) -> bool {
         self.lanes.held.take(q, owner)
     }
@@ -286,8 +287,8 @@ impl Kept {
         if self.waiting.packets == 0 {
             return rest;
         }
-        // As one packet, which ends when the last of them would: the remainder of a division carries over within a busy
-        // period.
+        // Treated as one packet, which ends when the last of them would: the remainder of a division carries over
+        // within a busy period.
         rest + self.line.would_take(now, self.waiting.bytes)
     }
 
@@ -299,7 +300,7 @@ impl Kept {
 
     /// See [`Port::finish`](super::Port::finish).
     pub fn finish(&mut self, stop: Time, wires: &Wires) -> Counters {
-        // Of what waits, only control was committed.
+        // Only control, of the waiting packets, was committed.
         let (ahead, ahead_bytes) = self.ahead(stop - Span(1), Freed::Already, wires);
         let (packets, bytes) = self.line.sent();
         let sent = (packets - ahead as u64, bytes - ahead_bytes);

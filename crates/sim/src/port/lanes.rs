@@ -52,17 +52,17 @@ pub struct Lanes {
     pub(super) trimming: Option<Trimming>,
 }
 
-/// Where control packets wait.
+/// The place where control packets wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Control {
-    /// In a queue of its own, which goes first.
+    /// A queue of its own, which goes first.
     Apart,
-    /// Among data.
+    /// The data queues.
     WithData,
 }
 
 impl Lanes {
-    /// `data` data queues, control where it belongs, and `held` held queues.
+    /// Creates `data` data queues, control where it belongs, and `held` held queues.
     pub fn new(data: usize, control: Control, held: u16) -> Lanes {
         Lanes {
             pauses: VecDeque::new(),
@@ -152,7 +152,7 @@ impl Lanes {
     }
 
     /// Queues a pause frame ahead of everything else. It replaces a frame that still waits for the same priority, which
-    /// is now obsolete. Is it an additional frame?
+    /// is now obsolete. Returns whether it is an additional frame.
     pub fn push_pause(&mut self, frame: &Packet) -> bool {
         if let Some(waiting) = self.pauses.iter_mut().find(|waiting| waiting.echo == frame.echo) {
             *waiting = *frame;
@@ -168,7 +168,8 @@ impl Lanes {
         data.chain(self.held.queues())
     }
 
-    /// What starts next at `now`: pause frames first, then control, then the data queues in turn, except paused ones.
+    /// Returns the packet that starts next at `now`: pause frames first, then control, then the data queues in turn,
+    /// except paused ones.
     #[inline]
     pub fn next(&self, now: Time) -> Option<Next> {
         if let Some(frame) = self.pauses.front() {
@@ -214,12 +215,12 @@ impl Lanes {
         }
     }
 
-    /// Can data queues do without turns?
+    /// Whether data queues can do without turns.
     pub fn has_one_data_queue(&self) -> bool {
         self.data.len() == 1
     }
 
-    /// When something that waits may start, if nothing else happens: `now`, the end of a pause, or never.
+    /// Returns when something that waits may start, if nothing else happens: `now`, the end of a pause, or never.
     #[inline]
     pub fn next_start(&self, now: Time) -> Time {
         let control = self.control.as_ref().is_some_and(|control| !control.packets.is_empty());
@@ -234,7 +235,7 @@ impl Lanes {
         }
     }
 
-    /// May held queues have drained? A quick check before [`Lanes::drained`].
+    /// Whether held queues may have drained. A quick check before [`Lanes::drained`].
     #[inline]
     pub fn drains(&self) -> bool {
         !self.held.is_empty()
@@ -259,18 +260,18 @@ impl Lanes {
         data.pausing.set(now, until, &mut self.paused);
     }
 
-    /// How long (ps) and how often data queues have been paused by `now`.
+    /// Returns how long (ps) and how often data queues have been paused by `now`.
     pub fn paused_by(&self, now: Time) -> (u64, u64) {
         let running: u64 = self.data.iter().map(|data| data.pausing.running(now)).sum();
         (self.paused.0 + running, self.paused.1)
     }
 
-    /// Is this data queue paused?
+    /// Whether this data queue is paused.
     pub fn is_paused(&self, priority: u8, now: Time) -> bool {
         self.data[usize::from(priority)].pausing.is_on(now)
     }
 
-    /// Is any data queue paused?
+    /// Whether any data queue is paused.
     pub fn any_paused(&self, now: Time) -> bool {
         self.data.iter().any(|data| data.pausing.is_on(now))
     }
@@ -282,8 +283,8 @@ impl Lanes {
         self.data[usize::from(priority)].store.packets.iter().chain(joining)
     }
 
-    /// Releases held queue `q`: its packets join their data queue. Returns what drained at once, being empty, or the
-    /// data queue with its bytes before and the bytes and packets that have joined it.
+    /// Releases held queue `q`: its packets join their data queue. Returns the queue if it drained at once, being
+    /// empty, or the data queue with its bytes before and the bytes and packets that have joined it.
     pub fn release(&mut self, q: Queue) -> Released {
         let first = match self.held.first(q) {
             Ok(first) => first,
@@ -318,12 +319,12 @@ impl Lanes {
         Some(Lost { packet, lane: self.lane_of(&packet), left, was_held: true })
     }
 
-    /// How many held queues are free.
+    /// Number of free held queues.
     pub fn free_queues(&self) -> u16 {
         self.held.free_queues()
     }
 
-    /// How many held queues are taken.
+    /// Number of taken held queues.
     pub fn taken(&self) -> usize {
         self.held.taken()
     }

@@ -10,13 +10,13 @@ pub(crate) struct Pausing {
 }
 
 impl Pausing {
-    /// Until when nothing starts ([`Time::NEVER`]: until resumed).
+    /// Returns until when nothing starts ([`Time::NEVER`]: until resumed).
     #[inline]
     pub(crate) fn until(&self) -> Time {
         self.until
     }
 
-    /// Is it paused?
+    /// Whether it is paused.
     #[inline]
     pub(crate) fn is_on(&self, now: Time) -> bool {
         self.until > now
@@ -35,7 +35,7 @@ impl Pausing {
         *self = Pausing { since: now, until: until.max(now) };
     }
 
-    /// How long (ps) the last pause has lasted by `now`; this is not in the total yet.
+    /// Returns how long (ps) the last pause has lasted by `now`; this is not in the total yet.
     pub(crate) fn running(&self, now: Time) -> u64 {
         self.until.min(now).since(self.since).0
     }

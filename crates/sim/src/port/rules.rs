@@ -16,12 +16,12 @@ pub struct Rules {
     pub(super) counts_in_service: bool,
     /// The first waiting packets, up to this many, are in the device, and neither rule counts them.
     pub(super) device_packets: u32,
-    /// Below both of these, as far as is known without a look, a packet is taken unmarked.
+    /// Thresholds below which, as far as is known without a look, a packet is taken unmarked.
     pub(super) lazy_packets: u32,
     pub(super) lazy_bytes: u64,
 }
 
-/// What an admitted packet found.
+/// The state of the queue that an admitted packet found.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Found {
     pub(super) mark: bool,
@@ -31,7 +31,7 @@ pub struct Found {
 const LOOK_AT: u32 = 16;
 
 impl Rules {
-    /// From the spec, for a port of `rate` bits per second. A shared buffer has its own rules.
+    /// Reads the rules of the spec, for a port of `rate` bits per second. A shared buffer has its own rules.
     pub fn new(spec: &SwitchSpec, rate: u64) -> Self {
         let SwitchSpec::OutputQueued(spec) = spec else { return Rules::boundless() };
         let (max_packets, max_bytes) = split(spec.buffer, rate);
@@ -65,7 +65,7 @@ impl Rules {
         }
     }
 
-    /// Are marks decided as a packet leaves the queue?
+    /// Whether marks are decided as a packet leaves the queue.
     #[inline]
     pub fn marks_at_dequeue(&self) -> bool {
         self.mark_at_dequeue
@@ -76,9 +76,9 @@ impl Rules {
         if self.max_packets == u32::MAX { self.max_bytes } else { u64::from(self.max_packets) * u64::from(mtu) }
     }
 
-    /// Drop-tail: may a packet of `bytes` join a queue of these bytes and packets, in addition to what is held? If it
-    /// `stays` there must be room. What waits `above` the number of packets in the device is requested only if the
-    /// queue calls for it.
+    /// Drop-tail: whether a packet of `bytes` may join a queue of these bytes and packets, in addition to the held
+    /// ones. If it `stays` there must be room. The bytes that wait `above` the number of packets in the device are
+    /// requested only if the queue calls for it.
     #[inline(always)]
     pub(super) fn judge(
         &self,
@@ -115,7 +115,7 @@ pub struct AllRules {
 }
 
 impl AllRules {
-    /// From the spec and the rates of all links.
+    /// Derives the rules from the spec and the rates of all links.
     pub fn new(spec: &SwitchSpec, rates: impl Iterator<Item = u64>) -> AllRules {
         let line = |limit: &Limit| matches!(limit, Limit::Line { .. });
         let by_rate = matches!(spec, SwitchSpec::OutputQueued(spec)
@@ -137,7 +137,7 @@ impl AllRules {
         self.rates.binary_search(&rate).unwrap_or(0) as u16
     }
 
-    /// Are marks decided as a packet leaves the queue?
+    /// Whether marks are decided as a packet leaves the queue.
     #[inline]
     pub fn marks_at_dequeue(&self) -> bool {
         self.by_class.first().is_some_and(Rules::marks_at_dequeue)

@@ -19,7 +19,7 @@ impl Store {
     pub(super) fn push(&mut self, hand: &mut InHand, in_port: u16) {
         self.bytes += u64::from(hand.packet.wire);
         let slot = self.packets.push();
-        // Into the slot, not into the packet in hand: a vector load after a narrow store stalls.
+        // Written to the slot, not to the packet in hand: a vector load after a narrow store stalls.
         *slot = hand.packet;
         slot.at = Time(u64::from(in_port));
         if hand.packet.is(BODY) {

@@ -1,4 +1,4 @@
-//! A port that trims and commits: what it queues goes on the link there and then, control before data that waits.
+//! A port that trims and commits: a packet goes on the link as it is queued, control before data that waits.
 //!
 //! It does what a [`Kept`](super::Kept) port that trims does, without an event of its own. Data that waits is the tail
 //! of the link's ring, as in a [`Fifo`](super::Fifo) port. Control gets a track of its own, ahead of data, so when data
@@ -29,8 +29,8 @@ pub struct Trimmer {
     rules: Arc<TrimRules>,
 }
 
-/// Data as of the last look, and what has joined since. What waits is the last packets of the link's ring, back to
-/// back.
+/// Data as of the last look, and the packets that have joined since. The waiting packets are the last ones of the
+/// link's ring, back to back.
 #[derive(Clone, Copy, Debug)]
 struct Data {
     /// When the first waiting packet starts, [`Time::NEVER`] if nothing waits.
@@ -46,12 +46,12 @@ struct Data {
     longest: u32,
 }
 
-/// What has happened to data.
+/// An event of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     /// The first waiting packet has started, and leaves at this time.
     Started(Time),
-    /// A packet has been sent; what waits decides its mark.
+    /// A packet has been sent; the waiting packets decide its mark.
     Sent,
 }
 
@@ -59,7 +59,7 @@ impl Data {
     const NONE: Data =
         Data { next_start: Time::NEVER, sent_at: Time::NEVER, bytes: 0, packets: 0, serving: 0, longest: 0 };
 
-    /// Does anything happen by `now`?
+    /// Whether anything happens by `now`.
     #[inline(always)]
     fn is_due(&self, now: Time) -> bool {
         self.next_start.min(self.sent_at) <= now
@@ -136,14 +136,14 @@ impl Trimmer {
         Trimmer { line, data: Data::NONE, rare: Box::default(), rules }
     }
 
-    /// Can such a port send on this line? A packet must always take the same time and must not arrive as it is sent.
-    /// Bytes are counted up to 4 GB.
+    /// Whether such a port can send on this line. A packet must always take the same time and must not arrive as it is
+    /// sent. Bytes are counted up to 4 GB.
     pub fn can_serve(line: &Line, rules: &TrimRules) -> bool {
         let most = rules.room.max(rules.control_room).saturating_add(u64::from(u16::MAX));
         line.is_even() && line.delay() > Span::ZERO && most <= u64::from(u32::MAX)
     }
 
-    /// What it sends on.
+    /// The line it sends on.
     #[inline(always)]
     pub fn line(&self) -> &Line {
         &self.line
@@ -155,7 +155,7 @@ impl Trimmer {
         wires.ring(self.line.link).fetch_last(self.data.packets as usize, MOST_FETCHED);
     }
 
-    /// Processes what has started and what has been sent by `now`, and sets the marks due.
+    /// Processes the packets that have started and those that have been sent by `now`, and sets the marks due.
     #[inline(always)]
     pub fn settle(&mut self, now: Time, wires: &mut Wires, roll: impl FnMut() -> f64) {
         if self.data.is_due(now) {
@@ -188,8 +188,8 @@ impl Trimmer {
         }
     }
 
-    /// When the port must be checked if nothing else happens: when data starts, and when some has been sent if enough
-    /// waits to mark it.
+    /// Returns when the port must be checked if nothing else happens: when data starts, and when some has been sent if
+    /// enough waits to mark it.
     #[inline]
     pub fn due(&self) -> Time {
         match &self.rules.ramp {
@@ -198,8 +198,8 @@ impl Trimmer {
         }
     }
 
-    /// Queues a packet that certainly has room, where no packet has more than `largest` bytes. Has it been queued? The
-    /// port must be [settled](Self::settle) up to `now`.
+    /// Queues a packet that certainly has room, where no packet has more than `largest` bytes. Returns whether it has
+    /// been queued. The port must be [settled](Self::settle) up to `now`.
     #[inline(always)]
     pub fn takes(&mut self, now: Time, hand: &mut InHand, largest: u64, wires: &mut Wires) -> bool {
         if hand.packet.is_control() {
@@ -219,8 +219,8 @@ impl Trimmer {
         true
     }
 
-    /// Is there room for control, and is the waiting queue no longer than one found before? Both hold if the line is
-    /// free of all but data soon enough.
+    /// Whether there is room for control, and the waiting queue is no longer than one found before. Both hold if the
+    /// line is free of all but data soon enough.
     #[inline]
     fn has_ample_room(&self, now: Time, largest: u64) -> bool {
         let ahead = self.data.free_before(self.line.free_at()).since(now);
@@ -302,7 +302,7 @@ impl Trimmer {
         });
     }
 
-    /// Bytes of data and of control, including what is on the line.
+    /// Bytes of data and of control, including those on the line.
     pub fn occupancy(&self, now: Time, wires: &Wires) -> u64 {
         let data = self.data(now, wires);
         let control = self.control(now, &data, wires);
@@ -325,7 +325,7 @@ impl Trimmer {
     pub fn queueing_delay(&self, now: Time, wires: &Wires) -> Span {
         let data = self.data(now, wires);
         let rest = data.free_before(self.line.free_at()).since(now);
-        // As one packet, as ports that keep their packets do.
+        // Treated as one packet, as ports that keep their packets do.
         rest + if data.packets == 0 { Span::ZERO } else { self.line.would_take(now, data.bytes.into()) }
     }
 
@@ -420,14 +420,15 @@ mod tests {
         Time::ZERO + Span::from_ns(ns)
     }
 
-    /// A packet arrives. Does it certainly find room?
+    /// A packet arrives. Returns whether it certainly finds room.
     fn comes(port: &mut Trimmer, ns: u64, (kind, wire): (Kind, u16), wires: &mut Wires) -> bool {
         let mut hand = InHand::from(Packet { kind, wire, flags: ECT, ..Packet::default() });
         port.settle(at(ns), wires, || 0.5);
         port.takes(at(ns), &mut hand, u64::from(DATA), wires)
     }
 
-    /// What is on the link: bytes, when the last of them leaves in ns if it has started, and whether it is marked.
+    /// Returns the packets on the link: bytes, when the last of them leaves in ns if it has started, and whether it is
+    /// marked.
     fn on_link(wires: &Wires) -> Vec<(u16, Option<u64>, bool)> {
         let mut packets: Vec<_> = wires.first(LinkId::new(0), usize::MAX).collect();
         packets.sort_by_key(|packet| packet.at);
@@ -451,7 +452,7 @@ mod tests {
         );
         assert_eq!(port.queue(at(4000), &wires), (8000, 2), "the answer has started");
         assert_eq!(port.occupancy(at(4000), &wires), 8064);
-        // The second goes on while the third waits; when the third goes on, nothing waits.
+        // The second continues while the third waits; when the third continues, nothing waits.
         port.settle(at(20_000), &mut wires, || 0.5);
         let last = [(4000, Some(8064), true), (4000, Some(12_064), false)];
         assert_eq!(on_link(&wires), [[(4000, Some(4000), true), (64, Some(4064), false)], last].concat());

@@ -29,12 +29,12 @@ pub(super) struct Trimming {
 /// An instant at a port, and whether its line, if it becomes free then, has done so.
 pub(crate) type Instant = (Time, Freed);
 
-/// Where a packet that arrives belongs.
+/// The place of a packet that arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Room {
     /// There is room for it.
     Fits,
-    /// There is none.
+    /// No room.
     Full,
 }
 
@@ -49,7 +49,7 @@ pub(crate) enum Trimmed {
     Never,
 }
 
-/// What a port offers where a coin decides which packet is trimmed.
+/// The operations of a port where a coin decides which packet is trimmed.
 pub(crate) trait Trims {
     /// The link that it feeds.
     fn link(&self) -> LinkId;
@@ -57,10 +57,10 @@ pub(crate) trait Trims {
     /// Its trimming rules, if it trims.
     fn rules(&self) -> Option<&TrimRules>;
 
-    /// Bytes that a packet for this lane finds, including what is on the line.
+    /// Bytes that a packet for this lane finds, including those on the line.
     fn held(&self, at: Instant, lane: Lane, wires: &Wires) -> u64;
 
-    /// Is the line free, with nothing waiting for it?
+    /// Whether the line is free, with nothing waiting for it.
     fn is_idle(&self, now: Time) -> bool;
 
     /// The counters of packets without room.
@@ -72,7 +72,7 @@ pub(crate) trait Trims {
     /// Queues control for which there is room; it came by this port.
     fn queue_control(&mut self, now: Time, hand: &mut InHand, came_by: u16, wires: &mut Wires);
 
-    /// Is there room for a packet of `wire` bytes in this lane?
+    /// Whether there is room for a packet of `wire` bytes in this lane.
     fn room(&self, at: Instant, lane: Lane, wire: u32, wires: &Wires) -> Room {
         let Some(rules) = self.rules() else { return Room::Fits };
         let room = match lane {
@@ -146,13 +146,13 @@ impl Kept {
         self
     }
 
-    /// Does it trim?
+    /// Whether it trims.
     #[inline]
     pub fn trims(&self) -> bool {
         self.trims
     }
 
-    /// Bytes of data, including what is held and what is on the line.
+    /// Bytes of data, including held ones and those on the line.
     fn data(&self, trimming: &Trimming, now: Time) -> u64 {
         let sending = if now < trimming.data_until { trimming.data } else { 0 };
         self.lanes.bytes(Lane::Data(0)) + self.lanes.held_in_all().0 + u64::from(sending)
@@ -180,8 +180,8 @@ impl Kept {
         self.lanes.trimming.as_ref().map_or(0, |trimming| self.control(trimming, at, wires).0)
     }
 
-    /// Is there certainly room for control, where no packet has more than `largest` bytes? And is the waiting queue no
-    /// longer than one found before? Both hold if the line is free soon enough.
+    /// Whether there is certainly room for control, where no packet has more than `largest` bytes, and the waiting
+    /// queue is no longer than one found before. Both hold if the line is free soon enough.
     #[inline]
     pub fn has_ample_room(&self, now: Time, largest: u64) -> bool {
         let ahead = self.line.free_at().since(now);
@@ -194,7 +194,7 @@ impl Kept {
         ahead <= self.line.takes_at_least(room.min(self.counts.longest_queue))
     }
 
-    /// Bytes of data and of control, including what is on the line, if the port trims.
+    /// Bytes of data and of control, including those on the line, if the port trims.
     pub fn occupancy(&self, at: Instant, wires: &Wires) -> Option<u64> {
         let trimming = self.lanes.trimming.as_ref()?;
         let (waiting, sending) = self.control(trimming, at, wires);
@@ -206,7 +206,7 @@ impl Kept {
         self.lanes.trimming.as_ref().map(|trimming| trimming.rules.room)
     }
 
-    /// When something must be done about what waits, if nothing else happens: when the line is free, or when a mark
+    /// Returns when the waiting packets need attention, if nothing else happens: when the line is free, or when a mark
     /// must be decided, if that is earlier. No mark need be decided while too little waits to set one.
     #[inline]
     pub fn due(&self, at: Instant) -> Time {
@@ -226,7 +226,7 @@ impl Kept {
     }
 
     /// Queues a data packet, which came by `in_port`, if nothing more need be done: the line is busy, there is room,
-    /// and what is due next is planned. Has it joined the queue?
+    /// and the next event is planned. Returns whether it has joined the queue.
     #[inline(never)]
     pub fn joins(&mut self, at: Instant, hand: &mut InHand, in_port: u16) -> bool {
         let Some(trimming) = &self.lanes.trimming else { return false };
@@ -266,7 +266,7 @@ impl Kept {
         }
     }
 
-    /// Notes what starts at a port that trims.
+    /// Notes the packet that starts at a port that trims.
     #[inline]
     pub fn note_start(&mut self, lane: Lane, wire: u32) {
         if let Some(trimming) = &mut self.lanes.trimming {
@@ -388,7 +388,7 @@ mod tests {
             assert_eq!((port.due(at(20)), port.line.free_at()), (decides.0, at(4064).0), "where enough waits to mark");
             port.settle(at(4000).0, &mut wires, || 0.5);
             assert_eq!(port.due(at(4000)), at(4064).0, "decided, or too late");
-            // What comes later marks nothing more.
+            // Later packets mark nothing more.
             queue_data(&mut port);
             port.settle(at(4064).0, &mut wires, || 0.5);
             let ring = wires.ring(LinkId::new(0));

@@ -1,8 +1,8 @@
-//! How evenly nodes use links among which a packet may choose.
+//! Evenness of the use of links among which a packet may choose.
 //!
-//! CONGA §5, throughput imbalance: of the throughputs of a leaf's uplinks in an interval, (greatest - least) / mean. Here
-//! throughput is the share of the interval that a link was sending, so that links of different rates are even if they
-//! are equally full.
+//! Throughput imbalance (source: CONGA §5): of the throughputs of a leaf's uplinks in an interval, (greatest - least) /
+//! mean. Here throughput is the share of the interval that a link was sending, so that links of different rates are
+//! even if they are equally full.
 
 use crate::ids::{SwitchId, Table};
 use crate::topology::Topology;
@@ -12,7 +12,7 @@ use spinewise_policy::Span;
 #[derive(Debug)]
 struct Group {
     ports: Vec<u16>,
-    /// Sum over all intervals of what its busiest link sent longer than its least busy one, ps.
+    /// Sum over intervals of (busy time of the busiest link - of the least busy), ps.
     spread: u64,
     /// Time its links spent sending, all together, ps.
     sent: u64,
@@ -31,12 +31,12 @@ pub(super) struct Balance {
     groups: Table<SwitchId, Vec<Group>>,
 }
 
-/// How uneven they were.
+/// Their unevenness.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Imbalance {
-    /// Over all nodes, each weighing as much as it sent.
+    /// Mean over all nodes, weighted by the traffic they sent.
     pub mean: f64,
-    /// That of the most uneven node.
+    /// Imbalance of the most uneven node.
     pub greatest: f64,
     /// Its number among the switches.
     pub switch: SwitchId,
@@ -50,7 +50,7 @@ impl Balance {
         Balance { groups: topology.switch_ids().map(of).collect() }
     }
 
-    /// How long each port of a switch has spent sending in an interval.
+    /// Adds the time that each port of a switch has spent sending in an interval.
     pub(super) fn add(&mut self, switch: SwitchId, sent: &[Span]) {
         for group in &mut self.groups[switch] {
             let (mut least, mut greatest, mut sum) = (u64::MAX, 0, 0);
@@ -65,12 +65,12 @@ impl Balance {
         }
     }
 
-    /// Makes what was added of a switch what was added to another.
+    /// Replaces the sums of a switch by those added to another.
     pub(super) fn take_up(&mut self, switch: SwitchId, other: &mut Balance) {
         std::mem::swap(&mut self.groups[switch], &mut other.groups[switch]);
     }
 
-    /// Of all that has been added; nothing if no group has sent anything.
+    /// Returns the imbalance of everything added; `None` if no group has sent anything.
     pub(super) fn imbalance(&self) -> Option<Imbalance> {
         let all = self.groups.numbered().flat_map(|(switch, groups)| groups.iter().map(move |group| (switch, group)));
         let (mut spread, mut mean) = (0.0, 0.0);
@@ -131,10 +131,10 @@ mod tests {
         one.add(SwitchId::new(0), &spans(&[999, 30, 60, 90]));
         let found = one.imbalance().expect("sent");
         assert_eq!((found.mean, found.greatest, found.switch), (1.0, 1.0, SwitchId::new(0)), "(90 - 30) / 60");
-        // An interval in which all send alike, as much: half as uneven.
+        // An interval in which all send the same amount: half as uneven.
         one.add(SwitchId::new(0), &spans(&[0, 60, 60, 60]));
         assert_eq!(one.imbalance().expect("sent").mean, 0.5);
-        // One in which nothing is sent changes nothing.
+        // An interval in which nothing is sent changes nothing.
         one.add(SwitchId::new(0), &spans(&[5, 0, 0, 0]));
         assert_eq!(one.imbalance().expect("sent").mean, 0.5);
     }

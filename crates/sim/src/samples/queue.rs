@@ -1,4 +1,4 @@
-//! How many bytes waited, over many samples: exact sums, and a count for every narrow bin of lengths.
+//! Queue lengths in bytes, over many samples: exact sums, and a count for every narrow bin of lengths.
 
 use crate::summary::bin;
 
@@ -11,17 +11,17 @@ struct Bin {
     samples: u64,
 }
 
-/// Lengths of a queue. Samples that found nothing are not kept: whoever asks knows how many samples there were.
+/// Lengths of a queue. Samples that found nothing are not kept: the caller knows how many samples there were.
 #[derive(Clone, Debug, Default)]
 pub struct Lengths {
     sum: u64,
     samples: u64,
-    /// By number.
+    /// Indexed by number.
     bins: Vec<Bin>,
 }
 
 impl Lengths {
-    /// One more sample, that found `bytes`, more than 0.
+    /// Adds a sample that found `bytes`, more than 0.
     pub fn add(&mut self, bytes: u64) {
         self.sum += bytes;
         self.samples += 1;
@@ -44,7 +44,7 @@ impl Lengths {
     /// The length that this share of `taken` samples does not exceed, by nearest rank: exact, or above it by less than a
     /// 32nd.
     pub fn percentile(&self, percent: u64, taken: u64) -> u64 {
-        // So many samples, the longest ones, may exceed it.
+        // Number of samples, the longest ones, that may exceed it.
         let above = taken - (taken * percent).div_ceil(100);
         let mut longer = 0;
         for bin in self.bins.iter().rev() {
@@ -80,7 +80,7 @@ mod tests {
                 let rank = (taken * percent).div_ceil(100).max(1);
                 let exact = all[rank as usize - 1];
                 let found = lengths.percentile(percent, taken);
-                // At 0 percent none need be below: the shortest is the first sample that is longer than nothing.
+                // None need be below at 0 percent: the shortest is the first sample that is longer than nothing.
                 assert!(percent == 0 || found >= exact, "{percent} of {taken}: {found}, {exact}");
                 assert!(percent == 0 || found - exact <= exact / 32, "{percent} of {taken}: {found}, {exact}");
             }

@@ -65,8 +65,8 @@ fn set_up(spec: &Spec, flows: &Flows) -> u64 {
     fabric_bytes(&spec.topology) + flows.specs.len() as u64 * each + operations
 }
 
-/// How many of `threads` there is memory for, if each sets the run up, and how many points of series in addition. One
-/// thread may hold all of these points.
+/// Returns how many of `threads` there is memory for, if each sets the run up, and how many points of series in
+/// addition. One thread may hold all of these points.
 pub(super) fn most_threads(threads: usize, spec: &Spec, flows: &Flows, net: &Net, memory: u64) -> (usize, u64) {
     let each = set_up(spec, flows).max(1);
     let points = points_at_least(spec, flows, net).map_or(0, |(points, ..)| points.saturating_mul(POINT_BYTES));
@@ -75,7 +75,7 @@ pub(super) fn most_threads(threads: usize, spec: &Spec, flows: &Flows, net: &Net
     (threads, memory.saturating_sub(each.saturating_mul(threads as u64)) / POINT_BYTES)
 }
 
-/// How many points of series there is room for.
+/// Returns how many points of series there is room for.
 ///
 /// # Errors
 /// There will certainly be more.

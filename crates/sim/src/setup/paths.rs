@@ -1,20 +1,20 @@
-//! How many paths each flow of a run has (the subflows of MPTCP, or the queue pairs that a message is split over), and
-//! what switches hash to tell them apart.
+//! The number of paths of each flow of a run (the subflows of MPTCP, or the queue pairs that a message is split over),
+//! and the fields that switches hash to distinguish them.
 
 use crate::flows::{Flows, Listed};
 use crate::keys::SpecError;
 use crate::packet::Fields;
 use crate::spec::{HashKind, Spec};
 
-/// How many path numbers each of these flows has.
+/// Returns how many path numbers each of these flows has.
 ///
 /// # Errors
-/// More than there are numbers, or a message that has fewer bytes than parts.
+/// There are more than there are numbers, or a message has fewer bytes than parts.
 pub(super) fn paths(spec: &Spec, list: &[Listed]) -> Result<u32, SpecError> {
     let (key, paths) = spec.transport.sheet().paths;
     let refused = |allowed: String| Err(SpecError::said(format!("transport.{key}"), paths.to_string(), allowed));
     let flows = list.len();
-    // Numbers of flows and paths have 31 bits: a bit tells the direction.
+    // Numbers of flows and paths have 31 bits: one bit is for the direction.
     let most = (1u64 << 31) / (flows as u64).max(1);
     if u64::from(paths) >= most {
         return refused(format!("fewer than {} {key} for each of {flows} flows, or fewer flows", most.max(2) - 1));
@@ -29,7 +29,7 @@ pub(super) fn paths(spec: &Spec, list: &[Listed]) -> Result<u32, SpecError> {
     }
 }
 
-/// What switches hash to tell flows and paths apart; `pairs` gives the shared connections, if any.
+/// Returns the fields that switches hash to distinguish flows and paths; `pairs` gives the shared connections, if any.
 pub(super) fn fields(spec: &Spec, flows: &Flows, pairs: Option<Vec<u32>>) -> Fields {
     match spec.scheme.hash {
         HashKind::Murmur3 => Fields::Ports(flows.ports(pairs.as_deref())),

@@ -1,5 +1,5 @@
-//! How Ultra Ethernet behaves with links that are much slower than others: a warning before a run, because its results
-//! do not show it.
+//! The behaviour of Ultra Ethernet with links that are much slower than others: a warning before a run, because its
+//! results do not show it.
 
 use crate::flows::Flows;
 use crate::ids::HostId;
@@ -55,7 +55,7 @@ fn full_of_headers(spec: &Spec, net: &Net, flows: &Flows) -> Option<Warning> {
     let SwitchSpec::Trimming(trimming) = &spec.switch else { return None };
     let Cut::To(header) = trimming.cut else { return None };
     let (topology, packet) = (&net.topology, net.frame.mtu());
-    // What goes up has come from below.
+    // A packet that goes up has come from below.
     let height = |node| topology.as_switch(node).map_or(0, |switch| 1 + topology.tier(switch) as u32);
     let brings = |link: &LinkSpec| {
         let into = topology.links[topology.in_links(link.from.0)].iter();

@@ -10,8 +10,8 @@ use std::num::NonZero;
 use std::panic::resume_unwind;
 use std::thread::{self, ScopedJoinHandle};
 
-/// Runs to the end, as [`Sim::finish`], on as many threads as the tuning says, if the run can be split. None if they
-/// are not worthwhile: the run must then be repeated.
+/// Runs to the end, as [`Sim::finish`], on as many threads as the tuning asks for, if the run can be split. `None` if
+/// they are not worthwhile: the run must then be repeated.
 ///
 /// # Errors
 /// As [`Sim::finish`].
@@ -54,8 +54,8 @@ fn window(sim: &Sim<'_>, spec: &Spec, tuning: Tuning) -> Result<Span, &'static s
     }
 }
 
-/// No more threads than there is memory for; or why there is one. The memory they all take is no longer available for
-/// series.
+/// Limits threads to those there is memory for; or returns why there is one. The memory they all take is no longer
+/// available for series.
 fn with_room(sim: &mut Sim<'_>, spec: &Spec, tuning: Tuning) -> Result<Tuning, &'static str> {
     let Some(memory) = tuning.memory else { return Ok(tuning) };
     let most = tuning.threads.min(sim.net.topology.leaves as usize);
@@ -79,7 +79,7 @@ fn run(
     let meeting = &if tuning.threads_if_worth { meeting.if_worth() } else { meeting };
     let most_points = sim.world.log.most_points;
     let (stop, others) = thread::scope(|scope| {
-        // Before any thread could wait for this one.
+        // Must come before any thread could wait for this one.
         let leaves = meeting.leaving();
         let begin = |own| {
             let work = move || work(spec, tuning, (window, most_points), (parts, own), meeting);
@@ -117,7 +117,7 @@ fn run(
     stop.map(Some).map_err(|Interrupted| sim.why_interrupted(spec))
 }
 
-/// Another thread: sets the run up, and works on a part. Returns when that stopped, and its share.
+/// Runs another thread: sets the run up, and works on a part. Returns when that stopped, and its share.
 fn work(
     spec: &Spec,
     tuning: Tuning,

@@ -1,4 +1,4 @@
-//! `[metrics.capture]`: which packets are written down.
+//! `[metrics.capture]`: the packets that are written down.
 
 use serde_json::{Map, Value};
 use spinewise_policy::{Span, Time};
@@ -23,16 +23,16 @@ keys! {
     }
 }
 
-/// Which packets are written down.
+/// The packets to capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CaptureSpec {
     /// Names of nodes and links.
     pub at: Vec<String>,
-    /// From this instant on.
+    /// Start of the capture.
     pub from: Time,
-    /// Before this one.
+    /// End of the capture, excluded.
     pub to: Time,
-    /// So many at each port at most.
+    /// Maximum number of packets at each port.
     pub most: u64,
 }
 

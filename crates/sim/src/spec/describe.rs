@@ -1,4 +1,4 @@
-//! The registry for people: every key of a spec, and what schemes, workloads, transports and presets there are.
+//! The registry for people: every key of a spec, and the schemes, workloads, transports and presets there are.
 
 use serde_json::{Map, Value, json};
 use spinewise_policy::config::Allowed;
@@ -26,51 +26,51 @@ use crate::workload::builtins;
 
 /// A table of a spec.
 struct Table {
-    /// As it is written in TOML.
+    /// The header as written in TOML.
     header: String,
     doc: &'static str,
     keys: &'static [Key],
     preset: Says,
 }
 
-/// What a preset says of the keys of a table.
+/// Returns the preset's values for the keys of a table.
 type Says = fn(&Preset) -> Map<String, Value>;
 
 fn says_nothing(_: &Preset) -> Map<String, Value> {
     Map::new()
 }
 
-/// Of TCP, and which kind of transport it has.
+/// The preset's keys of TCP, and its kind of transport.
 fn of_tcp(preset: &Preset) -> Map<String, Value> {
     of_this_preset("kind", preset.transport.tcp(), preset.transport.values())
 }
 
-/// Of RDMA, and which kind of transport it has.
+/// The preset's keys of RDMA, and its kind of transport.
 fn of_rdma(preset: &Preset) -> Map<String, Value> {
     of_this_preset("kind", preset.transport.rdma(), preset.transport.values())
 }
 
-/// Of Ultra Ethernet, and which kind of transport it has.
+/// The preset's keys of Ultra Ethernet, and its kind of transport.
 fn of_uet(preset: &Preset) -> Map<String, Value> {
     of_this_preset("kind", preset.transport.uet(), preset.transport.values())
 }
 
-/// Of queues that trim, and which model of a switch it has.
+/// The preset's keys of queues that trim, and its model of a switch.
 fn of_trimming(preset: &Preset) -> Map<String, Value> {
     of_this_preset("model", switch::of_model(switch::TRIMMING, preset, preset.switch()), preset.switch())
 }
 
-/// Of output queues, and which model of a switch it has.
+/// The preset's keys of output queues, and its model of a switch.
 fn of_queues(preset: &Preset) -> Map<String, Value> {
     of_this_preset("model", switch::of_model(switch::OUTPUT_QUEUED, preset, preset.switch()), preset.switch())
 }
 
-/// Of a shared buffer, and which model of a switch it has.
+/// The preset's keys of a shared buffer, and its model of a switch.
 fn of_shared(preset: &Preset) -> Map<String, Value> {
     of_this_preset("model", switch::of_model(switch::SHARED_BUFFER, preset, preset.switch()), preset.switch())
 }
 
-/// `table`, with what the preset itself says of one key.
+/// Returns `table`, with the preset's own value of one key.
 fn of_this_preset(key: &str, mut table: Map<String, Value>, mut said: Map<String, Value>) -> Map<String, Value> {
     table.extend(said.remove_entry(key));
     table
@@ -138,7 +138,7 @@ fn fabric_tables() -> Vec<Table> {
     of_kinds.chain(others).collect()
 }
 
-/// `[[traffic]]` and what stands in it.
+/// `[[traffic]]` and its subtables.
 fn traffic_tables() -> Vec<Table> {
     let every = [
         table("[[traffic]]", "What is sent. Every entry has these keys and those of its kind.", EntryKeys::KEYS),
@@ -161,7 +161,7 @@ fn traffic_tables() -> Vec<Table> {
     every.into_iter().chain(of_kinds).chain(parts).collect()
 }
 
-/// What breaks, when a run ends, and what is kept of it.
+/// The tables of faults, of the end of a run, and of the data kept.
 fn run_tables() -> Vec<Table> {
     vec![
         table("[[fault]]", "What breaks during the run: a link or a switch.", FaultKeys::KEYS),
@@ -179,7 +179,7 @@ fn run_tables() -> Vec<Table> {
     ]
 }
 
-/// `[transport]` of each family, and what each congestion control adds to it.
+/// `[transport]` of each family, and the keys that each congestion control adds to it.
 fn transport_tables() -> Vec<Table> {
     let table = |header, doc, keys, preset| Table { header, doc, keys, preset };
     let tcp = format!("[transport] kind = {}", one_of(Control::NAMES.iter().copied()));
@@ -207,7 +207,7 @@ fn transport_tables() -> Vec<Table> {
     tables
 }
 
-/// The header of what is in no table.
+/// The header of entries that are in no table.
 const TOP: &str = "top level";
 
 /// The tables that have a key of this name, by their headers.
@@ -317,7 +317,7 @@ fn describe_scheme(entry: &Entry) -> Value {
     })
 }
 
-/// What a scheme looks at, for people.
+/// Describes the quantities that a scheme looks at, for people.
 fn describe_sees(sees: &Sees) -> Vec<String> {
     let unit = |q: &Quantity| if q.unit.is_empty() { String::new() } else { format!(" ({})", q.unit) };
     sees.flow.iter().chain(sees.way).map(|q| format!("{}: {}{}", q.name, q.meaning, unit(q))).collect()

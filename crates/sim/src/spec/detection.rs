@@ -29,35 +29,35 @@ keys! {
 }
 
 words! {
-    /// How changes are found.
+    /// The detection of changes.
     Mode {
         /// Loss of carrier at both ends, news flooded.
         Carrier = "carrier",
-        /// Hellos that do not come, news flooded.
+        /// Missing hellos, news flooded.
         Hello = "hello",
         /// All switches know at once.
         Oracle = "oracle",
-        /// Nobody ever knows.
+        /// No switch ever knows.
         Never = "never",
     }
 }
 
-/// How changes are found and repaired.
+/// The rules by which changes are found and repaired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Detection {
-    /// Who tells the ends.
+    /// How the ends detect a change.
     pub mode: Mode,
     /// A change is believed after lasting this long.
     pub carrier: Span,
-    /// Between two hellos of one end.
+    /// Time between two hellos of one end.
     pub hello: Span,
     /// Intervals without a hello after which a link is down.
     pub dead_count: u32,
-    /// Are routes computed anew?
+    /// Whether routes are recomputed.
     pub reconverge: bool,
-    /// How long each switch takes to pass news on.
+    /// Time that each switch takes to pass news on.
     pub flood_hop: Span,
-    /// From hearing of a change to using new routes.
+    /// Time from hearing of a change to using new routes.
     pub control_plane: Span,
 }
 

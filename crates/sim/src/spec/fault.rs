@@ -1,4 +1,4 @@
-//! `[[fault]]`: what breaks during a run.
+//! `[[fault]]`: faults during a run.
 
 use serde_json::{Value, json};
 use spinewise_policy::{Span, Time};
@@ -55,11 +55,11 @@ keys! {
 }
 
 words! {
-    /// What happens.
+    /// The kind of a fault.
     FaultKind {
         /// Nothing gets through.
         Down = "down",
-        /// Down again and again.
+        /// It goes down again and again.
         Flap = "flap",
         /// Each packet is lost with a probability.
         Loss = "loss",
@@ -73,18 +73,18 @@ words! {
 }
 
 words! {
-    /// Which way.
+    /// The direction.
     Way {
         /// Both.
         Both = "both",
-        /// From the first end to the second.
+        /// First end to second end.
         Forward = "forward",
-        /// From the second end to the first.
+        /// Second end to first end.
         Backward = "backward",
     }
 }
 
-/// What fails.
+/// The failing part.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Broken {
     /// The link between these, or one of parallel ones.
@@ -93,7 +93,7 @@ pub enum Broken {
     Switch(String),
 }
 
-/// Which pairs of a source and a destination a black hole swallows.
+/// Pairs of a source and a destination that a black hole swallows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Pairs {
     /// This share, chosen by hash.
@@ -102,14 +102,14 @@ pub enum Pairs {
     Listed(BTreeSet<(u32, u32)>),
 }
 
-/// What happens to it.
+/// The effect on it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
     /// Nothing gets through.
     Down,
-    /// For how long at the start of each period nothing gets through.
+    /// How long nothing gets through at the start of each period.
     Flap {
-        /// From one outage to the next.
+        /// Time from one outage to the next.
         period: Span,
         /// Length of each.
         down: Span,
@@ -118,14 +118,14 @@ pub enum Effect {
     Loss(f64),
     /// Packets of these pairs of hosts are lost.
     BlackHole(Pairs),
-    /// So many bits per second are left.
+    /// The remaining bits per second.
     Rate(u64),
-    /// So much is added to the delay.
+    /// Addition to the delay.
     Delay(Span),
 }
 
 impl Effect {
-    /// Does nothing get through while it lasts?
+    /// Whether nothing gets through while it lasts.
     pub fn takes_down(&self) -> bool {
         matches!(self, Effect::Down | Effect::Flap { .. })
     }
@@ -134,26 +134,26 @@ impl Effect {
 /// A fault.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
-    /// What fails.
+    /// The failing part.
     pub broken: Broken,
-    /// Which way.
+    /// The direction.
     pub way: Way,
-    /// What happens to it.
+    /// The effect on it.
     pub effect: Effect,
     /// When it starts.
     pub from: Time,
-    /// Until when; [`Time::NEVER`] for good.
+    /// When it ends; [`Time::NEVER`] if it is permanent.
     pub until: Time,
-    /// May it cut hosts off for good?
+    /// Whether it may cut hosts off permanently.
     pub may_cut_off: bool,
 }
 
-/// What breaks, and how that is found.
+/// The faults, and how they are found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FaultSpec {
-    /// What breaks, in the order of the spec.
+    /// The faults, in the order of the spec.
     pub faults: Vec<Fault>,
-    /// How that is found.
+    /// The rules of detection.
     pub detection: Detection,
 }
 
@@ -274,7 +274,8 @@ fn pairs(keys: &FaultKeys, reader: &Reader<'_>) -> Result<Pairs, SpecError> {
     }
 }
 
-/// Do pauses end by themselves, where a fault may lose the frame that ends one? Names of nodes are checked first.
+/// Checks that pauses end by themselves, where a fault may lose the frame that ends one. Names of nodes are checked
+/// first.
 fn check_pauses(faults: &[Fault], topology: &TopologySpec, switch: &SwitchSpec) -> Result<(), SpecError> {
     let SwitchSpec::SharedBuffer(shared) = switch else { return Ok(()) };
     if faults.is_empty() || !shared.pfc || shared.pause > Span::ZERO {

@@ -1,4 +1,4 @@
-//! `[metrics]`: what is kept and how it is summed up.
+//! `[metrics]`: the records that are kept, and the way they are summed up.
 
 use serde_json::{Map, Value, json};
 use spinewise_policy::Span;
@@ -6,7 +6,7 @@ use spinewise_policy::Span;
 use super::capture::{self, CaptureSpec};
 use crate::keys::{Default, Kind, LARGEST_EXACT, Reader, SpecError, Unit, Zero, keys, words};
 
-/// PDLB's split: short flows are below 100 KB.
+/// Short flows are below 100 KB (source: PDLB's split).
 const SHORT_BELOW: u64 = 100_000;
 /// More samples would cost more time than they are worth.
 const SHORTEST_SAMPLE: Span = Span::from_us(1);
@@ -61,19 +61,19 @@ keys! {
     }
 }
 
-/// The links that time series are kept of.
+/// The links of which time series are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SeriesLinks {
-    /// Of those between switches: use and queue.
+    /// Links between switches: use and queue.
     Fabric,
-    /// Of all: with marks, drops and pauses.
+    /// All links: with marks, drops and pauses.
     All,
-    /// Of those with these names, likewise.
+    /// Links with these names, likewise.
     Named(Vec<String>),
 }
 
 words! {
-    /// What slowdowns are measured against.
+    /// The reference of slowdowns.
     Ideal {
         /// A time that no scheme can beat.
         Bound = "bound",
@@ -102,26 +102,26 @@ pub struct SizeClass {
     pub below: u64,
 }
 
-/// What is kept of a run.
+/// The records kept of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MetricsSpec {
-    /// Classes that summaries are made for.
+    /// Classes for which summaries are made.
     pub size_classes: Vec<SizeClass>,
     /// Interval of link and queue series; `None` = none.
     pub series_interval: Option<Span>,
     /// The links.
     pub series_links: SeriesLinks,
-    /// Are links sampled and reroutes counted?
+    /// Whether links are sampled and reroutes counted.
     pub facts: bool,
-    /// How often; `None` = as the fabric calls for.
+    /// Interval of samples; `None`: the one that suits the fabric.
     pub sample_interval: Option<Span>,
-    /// What slowdowns are measured against.
+    /// The reference of slowdowns.
     pub ideal: Ideal,
-    /// Packets, besides those of the flow's own transport, that the ideal may be reached with.
+    /// Packets, besides those of the flow's own transport, with which the ideal may be reached.
     pub ideal_frames: Vec<IdealFrame>,
     /// Most flows for which rows are kept.
     pub keep_flows_up_to: u64,
-    /// Which packets are captured.
+    /// The packets captured.
     pub capture: Option<CaptureSpec>,
 }
 

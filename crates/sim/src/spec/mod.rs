@@ -1,6 +1,6 @@
 //! The spec of a run: read strictly from a TOML file, with every default, unit, range and name in one place.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! |---|---|
 //! | `switch.rs`, `transport.rs`, `scheme.rs`, `traffic.rs`, `run.rs`, `metrics.rs` | one table each: its keys, its type, its checks |
 //! | `fault.rs`, `detection.rs` | `[[fault]]` and `[detection]` |
@@ -9,7 +9,7 @@
 //! | `warning.rs` | what is allowed but may not be intended |
 //! | `presets.rs`, `presets/` | named defaults |
 //! | `describe.rs` | all of it as JSON, for the command line and the reference |
-//! | `schema.rs` | what a key may be, as JSON Schema |
+//! | `schema.rs` | the allowed values of a key, as JSON Schema |
 //!
 //! A key that is not declared is refused, never ignored. Null counts as not given.
 
@@ -116,23 +116,23 @@ pub struct Spec {
     pub transport: TransportSpec,
     /// The load-balancing scheme.
     pub scheme: SchemeSpec,
-    /// What is sent.
+    /// The traffic.
     pub traffic: Vec<TrafficEntry>,
-    /// What breaks, if anything does, and how that is found.
+    /// The faults, if any, and how they are found.
     pub faults: Option<FaultSpec>,
     /// When the run ends.
     pub run: RunSpec,
-    /// The rules of the program that it follows.
+    /// The rules of the followed program.
     pub rules: Rules,
-    /// What is kept.
+    /// The records kept.
     pub metrics: MetricsSpec,
     /// The spec with every default written out; resolving it again gives the same.
     pub resolved: Value,
-    /// What is allowed and may still not be meant.
+    /// Settings that are allowed but may not be intended.
     pub warnings: Vec<Warning>,
 }
 
-/// Reads a spec, as a TOML file says it.
+/// Reads a spec in the form of a TOML file.
 ///
 /// # Errors
 /// A key that is not declared, a value that is not allowed, or values that do not fit each other: the first found.
@@ -140,18 +140,18 @@ pub fn resolve(value: &Value) -> Result<Spec, SpecError> {
     resolve_with(value, &[])
 }
 
-/// As [`resolve`], where `[scheme]` may also name one of these guests.
+/// Like [`resolve`], where `[scheme]` may also name one of these guests.
 ///
 /// # Errors
-/// As there.
+/// Those of [`resolve`].
 pub fn resolve_with(value: &Value, guests: &[Entry]) -> Result<Spec, SpecError> {
     read(value, guests).map(|(spec, _)| spec)
 }
 
-/// What is derived from the fabric where a spec says "auto" or its preset does, and how.
+/// Returns the values derived from the fabric where a spec or its preset says "auto", and how they were derived.
 ///
 /// # Errors
-/// As [`resolve`].
+/// Those of [`resolve`].
 pub fn worked_out(value: &Value, guests: &[Entry]) -> Result<Vec<Auto>, SpecError> {
     read(value, guests).map(|(_, autos)| autos)
 }
@@ -221,7 +221,7 @@ fn read_tables(value: &Value, guests: &[Entry]) -> Result<(Spec, Vec<Auto>), Spe
     Ok((spec, autos))
 }
 
-/// Faults and how they are found; nothing is said of that in a spec without faults.
+/// Reads faults and how they are found; a spec without faults says nothing of that.
 fn read_faults(
     keys: &RootKeys,
     reader: &mut Reader<'_>,
@@ -240,7 +240,7 @@ fn read_faults(
     Ok((!faults.is_empty()).then_some(FaultSpec { faults, detection }))
 }
 
-/// Is it seen where it is printed? Marks that turn the direction of a text, break lines or have no width are not.
+/// Whether a character is visible when printed: bidi controls, line breaks and zero-width characters are not.
 pub(crate) fn is_printable(c: char) -> bool {
     let hidden = matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
     !c.is_control() && !hidden

@@ -31,7 +31,7 @@ keys! {
 }
 
 words! {
-    /// What ends a run.
+    /// The condition that ends a run.
     Stop {
         /// All flows are done.
         FlowsDone = "flows_done",
@@ -41,7 +41,7 @@ words! {
 }
 
 words! {
-    /// Which engine runs.
+    /// The engine that runs.
     EngineKind {
         /// Windows, unless a link has no delay.
         Auto = "auto",
@@ -55,7 +55,7 @@ words! {
 }
 
 words! {
-    /// Which program's runs are followed event by event.
+    /// The program whose runs are followed event by event.
     Follow {
         /// None.
         Nothing = "nothing",
@@ -64,20 +64,20 @@ words! {
     }
 }
 
-/// When a run ends, and by which engine.
+/// The end of a run, and its engine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunSpec {
-    /// What ends it.
+    /// The condition that ends it.
     pub stop: Stop,
     /// Hard limit.
     pub until: Time,
     /// Stop and snapshot grid.
     pub grid: Span,
-    /// Which engine.
+    /// The engine.
     pub engine: EngineKind,
     /// Window of the windowed engine; `None` = the shortest link delay.
     pub window: Option<Span>,
-    /// Which program is followed event by event.
+    /// The program that is followed event by event.
     pub follow: Follow,
 }
 
@@ -111,7 +111,7 @@ pub(crate) fn read(given: &Map<String, Value>, shortest: Span) -> Result<(RunSpe
     Ok((run, reader.finish()))
 }
 
-/// The order of htsim is that of what it simulates: Ultra Ethernet over ports that trim, none of which fails.
+/// Checks that htsim's order fits the run: Ultra Ethernet over ports that trim, none of which fails.
 pub(super) fn check_engine(
     engine: EngineKind,
     (switch, transport): (&SwitchSpec, &TransportSpec),

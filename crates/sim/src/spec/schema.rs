@@ -1,4 +1,4 @@
-//! What a key may be as JSON Schema (draft 2020-12), for editors that complete and check spec files.
+//! The allowed values of a key as JSON Schema (draft 2020-12), for editors that complete and check spec files.
 
 use serde_json::{Value, json};
 use spinewise_policy::config::Allowed;
@@ -6,8 +6,8 @@ use spinewise_policy::config::Allowed;
 use crate::keys::{AUTO, FASTEST, Kind, LONGEST, Zero};
 
 impl Kind {
-    /// A schema that accepts every value that [`Kind::check`] does, and no other type or range. Two rules go beyond what
-    /// a schema can say: a rate is a whole number of bits per second, and what is within a table or a list.
+    /// A schema that accepts every value that [`Kind::check`] does, and no other type or range. Two rules go beyond a
+    /// schema: a rate is a whole number of bits per second, and the contents of a table or a list.
     pub(crate) fn schema(&self) -> Value {
         match *self {
             Kind::Integer { min, max } => json!({"type": "integer", "minimum": min, "maximum": max}),
@@ -26,7 +26,7 @@ impl Kind {
     }
 }
 
-/// What a parameter of a scheme may be; `fits` if it can follow from the fabric.
+/// Returns the allowed values of a scheme's parameter; `fits` if it can follow from the fabric.
 pub(super) fn of_param(allowed: Allowed, fits: bool) -> Value {
     let schema = match allowed {
         Allowed::Number { min, max } => json!({"type": "number", "minimum": min, "maximum": max}),

@@ -1,4 +1,4 @@
-//! `[scheme]`: which load-balancing scheme, with which parameters. What there is comes from the registry.
+//! `[scheme]`: the load-balancing scheme, and its parameters. The choices come from the registry.
 //!
 //! A parameter comes as JSON, from the preset as a [`Value`], or follows from the fabric; as a [`Value`] it is set in
 //! the scheme's own `Config`, which checks it, and the scheme is made from that once. Its values are reported the same
@@ -22,7 +22,7 @@ use crate::topology::Fabric;
 use crate::topology::TopologySpec;
 use crate::transport::Frame;
 
-/// The scheme that fabrics run unless told otherwise: the first of the registry, which sits at the switches.
+/// The default scheme of fabrics: the first of the registry, which sits at the switches.
 const DEFAULT_SCHEME: &str = REGISTRY[0].name();
 
 keys! {
@@ -61,7 +61,7 @@ keys! {
 }
 
 words! {
-    /// How a path tag selects the path.
+    /// The way a path tag selects the path.
     PathTag {
         /// The fabric takes the tag for the path.
         Explicit = "explicit",
@@ -77,13 +77,13 @@ words! {
     HeaderBytes {
         /// They do.
         Charged = "charged",
-        /// They do not, as in the ns-3 codes of several schemes.
+        /// They do not, as in the public ns-3 codes of several schemes.
         Free = "free",
     }
 }
 
 words! {
-    /// Who chooses the paths of acknowledgements inside the fabric.
+    /// The scheme that chooses the paths of acknowledgements inside the fabric.
     AckPaths {
         /// The scheme at the switches.
         Scheme = "scheme",
@@ -113,11 +113,11 @@ pub struct SchemeSpec {
     pub path_tag: PathTag,
     /// Whether in-band headers take bytes on the wire.
     pub header_bytes: HeaderBytes,
-    /// Who chooses the paths of acknowledgements.
+    /// The rule for the paths of acknowledgements.
     pub acks: AckPaths,
     /// The hash of switches.
     pub hash: HashKind,
-    /// What is mixed into it.
+    /// The salt mixed into it.
     pub hash_salt: u64,
 }
 
@@ -132,13 +132,13 @@ impl SchemeSpec {
         self.chosen().name()
     }
 
-    /// Does one of them write headers into packets?
+    /// Whether one of them writes headers into packets.
     pub fn has_header(&self) -> bool {
         self.edge.iter().chain([&self.fabric]).any(|chosen| chosen.entry().header)
     }
 }
 
-/// Name and site of the schemes that say by what they compare.
+/// Name and site of the schemes with comparison facts (`Sheet::compared`).
 pub fn comparable_schemes() -> impl Iterator<Item = (&'static str, &'static str)> {
     REGISTRY.iter().filter(|entry| entry.sheet.compared.is_some()).map(|entry| (entry.name(), entry.site))
 }
@@ -155,7 +155,7 @@ impl<'a> Known<'a> {
     }
 }
 
-/// Where a scheme is to serve.
+/// The surroundings of a scheme.
 #[derive(Clone, Copy)]
 pub(crate) struct Place<'a> {
     /// The fabric.
@@ -167,7 +167,7 @@ pub(crate) struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// What parameters are derived from.
+    /// The facts from which parameters are derived.
     fn facts(&self) -> Result<Facts, SpecError> {
         Ok(Fabric::of(self.fabric)?.facts(self.frame, self.marked))
     }
@@ -229,7 +229,7 @@ pub(crate) fn read(
     Ok((scheme, reader.finish()))
 }
 
-/// Which fabrics a scheme of the registry serves with its defaults, for people.
+/// Describes the fabrics that a scheme of the registry serves with its defaults, for people.
 pub(crate) fn fabrics(entry: &Entry) -> String {
     let anywhere = Shape { tier: Tier::Host, hosts: 2, leaves: 2, ports: 1, ways: 1 };
     let tagged = "leaf_spine, fat_tree, links where no packet has more than two choices on its way";
@@ -243,7 +243,7 @@ pub(crate) fn fabrics(entry: &Entry) -> String {
     }
 }
 
-/// Whom rows per path are kept for in this place, if any are.
+/// The peers for which rows per path are kept in this place, if any.
 fn rows(chosen: &Chosen, shape: &Shape) -> Peers {
     if chosen.entry().keeps_ways { chosen.layout(shape).peers } else { Peers::None }
 }
@@ -252,13 +252,13 @@ fn rows(chosen: &Chosen, shape: &Shape) -> Peers {
 struct Table<'a> {
     /// Its key.
     path: String,
-    /// Whose parameters.
+    /// The scheme whose parameters they are.
     entry: &'a Entry,
     given: &'a Map<String, Json>,
 }
 
 impl<'a> Table<'a> {
-    /// What is given; null counts as not.
+    /// The given parameters; null counts as not given.
     fn given(&self) -> impl Iterator<Item = (&'a String, &'a Json)> {
         self.given.iter().filter(|(_, value)| !value.is_null())
     }
@@ -267,7 +267,7 @@ impl<'a> Table<'a> {
         format!("{}.{name}", self.path)
     }
 
-    /// Is the parameter to follow from the fabric, as the spec says, or else its preset?
+    /// Whether the parameter follows from the fabric, by the spec, or else by its preset.
     fn is_auto(&self, param: &Param, preset: &Preset) -> bool {
         match self.given.get(param.name).filter(|value| !value.is_null()) {
             Some(value) => value == AUTO,
@@ -289,8 +289,8 @@ impl<'a> Table<'a> {
         Ok(found)
     }
 
-    /// The scheme: what is given goes before what follows from the fabric, that before what is `said` by preset and rules,
-    /// and that before the scheme's own defaults. `named` is the key that names the scheme.
+    /// The scheme: given values go before those that follow from the fabric, these before those `said` by preset and
+    /// rules, and these before the scheme's own defaults. `named` is the key that names the scheme.
     fn choose(
         &self,
         said: &[(&'static str, Value<'static>)],
@@ -372,7 +372,7 @@ fn param_refused(path: &str, value: &Json, range: Allowed) -> SpecError {
     }
 }
 
-/// What a parameter may be, as it follows "expected".
+/// Returns the allowed values of a parameter, worded to follow "expected".
 pub(crate) fn allowed(allowed: Allowed) -> String {
     match allowed {
         Allowed::Number { min, max } => format!("a number from {min} to {max}"),

@@ -1,4 +1,4 @@
-//! How a shared buffer is divided: what each cable needs as headroom, what is guaranteed, what all may share.
+//! The division of a shared buffer: the headroom that each cable needs, the guaranteed part, and the shared part.
 
 use super::{HeaderBytes, PauseRenewal, SharedBufferSpec, Spec, SwitchSpec, Traffic};
 use crate::ids::NodeId;
@@ -11,16 +11,16 @@ use spinewise_policy::time::BYTE_PS;
 /// A cable at a port of a switch, as flow control sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cable {
-    /// Bits per second towards the switch: what must be stopped.
+    /// Bits per second towards the switch: the traffic to be stopped.
     pub inward: u64,
-    /// Bits per second away from it: what pause frames travel on.
+    /// Bits per second away from it, for pause frames.
     pub outward: u64,
     /// Propagation there and back, with the latency of the switches.
     pub delay: Span,
 }
 
 /// The cables of a node, by port. Where `clock` cuts the time of each transmission, `packet` bytes come faster than the
-/// rate of the link says.
+/// nominal rate of the link.
 pub fn cables(topology: &Topology, node: NodeId, packet: u64, clock: Clock) -> Vec<Cable> {
     let inward = |rate: u64| match Clock::Floor1Ns.tx_time(packet, rate) {
         floored if clock != Clock::Exact && floored > 0 => {
@@ -67,7 +67,7 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// Of a switch with these cables, where the largest packet has `packet` bytes.
+    /// Divides the buffer of a switch with these cables, where the largest packet has `packet` bytes.
     pub fn new(spec: &SharedBufferSpec, cables: &[Cable], packet: u64) -> Parts {
         let priorities = u64::from(spec.priorities);
         let headroom = |cable: &Cable| match spec.headroom {
@@ -76,7 +76,7 @@ impl Parts {
             None => needed_headroom(cable, packet, spec.pause_bytes * spec.priorities),
         };
         let headrooms: Vec<u64> = cables.iter().map(headroom).collect();
-        // As in the ns-3 code of ConWeave, packets of each port; no less than what the guarantees promise.
+        // As in the followed program, packets of each port; no less than what the guarantees promise.
         let reserved = (spec.reserved_packets * packet).max(priorities * spec.guaranteed) * cables.len() as u64;
         Parts {
             all_headroom: headrooms.iter().map(|&bytes| bytes.saturating_mul(priorities)).sum(),
@@ -85,19 +85,19 @@ impl Parts {
         }
     }
 
-    /// Bytes that are not for all.
+    /// Bytes that are not shared by all.
     pub fn set_aside(&self) -> u64 {
         self.all_headroom.saturating_add(self.reserved)
     }
 }
 
-/// Bytes that can still come once an ingress has asked for a pause, the packet that made it ask among them.
+/// Returns how many bytes can still come once an ingress has asked for a pause, including the packet that triggered it.
 ///
 /// Let that packet have arrived at instant 0, and d and d' be the delays towards the switch and away from it. The
-/// sender went on at -d. The frame waits for a packet that has just been started, p, and for frames of other priorities
-/// (in `frames`, with itself: f), is sent and travels: the sender stops at p + f + d', but finishes what it has just
-/// started then. In a time of d + p + f + d' it starts no more than that times the rate, and one packet; with the first
-/// one that makes 2 packets + rate (p + f + d + d'). Nothing less will do, up to the part of a packet.
+/// sender continued at -d. The frame waits for a packet that has just been started, p, and for frames of other
+/// priorities (in `frames`, with itself: f), is sent and travels: the sender stops at p + f + d', but finishes what it
+/// has just started then. In a time of d + p + f + d' it starts no more than that times the rate, and one packet; with
+/// the first one that makes 2 packets + rate (p + f + d + d'). Nothing less will do, up to the part of a packet.
 pub fn needed_headroom(cable: &Cable, packet: u64, frames: u32) -> u64 {
     let time = longest_wait(cable.outward, packet, frames) + cable.delay;
     let bits = u128::from(cable.inward) * u128::from(time.0);
@@ -109,11 +109,11 @@ pub fn longest_wait(outward: u64, packet: u64, frames: u32) -> Span {
     Span(Clock::Exact.tx_time(packet + u64::from(frames), outward) + 1)
 }
 
-/// A shared buffer must have room for what is set aside of it, a pause must outlast the wait of its renewal, and data
-/// must have a priority that there is: a pause for another would not stop it.
+/// Checks that a shared buffer has room for the parts set aside, that a pause outlasts the wait of its renewal, and
+/// that data has an existing priority: a pause for another would not stop it.
 ///
 /// # Errors
-/// With the switch that has too little, or the traffic.
+/// The error names the switch that has too little, or the traffic.
 pub fn check(spec: &Spec) -> Result<(), SpecError> {
     let SwitchSpec::SharedBuffer(shared) = &spec.switch else { return Ok(()) };
     for (index, entry) in spec.traffic.iter().enumerate() {
@@ -137,7 +137,7 @@ pub fn check(spec: &Spec) -> Result<(), SpecError> {
     Ok(())
 }
 
-/// The least `buffer_bytes` that [`check`] lets through.
+/// The least `buffer_bytes` that [`check`] accepts.
 pub fn least_buffer(spec: &Spec) -> u64 {
     let (SwitchSpec::SharedBuffer(shared), Ok(topology)) = (&spec.switch, Topology::unrouted(&spec.topology)) else {
         return 0;

@@ -1,4 +1,4 @@
-//! `[switch]`: what a switch does with packets that must wait: output queues, or one shared buffer.
+//! `[switch]`: the handling of packets that must wait: output queues, or one shared buffer.
 
 mod shared;
 mod trimming;
@@ -66,7 +66,7 @@ words! {
 }
 
 words! {
-    /// What the length of a queue counts.
+    /// The packets that the length of a queue counts.
     QueueCounts {
         /// Packets waiting only.
         Waiting = "waiting",
@@ -76,7 +76,7 @@ words! {
 }
 
 words! {
-    /// What a host's NIC does.
+    /// The model of a host's NIC.
     Nics {
         /// Takes a segment when its line is free: nothing queues in a host.
         Pull = "pull",
@@ -86,7 +86,7 @@ words! {
 }
 
 words! {
-    /// How a port is served.
+    /// The engine's service of a port.
     PortKind {
         /// The departure is known as a packet is queued: one event per packet and hop.
         Fifo = "fifo",
@@ -98,20 +98,20 @@ words! {
 /// A bound on a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// In packets.
+    /// Unit: packets.
     Packets(u32),
-    /// In bytes on the wire.
+    /// Unit: bytes on the wire.
     Bytes(u64),
     /// This many bytes, plus what the port sends in this time at its rate.
     Line {
         /// Bytes on the wire, whatever the rate.
         bytes: u64,
-        /// At the rate of the port.
+        /// Time at the rate of the port.
         time: Span,
     },
 }
 
-/// What stands between the ports of a switch.
+/// The model between the ports of a switch.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SwitchSpec {
     /// A drop-tail queue at each output.
@@ -133,15 +133,15 @@ pub struct OutputQueued {
     pub ecn_at: EcnAt,
     /// Waiting packets that the marking and the bound do not see.
     pub device_queue: u32,
-    /// What hosts' NICs do.
+    /// The model of hosts' NICs.
     pub nics: Nics,
-    /// What counts.
+    /// The packets that count.
     pub queue_counts: QueueCounts,
-    /// How ports are served.
+    /// The engine's model of ports.
     pub ports: PortKind,
 }
 
-/// Which model of a switch: the word of a spec.
+/// The model of a switch: the word of a spec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Model {
     OutputQueued,
@@ -161,16 +161,16 @@ pub(crate) const SHARED_BUFFER: &str = Model::WORDS[Model::SharedBuffer as usize
 /// Queues that trim, by their word.
 pub(crate) const TRIMMING: &str = Model::WORDS[Model::Trimming as usize];
 
-/// Where switches stand.
+/// The surroundings of switches.
 #[derive(Clone, Copy)]
 pub(crate) struct Place<'a> {
     /// The fabric.
     pub topology: &'a TopologySpec,
-    /// What is sent over it.
+    /// The transport over it.
     pub transport: &'a TransportSpec,
 }
 
-/// What holds of a model under a preset. A preset speaks of one model; where it does not, others stand in.
+/// Returns the values of a model under a preset. A preset covers one model; other models get stand-ins.
 pub(crate) fn of_model(model: &str, preset: &Preset, switch: Map<String, Value>) -> Map<String, Value> {
     if switch.get("model").and_then(Value::as_str) == Some(model) {
         switch
@@ -209,12 +209,12 @@ pub(crate) fn read(
     }
 }
 
-/// How long a buffer is at least, in microseconds at the rate of its port. Switch chips have 3 to 5 KB a Gbps of all their
-/// ports, some 40 us; dynamic thresholds lend a busy port several times its share. 150 us and a burst are 253 KB at 10 Gbps:
-/// what papers have there.
+/// Minimum length of a buffer, in microseconds at the rate of its port. Switch chips have 3 to 5 KB per Gbps of all
+/// their ports, some 40 us; dynamic thresholds lend a busy port several times its share. 150 us and a burst are 253 KB
+/// at 10 Gbps, as in papers.
 const LEAST_BUFFER_US: f64 = 150.0;
 
-/// What `auto` stands for with output queues.
+/// Resolves `auto` with output queues.
 fn queue_autos(reader: &Reader<'_>, place: Place<'_>) -> Result<Autos, SpecError> {
     if !reader.wants_auto() {
         return Ok(Autos::new());
@@ -241,7 +241,7 @@ fn queue_autos(reader: &Reader<'_>, place: Place<'_>) -> Result<Autos, SpecError
 }
 
 impl SwitchSpec {
-    /// Does data without room lose its payload alone, and go on as a header?
+    /// Whether data without room loses only its payload, and continues as a header.
     pub(crate) fn trims(&self) -> bool {
         matches!(self, SwitchSpec::Trimming(TrimmingSpec { cut: Cut::To(_), .. }))
     }
@@ -249,7 +249,7 @@ impl SwitchSpec {
     /// The queue of a port from which packets like `frame` are marked, bytes, on the fabric's links; 0: none are.
     ///
     /// # Errors
-    /// A graph that cannot be built.
+    /// The graph cannot be built.
     pub(crate) fn marked_from(&self, topology: &TopologySpec, frame: Frame) -> Result<u64, SpecError> {
         Ok(match self {
             SwitchSpec::SharedBuffer(shared) => shared.ramp.min,
@@ -264,7 +264,7 @@ impl SwitchSpec {
     }
 }
 
-/// A size is in packets or in bytes: what the preset says in the other unit does not apply, nor what it adds.
+/// A size is in packets or in bytes: the preset's value in the other unit does not apply, nor does its addition.
 fn in_one_unit(reader: &Reader<'_>, preset: &mut Map<String, Value>) -> Result<(), SpecError> {
     for [packets, bytes, us] in [
         ["buffer_packets", "buffer_bytes", "buffer_us"],
@@ -285,7 +285,7 @@ fn in_one_unit(reader: &Reader<'_>, preset: &mut Map<String, Value>) -> Result<(
     Ok(())
 }
 
-/// Does the queue of the device go with how packets are counted, and marked if they are?
+/// Checks that the queue of the device fits how packets are counted, and marked if they are.
 fn check_device(reader: &Reader<'_>, keys: &SwitchKeys, marks: bool) -> Result<(), SpecError> {
     if keys.device_queue_packets > 0 && keys.queue_counts == QueueCounts::InService {
         return Err(reader.refuse("device_queue_packets", "0 where the packet in transmission counts as queued"));

@@ -199,7 +199,7 @@ fn a_resolved_spec_resolves_to_itself() {
     let irn = json!({"preset": "conweave-ns3", "transport": {"recovery": "irn"}, "traffic": udp()});
     for spec in everything().into_iter().chain([defaults, ns3, irn]) {
         let once = resolved(spec);
-        // As text too, since that is how it is kept.
+        // Compared as text too, since that is how it is kept.
         let text = once.resolved.to_string();
         let twice = resolved(serde_json::from_str(&text).unwrap());
         assert_eq!(twice, once);
@@ -336,7 +336,7 @@ fn every_declared_key_is_accepted_and_documented() {
     });
     given(&uet, "top level", &mut accepted);
     resolved(uet);
-    // With the digests that the first reading finds.
+    // Takes the digests that the first reading finds.
     spec["traffic"] = resolved(spec.clone()).resolved["traffic"].clone();
     given(&spec, "top level", &mut accepted);
     resolved(spec);
@@ -434,7 +434,7 @@ fn every_scheme_resolves_with_all_its_parameters() {
         let declared: Vec<&str> = entry.params.iter().map(|param| param.name).collect();
         assert_eq!(names, declared, "{}", entry.name());
         assert!(entry.site == "host" || spec.resolved["scheme"].get("path_tag").is_none());
-        // Given one by one, every default is allowed.
+        // Every default is allowed if given one by one.
         for param in entry.params {
             let params = json!({param.name: scheme::json(param.default)});
             let one = resolved(json!({"name": entry.name(), "params": params}));

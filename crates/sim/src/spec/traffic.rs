@@ -1,4 +1,4 @@
-//! `[[traffic]]`: the list of what is sent. Each entry has the keys of all (`common.rs`), and those of its kind.
+//! `[[traffic]]`: the list of traffic sources. Each entry has the keys of all (`common.rs`), and those of its kind.
 
 mod common;
 mod dag;
@@ -31,11 +31,11 @@ const MOST_ENTRIES: usize = 256;
 /// One entry of the traffic.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrafficEntry {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// The word of its kind.
     pub kind: &'static str,
-    /// What is sent.
+    /// The source of its traffic.
     pub source: Traffic,
     /// Priority of its data packets in switches with several data queues, 0 to 6.
     pub priority: u8,
@@ -46,13 +46,13 @@ pub struct TrafficEntry {
 }
 
 impl TrafficEntry {
-    /// Is it a UDP source?
+    /// Whether it is a UDP source.
     pub fn is_udp(&self) -> bool {
         matches!(self.source, Traffic::Udp(_))
     }
 }
 
-/// What an entry of the traffic sends.
+/// The source of traffic of an entry.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Traffic {
     /// Flows of the run's transport.
@@ -79,20 +79,20 @@ type Read = fn(&mut Reader<'_>, &TopologySpec) -> Result<Traffic, SpecError>;
 pub(crate) struct Entry {
     /// The word of a spec.
     pub kind: &'static str,
-    /// What it makes, in a line.
+    /// The traffic it makes, in one line.
     pub doc: &'static str,
-    /// What it makes, at length.
+    /// The traffic it makes, at length.
     pub about: &'static str,
-    /// Where it comes from.
+    /// Its source.
     pub source: &'static str,
     /// Its own keys.
     pub keys: &'static [Key],
-    /// Who carries its flows.
+    /// The carrier of its flows.
     carrier: Carrier,
     read: Read,
 }
 
-/// Who carries the flows of a kind.
+/// The carrier of the flows of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Carrier {
     /// The transport of the run.
@@ -304,8 +304,8 @@ fn check_host(reader: &Reader<'_>, name: &str, host: u32, fabric: &TopologySpec)
     }
 }
 
-/// The text of the file at `path`, given under `key`. Its digest goes under `digest_key` into the resolved spec; one
-/// given there must be the same, since a spec and its seed stand for the traffic.
+/// Reads the file at `path`, given under `key`. Its digest goes under `digest_key` into the resolved spec; one given
+/// there must be the same, since a spec and its seed determine the traffic.
 fn read_file(reader: &mut Reader<'_>, key: &str, path: &str, digest_key: &str) -> Result<String, SpecError> {
     let text = read_ordinary(path).map_err(|why| reader.refuse(key, "a text file that can be read").hint(why))?;
     let digest = format!("{:016x}", digest(text.as_bytes()));
@@ -322,7 +322,7 @@ fn read_file(reader: &mut Reader<'_>, key: &str, path: &str, digest_key: &str) -
 /// The longest file that is read, bytes.
 const LONGEST_FILE: u64 = 1_000_000_000;
 
-/// The text of an ordinary file, or why there is none: devices have no end, and a pipe may never have one.
+/// Returns the text of an ordinary file, or why there is none: devices have no end, and a pipe may never have one.
 fn read_ordinary(path: &str) -> Result<String, String> {
     let about = std::fs::metadata(path).map_err(|error| error.to_string())?;
     if about.is_dir() {

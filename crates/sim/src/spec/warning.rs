@@ -1,4 +1,4 @@
-//! What is allowed but may not be intended: reported before a run and in its report.
+//! Settings that are allowed but may not be intended: reported before a run and in its report.
 
 use crate::flows::FLOW_COLUMNS;
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ use crate::workload::{FlowList, Workload};
 /// A warning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
-    /// A short name of what it is about; the same for all warnings of a kind.
+    /// A short name of its subject; the same for all warnings of a kind.
     pub code: &'static str,
     /// The key to look at, if there is one.
     pub key: Option<String>,
@@ -32,18 +32,18 @@ pub struct Warning {
 }
 
 impl Warning {
-    /// About `key`.
+    /// A warning about `key`.
     pub fn of(code: &'static str, key: impl Into<String>, text: impl Into<String>) -> Warning {
         Warning { code, key: Some(key.into()), text: text.into() }
     }
 
-    /// As reports have it.
+    /// Returns it in the form of reports.
     pub fn json(&self) -> Value {
         json!({"code": self.code, "key": self.key, "text": self.text})
     }
 }
 
-/// What can be said from the spec alone.
+/// Returns the warnings that follow from the spec alone.
 pub(crate) fn warnings(spec: &Spec) -> Vec<Warning> {
     let mut found = Vec::new();
     for (n, entry) in spec.traffic.iter().enumerate() {
@@ -150,7 +150,7 @@ fn about_fault(n: usize, fault: &Fault, spec: &Spec, found: &mut Vec<Warning>) {
     }
 }
 
-/// The fastest link that anybody plans, Gbps.
+/// The fastest link in any plan, Gbps.
 const FASTEST_GBPS: u64 = 3_200;
 
 /// Mbps in place of Gbps.
@@ -279,7 +279,7 @@ fn about_drops(spec: &Spec, found: &mut Vec<Warning>) {
     }
 }
 
-/// The hash of the public ns-3 code of ConWeave takes addresses and ports alone.
+/// Warns that the hash of the followed program takes addresses and ports alone.
 fn about_values(spec: &Spec, found: &mut Vec<Warning>) {
     let Some(edge) = &spec.scheme.edge else { return };
     if spec.scheme.hash == HashKind::Murmur3 && edge.layout(&shape(Tier::Host, &spec.topology)).draws_tags {
@@ -309,7 +309,7 @@ fn about_target(spec: &Spec, found: &mut Vec<Warning>) {
     }
 }
 
-/// The target of NSCC is for queues that trim unless it is said otherwise.
+/// The target of NSCC is for queues that trim, unless the spec gives another.
 fn about_delay(spec: &Spec, found: &mut Vec<Warning>) {
     let TransportSpec::Uet(uet) = &spec.transport else { return };
     let trims = matches!(&spec.switch, SwitchSpec::Trimming(trimming) if trimming.cut != Cut::Off);
@@ -372,7 +372,7 @@ fn about_increases(spec: &Spec, found: &mut Vec<Warning>) {
     found.push(Warning::of("increases_of_slower_links", "transport.dcqcn_hyper_increase_gbps", text));
 }
 
-/// Is the timeout a multiple of the period?
+/// Whether the timeout is a multiple of the period.
 fn in_step(period: Span, rto: Span) -> bool {
     rto >= period && rto.0.is_multiple_of(period.0)
 }

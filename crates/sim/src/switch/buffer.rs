@@ -48,10 +48,11 @@ pub struct SharedBuffer {
     most_headroom: u64,
 }
 
-/// What ConWeave's public code sets aside for port 0, bytes: it numbers ports from 1 and sums headroom from 0.
+/// Bytes that the followed program sets aside for port 0: it numbers ports from 1 and sums headroom from 0 (source:
+/// ConWeave's public code).
 const HEADROOM_OF_PORT_0: u64 = 14_596;
 
-/// Port and priority that a packet came by; none for what was made here.
+/// Port and priority that a packet came by; `None` for packets made here.
 pub(super) type Came = Option<(u16, u8)>;
 
 impl SharedBuffer {
@@ -94,13 +95,13 @@ impl SharedBuffer {
         queue.saturating_sub(self.spec.guaranteed)
     }
 
-    /// Does a queue that a packet has just left, and that still holds `queue` bytes, call for a mark?
+    /// Whether a queue that a packet has just left, and that still holds `queue` bytes, calls for a mark.
     #[inline]
     pub fn marks(&self, queue: u64, roll: impl FnOnce() -> f64) -> bool {
         self.spec.ramp.marks(self.beyond(queue), roll)
     }
 
-    /// What an ingress may use of the shared part before it asks for a pause.
+    /// Returns how much of the shared part an ingress may use before it asks for a pause.
     #[inline]
     fn share(&self, less: u64) -> u64 {
         self.exact_share(less) as u64
@@ -113,14 +114,14 @@ impl SharedBuffer {
         self.spec.ingress_alpha * free as i64 as f64
     }
 
-    /// Do these whole bytes exceed what an ingress may use of the shared part?
+    /// Whether these whole bytes exceed what an ingress may use of the shared part.
     #[inline]
     fn exceeds_share(&self, bytes: u64) -> bool {
         // A whole number of bytes that exceeds the whole bytes of the share also exceeds the share itself.
         bytes as i64 as f64 > self.exact_share(0)
     }
 
-    /// Do dynamic thresholds bound queues? Data whose senders are asked to pause must not be dropped for a queue's
+    /// Whether dynamic thresholds bound queues. Data whose senders are asked to pause must not be dropped for a queue's
     /// length.
     #[inline]
     fn bounds_queues(&self) -> bool {
@@ -182,7 +183,7 @@ impl SharedBuffer {
         true
     }
 
-    /// Does a packet that finds its queue empty, and leaves it at once, stay within guarantees? If so it is not
+    /// Whether a packet that finds its queue empty, and leaves it at once, stays within guarantees. If so it is not
     /// refused, no sender need pause or resume for it, and all accounts are the same afterwards.
     #[inline]
     pub fn passes(&mut self, came: (u16, u8), bytes: u64, now: Time) -> bool {
@@ -196,8 +197,8 @@ impl SharedBuffer {
         passes
     }
 
-    /// Returns to the buffer `bytes` that leave a queue which still holds `queue` bytes. May the sender behind their
-    /// ingress now resume, having been asked to pause, because the ingress is low again?
+    /// Returns to the buffer `bytes` that leave a queue which still holds `queue` bytes. Returns whether the sender
+    /// behind their ingress may now resume, having been asked to pause, because the ingress is low again.
     #[inline(always)]
     pub fn leave(&mut self, came: Came, queue: u64, bytes: u64, now: Time) -> bool {
         self.bytes -= bytes;
@@ -227,7 +228,7 @@ impl SharedBuffer {
         self.egress_used += self.beyond(queue + joined) - self.beyond(queue);
     }
 
-    /// A packet has come in: does this ingress hold enough for the sender to pause?
+    /// Whether this ingress, at which a packet has come in, holds enough for the sender to pause.
     #[inline]
     fn calls_for_pause(&self, came: (u16, u8)) -> bool {
         let ingress = &self.ingress[self.at(came)];
@@ -235,8 +236,8 @@ impl SharedBuffer {
         self.spec.pfc && (ingress.headroom > 0 || over)
     }
 
-    /// A packet has come in: for how long the sender should pause now, if at all ([`Span::FOREVER`]: until told to
-    /// resume).
+    /// Handles the arrival of a packet. Returns for how long the sender should pause now, if at all ([`Span::FOREVER`]:
+    /// until a resume frame).
     #[inline(always)]
     pub fn pause(&mut self, came: (u16, u8), now: Time) -> Option<Span> {
         let at = self.at(came);
@@ -246,7 +247,8 @@ impl SharedBuffer {
         Some(self.start_pause(at, now))
     }
 
-    /// A packet has come in and does not call for a pause: may the sender resume, having been asked to pause before?
+    /// Whether the sender may resume, having been asked to pause before, when a packet has come in that does not call
+    /// for a pause.
     pub fn resumes_on_arrival(&mut self, came: (u16, u8), now: Time) -> bool {
         let at = self.at(came);
         self.spec.resume_on_arrival && self.ingress[at].pausing_until > now && self.resume(at, now)
@@ -259,7 +261,7 @@ impl SharedBuffer {
         length
     }
 
-    /// When the pause of this ingress must be renewed, if nothing is planned for that yet.
+    /// Returns when the pause of this ingress must be renewed, if nothing is planned for that yet.
     pub fn plan_renewal(&mut self, came: (u16, u8)) -> Option<Time> {
         let at = self.at(came);
         let ingress = &mut self.ingress[at];
@@ -270,8 +272,8 @@ impl SharedBuffer {
         Some(ingress.pausing_until - ingress.renew_before)
     }
 
-    /// A planned renewal is due: for how long the sender should pause from now on, if at all. Another renewal must be
-    /// planned while the ingress still pauses its sender.
+    /// Handles a planned renewal. Returns for how long the sender should pause from now on, if at all. Another renewal
+    /// must be planned while the ingress still pauses its sender.
     pub fn renew(&mut self, came: (u16, u8), now: Time) -> Option<Span> {
         let at = self.at(came);
         self.ingress[at].renews = false;
@@ -281,7 +283,7 @@ impl SharedBuffer {
         (due && ingress.pausing_until > now && !self.is_under(at)).then(|| self.start_pause(at, now))
     }
 
-    /// Does this ingress still pause its sender, so that a renewal must be planned?
+    /// Whether this ingress still pauses its sender, so that a renewal must be planned.
     pub fn renews_later(&self, came: (u16, u8), now: Time) -> bool {
         let ingress = &self.ingress[self.at(came)];
         ingress.pausing_until - ingress.renew_before > now
@@ -292,7 +294,7 @@ impl SharedBuffer {
         self.priorities as u8
     }
 
-    /// Is this ingress low enough for its sender to resume?
+    /// Whether this ingress is low enough for its sender to resume.
     fn is_under(&self, at: usize) -> bool {
         let ingress = &self.ingress[at];
         let counted = ingress.used.saturating_sub(self.spec.pause_offset);
@@ -302,13 +304,13 @@ impl SharedBuffer {
         ingress.headroom == 0 && counted < self.share(self.spec.resume_less).max(1)
     }
 
-    /// Has this ingress asked its sender for a pause that still holds at `now`?
+    /// Whether this ingress has asked its sender for a pause that still holds at `now`.
     pub fn is_pausing(&self, came: (u16, u8), now: Time) -> bool {
         self.ingress[self.at(came)].pausing_until > now
     }
 
-    /// Would this ingress let its sender resume if everything left the buffer except these bytes of each ingress, by
-    /// port and priority?
+    /// Whether this ingress would let its sender resume if everything left the buffer except these bytes of each
+    /// ingress, by port and priority.
     pub fn would_resume(&self, came: (u16, u8), left: &[u64]) -> bool {
         let mut later = self.clone();
         later.ingress_used = 0;
@@ -321,8 +323,8 @@ impl SharedBuffer {
         later.is_under(later.at(came))
     }
 
-    /// Bytes of each ingress, by port and priority, among these packets, each with how it came; what was made here is
-    /// not counted.
+    /// Returns the bytes of each ingress, by port and priority, among these packets, each with how it came; packets
+    /// made here are not counted.
     pub fn by_ingress(&self, packets: impl Iterator<Item = (Came, u64)>) -> Vec<u64> {
         let mut sums = vec![0; self.ingress.len()];
         for (came, bytes) in packets {
@@ -333,7 +335,8 @@ impl SharedBuffer {
         sums
     }
 
-    /// Do the accounts agree with these packets (all that the ports hold) and with their queues and the bytes in them?
+    /// Whether the accounts agree with these packets (all that the ports hold) and with their queues and the bytes in
+    /// them.
     pub fn agrees(&self, packets: &[(Came, u64)], queues: impl Iterator<Item = u64>) -> bool {
         let all: u64 = packets.iter().map(|&(_, bytes)| bytes).sum();
         let beyond: u64 = queues.map(|queue| self.beyond(queue)).sum();
@@ -353,7 +356,7 @@ impl SharedBuffer {
         (self.most, self.most_headroom)
     }
 
-    /// Can a pause last forever?
+    /// Whether a pause can last indefinitely.
     pub fn pauses_last(&self) -> bool {
         self.spec.pfc && (self.spec.pause == Span::ZERO || self.spec.pause_renewal == PauseRenewal::Timer)
     }

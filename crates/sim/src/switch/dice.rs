@@ -1,19 +1,19 @@
-//! Random numbers for marking: who draws from which stream.
+//! Random numbers for marking: which stream each port draws from.
 
 use spinewise_policy::Rng;
 
-/// What a switch draws from when a queue marks some of its packets.
+/// The random source of a switch when a queue marks some of its packets.
 #[derive(Clone, Debug)]
 pub(super) enum Dice {
     /// Each port has a stream of its own: what one port draws never shifts what another draws.
     PerPort(Vec<Rng>),
-    /// All ports of a switch draw from one stream, and all switches from the same: in the ns-3 code of ConWeave every
-    /// switch opens stream 0 of ns-3's default seed and run.
+    /// All ports of a switch draw from one stream, and all switches from the same: in the followed program every switch
+    /// opens stream 0 of ns-3's default seed and run.
     Ns3(Box<Mrg32k3a>),
 }
 
 impl Dice {
-    /// Uniform in (0, 1), for this port.
+    /// Returns a number uniform in (0, 1), for this port.
     #[cold]
     pub(super) fn roll(&mut self, port: u16) -> f64 {
         match self {

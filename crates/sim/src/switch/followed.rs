@@ -1,4 +1,4 @@
-//! Held queues outside the buffer, as in the public ns-3 code of ConWeave.
+//! Held queues outside the buffer, as in the followed program.
 //!
 //! Held packets are in no buffer. On release they are admitted one by one, as if they arrived at that time at their
 //! original in-ports. A scheme's message to other switches goes before the packet that triggered it.
@@ -12,7 +12,7 @@ use crate::world::World;
 use spinewise_policy::Queue;
 
 impl Switch {
-    /// Carries out what a hook requested before the packet in hand goes on. Nothing remains to be done afterwards.
+    /// Carries out the requests of a hook before the packet in hand continues. Nothing remains to be done afterwards.
     #[cold]
     pub(super) fn perform_first(&mut self, w: &mut World<'_>, asked: Option<Asked>) -> Option<Asked> {
         self.perform_later(w, asked);

@@ -11,7 +11,7 @@ use crate::timers::What;
 use crate::world::World;
 use spinewise_policy::{Kind, Queue, Span, Time};
 
-/// The port and priority a packet came by, for its ingress account; none for what was made here.
+/// The port and priority a packet came by, for its ingress account; `None` for packets made here.
 #[inline]
 fn came(in_port: u16, lane: Lane) -> Came {
     match lane {
@@ -28,15 +28,15 @@ pub(super) struct Admitted {
     pub found: Found,
 }
 
-/// May a line that is free from `free` on take a packet at `now`? Where arrivals go first, a transmission that ends at
-/// this very instant has not ended yet.
+/// Whether a line that is free from `free` on may take a packet at `now`. Where arrivals go first, a transmission that
+/// ends at this very instant has not ended yet.
 #[inline]
 fn may_start(net: &Net, now: Time, free: Time) -> bool {
     free < now || (free == now && !net.arrivals_first())
 }
 
 /// Puts a packet on the line if it can start at once, or on the link if it is control that is committed as it is
-/// queued; queues it if nothing else needs doing. Is the packet dealt with?
+/// queued; queues it if nothing else needs doing. Returns whether the packet is dealt with.
 #[inline(always)]
 pub(super) fn takes_at_once(
     w: &mut World<'_>,
@@ -83,7 +83,7 @@ impl Switch {
         }
     }
 
-    /// Is there room for a packet, in held queue `held` or else where it belongs? If so, it is admitted.
+    /// Admits a packet if there is room, in held queue `held` or else where it belongs.
     #[inline(always)]
     pub(super) fn admit_kept(
         &mut self,
@@ -131,7 +131,7 @@ impl Switch {
         self.set_going(w, out);
     }
 
-    /// Drops an admitted packet after all: its port refuses it, and the buffer gets back what it took.
+    /// Drops an admitted packet after all: its port refuses it, and the buffer gets its bytes back.
     #[cold]
     pub(super) fn give_up(&mut self, w: &mut World<'_>, out: u16, packet: &Packet, admitted: Admitted) {
         let Admitted { lane, in_port, .. } = admitted;
@@ -192,7 +192,7 @@ impl Switch {
         }
     }
 
-    /// Has the line of this port become free, if it does so at this instant?
+    /// Whether the line of this port has become free, if it does so at this instant.
     #[inline]
     pub(crate) fn freed(&self, port: u16) -> Freed {
         Freed::up_to(self.freed, port)
@@ -212,7 +212,7 @@ impl Switch {
         // Another event has set it going, or will: this plan is stale.
         if port.armed() == w.now {
             port.arm(Time::NEVER);
-            // What waits has waited since before the last packet was sent: it counts for that packet's mark.
+            // The waiting packets have waited since before the last packet was sent: they count for that packet's mark.
             port.settle(w.now, &mut w.wires, || self.dice.roll(out));
             if free <= w.now {
                 self.start(w, out);
@@ -230,7 +230,7 @@ impl Switch {
         self.plan_start(w, out);
     }
 
-    /// Plans the start of what waits at a port.
+    /// Plans the start of the next packet that waits at a port.
     #[inline(always)]
     fn plan_start(&mut self, w: &World<'_>, out: u16) {
         let freed = self.freed(out);
@@ -286,7 +286,7 @@ impl Switch {
         self.ports[usize::from(out)].kept_mut()?.drained(lane)
     }
 
-    /// The switch dies: what waits in its ports is lost. No pause is withdrawn.
+    /// The switch dies: packets that wait in its ports are lost. No pause is withdrawn.
     pub(super) fn lose_all(&mut self, w: &mut World<'_>) {
         for out in 0..self.ports.len() as u16 {
             while let Some(Lost { packet, lane, left, .. }) =
@@ -392,7 +392,7 @@ impl Switch {
         packets.map(move |packet| (came(packet.came_by(), Lane::Data(priority)), u64::from(packet.wire)))
     }
 
-    /// Do the accounts of the buffer agree with what the ports hold?
+    /// Whether the accounts of the buffer agree with the packets that the ports hold.
     pub(crate) fn accounts_agree(&self) -> bool {
         let Some(buffer) = self.buffer.as_deref() else { return true };
         let all = |port| (0..buffer.priorities()).flat_map(move |priority| self.waiting(port, priority));

@@ -24,18 +24,18 @@ impl State {
     pub const NAMES: [&'static str; 3] = ["up", "paused", "down"];
 }
 
-/// What was seen of a port; a port not observed is taken to be empty.
+/// Observations of a port; a port not observed is taken to be empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
     /// Bytes queued, by the convention of the spec.
     pub queue: u64,
-    /// How long a packet would have waited there.
+    /// Time that a packet would have waited there.
     pub wait: Span,
     /// Its link.
     pub state: State,
 }
 
-/// When a switch looks at which of its ports, and what it has seen, in order of time and port.
+/// When a switch looks at which of its ports, and its observations, in order of time and port.
 #[derive(Debug, Default)]
 pub struct Looks {
     planned: Vec<(Time, u16)>,
@@ -65,7 +65,7 @@ impl Looks {
         }
     }
 
-    /// What was seen of a port at an instant.
+    /// Returns the observations of a port at an instant.
     pub fn at(&self, at: Time, port: u16) -> Seen {
         let place = self.planned.binary_search(&(at, port)).ok();
         place.and_then(|place| self.seen.get(place)).copied().unwrap_or_default()

@@ -1,4 +1,4 @@
-//! What a switch's scheme may read of the switch, and what it is told of the fabric.
+//! The information that a switch's scheme may read about the switch and the fabric.
 
 use super::Switch;
 use crate::ids::SwitchId;
@@ -17,7 +17,7 @@ pub(super) struct OwnPorts<'a> {
 }
 
 impl OwnPorts<'_> {
-    /// A leaf by number. Without this check, tables by pair would answer for another switch if there is none of that
+    /// Returns a leaf by number. Without this check, tables by pair would answer for another switch if no leaf has that
     /// number.
     #[inline]
     fn leaf(&self, number: u32) -> Option<SwitchId> {

@@ -1,4 +1,4 @@
-//! What a switch has planned: changes of its links, timers of the scheme, looks and samples.
+//! A switch's plans: changes of its links, timers of the scheme, looks and samples.
 
 use super::Switch;
 use crate::address::Address;
@@ -15,7 +15,8 @@ use crate::timers::What;
 use crate::world::World;
 use spinewise_policy::{Change, Hooks, Port as PortId, Span, Time};
 
-/// What changes at switch `id`, and when: a scheme that asks is told of links that are down or slow from the start.
+/// Returns the changes at switch `id`, and when: a scheme that asks is notified of links that are down or slow from the
+/// start.
 pub(super) fn steps_of(id: SwitchId, net: &Net, fabric: &Bank) -> Vec<(Time, Step)> {
     let topology = &net.topology;
     let node = topology.switch_node(id);

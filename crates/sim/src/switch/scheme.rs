@@ -152,7 +152,7 @@ impl Switch {
     }
 }
 
-/// Did a hook request that the packet in hand be dropped?
+/// Whether a hook requested that the packet in hand be dropped.
 #[inline]
 pub(super) fn discards(asked: Option<&Asked>) -> bool {
     asked.is_some_and(|asked| asked.actions[..asked.len].contains(&Action::Discard))

@@ -10,7 +10,7 @@ use crate::port::{AllRules, Found, Instant, Lane, Port, Room, Trimmed, Trims};
 use crate::world::World;
 use spinewise_policy::{Span, Time};
 
-/// Trims a packet and records it. Is its header to be queued?
+/// Trims a packet and records it. Returns whether its header is to be queued.
 fn trim(w: &mut World<'_>, port: &mut impl Trims, (node, at): (NodeId, Instant), hand: &mut InHand) -> bool {
     match port.trim(at, hand, &w.wires) {
         Trimmed::By(cut) => {
@@ -27,8 +27,8 @@ fn trim(w: &mut World<'_>, port: &mut impl Trims, (node, at): (NodeId, Instant),
     }
 }
 
-/// Is there room for a packet of this lane at a port that trims? If not, a coin decides whether it loses its payload or
-/// the last queued packet does. Returns where it is queued, if it is.
+/// Admits a packet of this lane at a port that trims, if there is room. If not, a coin decides whether it loses its
+/// payload or the last queued packet does. Returns where it is queued, if it is.
 fn admit_or_trim(
     w: &mut World<'_>,
     port: &mut impl Trims,
@@ -58,7 +58,7 @@ fn admit_or_trim(
 }
 
 impl Switch {
-    /// At a port that trims, queues a packet for which room is not certain; or drops it.
+    /// Queues or drops a packet at a port that trims, where room is not certain.
     #[cold]
     pub(super) fn queue_or_trim(&mut self, w: &mut World<'_>, (in_port, out): (u16, u16), hand: &mut InHand) {
         match self.admit_or_trim(w, (in_port, out), hand) {
@@ -67,7 +67,7 @@ impl Switch {
         }
     }
 
-    /// Is there room for a packet at a port that trims what finds none?
+    /// Admits a packet at a port that trims packets without room.
     pub(super) fn admit_or_trim(
         &mut self,
         w: &mut World<'_>,
@@ -95,8 +95,8 @@ impl Switch {
         Some(Admitted { lane, in_port, found: Found::default() })
     }
 
-    /// Processes what has happened before `end` at ports that commit packets as they are queued, and marks what they
-    /// mark. Returns when the port must be checked next.
+    /// Processes events before `end` at ports that commit packets as they are queued, and sets their marks. Returns
+    /// when the port must be checked next.
     #[inline]
     pub(crate) fn settle(&mut self, end: Time, rules: &AllRules, wires: &mut Wires) -> Time {
         let ports = 0..self.ports.len() as u16;

@@ -17,7 +17,7 @@ pub(crate) struct Rand {
 }
 
 impl Rand {
-    /// After `srand(seed)`; a seed of 0 is one of 1.
+    /// The state after `srand(seed)`; a seed of 0 is one of 1.
     pub(crate) fn new(seed: u32) -> Rand {
         let mut last = [0; LAG];
         // Lehmer's generator modulo 2³¹ − 1, seeded with a signed number.

@@ -1,9 +1,9 @@
-//! Symmetric components: which paths between two leaves are equivalent, as a controller computes it from a map of the
+//! Symmetric components: which paths between two leaves are equivalent, as computed by a controller from a map of the
 //! fabric.
 //!
 //! Every link is labelled with the pairs of leaves whose shortest paths use it. Two paths of a pair are equivalent if,
-//! hop by hop, their links have the same rate and the same label. Equivalent paths form a component (DRILL §3.4, from
-//! memory).
+//! hop by hop, their links have the same rate and the same label. Equivalent paths form a component (source: DRILL
+//! §3.4, from memory).
 
 use super::{Reach, Topology};
 use crate::ids::{LinkId, SwitchId, Table};
@@ -23,7 +23,7 @@ type Looks = Vec<(u64, u64)>;
 /// The share of each pair of leaves' traffic that crosses each link, summed over all pairs.
 type Loads = Table<LinkId, f64>;
 
-/// Paths between two leaves that are alike.
+/// Equivalent paths between two leaves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Component {
     /// Bits per second that they can carry: the sum, over its paths, of the minimum that one of the path's links has
@@ -55,11 +55,11 @@ impl Component {
     }
 }
 
-/// Components by what is known to be down. Computed on demand, since most pairs may never send.
+/// Components by the links known to be down. Computed on demand, since most pairs may never send.
 #[derive(Debug, Default)]
 pub struct Components {
     maps: Vec<(BTreeSet<LinkId>, OnceLock<Map>)>,
-    /// As built.
+    /// The loads of the fabric as built.
     loads: OnceLock<Loads>,
 }
 
@@ -69,14 +69,14 @@ struct Map {
     leaves: u32,
     /// Equal-cost ports by `switch * leaves + leaf`; those of the topology if nothing is down.
     routes: Option<Vec<Vec<u16>>>,
-    /// By link: a sum of a random number for each pair of leaves that uses it.
+    /// Indexed by link: a sum of a random number for each pair of leaves that uses it.
     labels: Table<LinkId, u64>,
-    /// By `from * leaves + to`: the components, if there is more than one.
+    /// Indexed by `from * leaves + to`: the components, if there is more than one.
     pairs: Vec<OnceLock<Box<[Component]>>>,
 }
 
 impl Components {
-    /// For these sets of links that are down, each with its reverse link; the first one is empty.
+    /// Creates components for these sets of links that are down, each with its reverse link; the first one is empty.
     pub fn new(maps: Vec<BTreeSet<LinkId>>) -> Components {
         let maps = maps.into_iter().map(|down| (down, OnceLock::new())).collect();
         Components { maps, loads: OnceLock::new() }
@@ -103,7 +103,7 @@ fn even_loads(topology: &Topology) -> Loads {
         for from in SwitchId::first(leaves).filter(|&from| from != to) {
             amounts[from] = 1.0;
             let mut open = VecDeque::from([from]);
-            // In the order of hops, so that all senders to a switch come before it.
+            // The order of hops ensures that all senders to a switch come before it.
             while let Some(switch) = open.pop_front() {
                 let amount = std::mem::take(&mut amounts[switch]);
                 ports.clear();

@@ -35,7 +35,7 @@ impl Place {
     }
 }
 
-/// The cables, with what each connects; the lower end first.
+/// The cables, with the ends of each; the lower end first.
 fn plan(spec: &FatTree) -> (Plan, Vec<Place>) {
     let hosts = spec.hosts();
     let (leaf_node, aggregation_node) = (hosts, hosts + spec.leaves());
@@ -95,7 +95,8 @@ impl Topology {
         topology.tree = Some(spec.numbering());
         topology.fill_routes(u32::MAX, go_on);
         topology.refuse_cuts(spec, go_on)?;
-        // Up by one of the leaf's ports and one of the aggregation switch's; down there is no choice.
+        // A packet goes up by one of the leaf's ports and one of the aggregation switch's; there is no choice on the
+        // way down.
         topology.fill_ways(true, go_on)?;
         topology.nominal_path = spec.nominal_path();
         Ok(topology)

@@ -14,7 +14,7 @@ pub(crate) struct Names<'a> {
 }
 
 impl Names<'_> {
-    /// For this fabric.
+    /// Creates the names of this fabric.
     pub(crate) fn of(topology: &Topology) -> Names<'_> {
         Names { topology, by_name: topology.node_ids().map(|node| (topology.node_name(node), node)).collect() }
     }
@@ -24,10 +24,10 @@ impl Names<'_> {
         self.by_name.get(name).copied()
     }
 
-    /// The node that the value `name` of a key refers to.
+    /// Returns the node that the value `name` of a key refers to.
     ///
     /// # Errors
-    /// There is none; it says which there are, and which may have been meant.
+    /// There is none; the message lists the existing ones, and likely intentions.
     pub(crate) fn find(&self, key: impl Fn() -> String, name: &str) -> Result<NodeId, SpecError> {
         self.get(name).ok_or_else(|| {
             let tiers = self.tiers();

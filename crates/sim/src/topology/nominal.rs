@@ -12,16 +12,16 @@ use crate::transport::Frame;
 #[derive(Clone, Debug)]
 pub(crate) struct Fabric {
     path: Vec<(u64, Span)>,
-    /// How much longer, at most, an override makes the round trip over its links.
+    /// Maximum addition of an override to the round trip over its links.
     pub(crate) detour: Span,
     clock: Clock,
 }
 
 impl Fabric {
-    /// For a topology.
+    /// Returns the fabric of a topology.
     ///
     /// # Errors
-    /// A graph that cannot be built.
+    /// The graph cannot be built.
     pub(crate) fn of(spec: &TopologySpec) -> Result<Fabric, SpecError> {
         let path = match &spec.wiring {
             Wiring::LeafSpine(fabric) => fabric.nominal_path(),
@@ -56,8 +56,8 @@ impl Fabric {
         Span(self.base_rtt(frame).0.saturating_add(self.detour.0))
     }
 
-    /// Bandwidth-delay product for IRN as computed in the public ns-3 code of ConWeave: twice the propagation and once
-    /// the payload of a packet on each link, at the rate of the slowest.
+    /// Bandwidth-delay product for IRN as computed in the followed program: twice the propagation and once the payload
+    /// of a packet on each link, at the rate of the slowest.
     pub(crate) fn irn_window(&self, mss: u32) -> u64 {
         let delays: u64 = self.path.iter().map(|&(_, delay)| delay.0).sum();
         let sending: u64 = self.path.iter().map(|&(rate, _)| self.clock.tx_time(u64::from(mss), rate)).sum();
@@ -66,7 +66,7 @@ impl Fabric {
         ((bits / 8) as u64).max(u64::from(mss))
     }
 
-    /// What schemes may derive their parameters from; a queue of `marked` bytes is marked.
+    /// Returns the facts from which schemes may derive their parameters; a queue of `marked` bytes is marked.
     pub(crate) fn facts(&self, frame: Frame, marked: u64) -> Facts {
         Facts {
             base_rtt_us: self.base_rtt(frame).as_us_f64(),

@@ -31,8 +31,8 @@ impl Topology {
         path
     }
 
-    /// How many whole paths lead from one leaf to another; 0 if no switch after the first has a choice, so that an
-    /// uplink determines the path, and where tags do not name paths.
+    /// Returns how many whole paths lead from one leaf to another; 0 if no switch after the first has a choice, so that
+    /// an uplink determines the path, and where tags do not name paths.
     pub fn whole_paths(&self, from: SwitchId, to: SwitchId) -> u16 {
         let ways = self.ways[self.pair(from, to)];
         let is_more = self.tags_name_paths && usize::from(ways) > self.uplinks(from, to).len();
@@ -103,8 +103,8 @@ impl Topology {
         [(rate, there)].into_iter().chain(inner).chain([(rate, back)]).collect()
     }
 
-    /// Bits per second that the paths over a switch's port can carry to a leaf: no more than the port's link, and
-    /// beyond it no more than the equal-cost links of the next switch together.
+    /// Returns the bits per second that the paths over a switch's port can carry to a leaf: no more than the port's
+    /// link, and beyond it no more than the equal-cost links of the next switch together.
     pub fn capacity(&self, switch: SwitchId, port: u16, leaf: SwitchId) -> u64 {
         self.capacity_of(switch, port, leaf, &mut BTreeMap::new())
     }
@@ -123,7 +123,7 @@ impl Topology {
         rate.min(beyond)
     }
 
-    /// How many links there are between two leaves, by the first candidate of each switch.
+    /// Number of links between two leaves, by the first candidate of each switch.
     pub fn hops(&self, from: SwitchId, to: SwitchId) -> u64 {
         let (mut switch, mut hops) = (from, 0);
         while let Some(&port) = self.uplinks(switch, to).first() {
@@ -133,7 +133,7 @@ impl Topology {
         hops
     }
 
-    /// How many switches a packet passes between two hosts, by the first candidate of each switch.
+    /// Number of switches a packet passes between two hosts, by the first candidate of each switch.
     pub fn switches_between(&self, src: HostId, dst: HostId) -> u32 {
         1 + self.hops(self.leaf(src), self.leaf(dst)) as u32
     }
@@ -152,7 +152,7 @@ impl Topology {
 /// The paths between switches and leaves that could be the fastest for some flow; computed on demand.
 #[derive(Debug, Default)]
 pub struct BestPaths {
-    /// By (switch, leaf).
+    /// Indexed by (switch, leaf).
     known: BTreeMap<(SwitchId, SwitchId), Vec<Path>>,
 }
 

@@ -16,7 +16,7 @@ pub struct Reach {
     leaves: u32,
     /// Hops, by `switch * leaves + leaf`.
     hops: Vec<u32>,
-    /// Only downwards? If such a path exists no other is taken. Empty in a graph.
+    /// Whether the path only goes down. If such a path exists no other is taken. Empty in a graph.
     falls: Vec<bool>,
 }
 
@@ -30,12 +30,12 @@ fn rank(topology: &Topology, node: NodeId) -> u8 {
 }
 
 impl Reach {
-    /// Over all links except those that are `down`; incomplete if it may not go on.
+    /// Computes reach over all links except those that are `down`; incomplete if `go_on` stops it.
     pub fn over(topology: &Topology, down: &BTreeSet<LinkId>, go_on: GoOn<'_>) -> Reach {
         if topology.is_graph() { Reach::by_any(topology, down, go_on) } else { Reach::by_tiers(topology, down, go_on) }
     }
 
-    /// By shortest paths over any links.
+    /// Uses shortest paths over any links.
     fn by_any(topology: &Topology, down: &BTreeSet<LinkId>, go_on: GoOn<'_>) -> Reach {
         let (switches, leaves) = (topology.switches(), topology.leaves);
         let mut reach = Reach { leaves, hops: vec![UNREACHED; (switches * leaves) as usize], falls: Vec::new() };
@@ -49,7 +49,7 @@ impl Reach {
         reach
     }
 
-    /// By shortest paths that never go up again.
+    /// Uses shortest paths that never go up again.
     fn by_tiers(topology: &Topology, down: &BTreeSet<LinkId>, go_on: GoOn<'_>) -> Reach {
         let (switches, leaves) = (topology.switches(), topology.leaves);
         let size = (switches * leaves) as usize;
@@ -90,7 +90,7 @@ impl Reach {
         }
     }
 
-    /// Where a switch begins in the tables.
+    /// Index of a switch's first entry in the tables.
     fn row(&self, switch: SwitchId) -> usize {
         (switch.number() * self.leaves) as usize
     }
@@ -103,7 +103,7 @@ impl Reach {
         self.falls[self.row(switch) + leaf.index()]
     }
 
-    /// May a packet to `leaf` go from one switch to another, which is one hop nearer?
+    /// Whether a packet to `leaf` may go from one switch to another, which is one hop nearer.
     fn leads(&self, topology: &Topology, (from, to): (SwitchId, SwitchId), leaf: SwitchId) -> bool {
         if self.falls.is_empty() {
             return true;
@@ -113,7 +113,7 @@ impl Reach {
         (below < above) == falls && (self.falls(to, leaf) || !falls)
     }
 
-    /// Is there a path from one leaf to another?
+    /// Whether there is a path from one leaf to another.
     pub fn reaches(&self, from: SwitchId, to: SwitchId) -> bool {
         self.hops(from, to) < UNREACHED
     }

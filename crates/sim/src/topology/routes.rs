@@ -1,4 +1,4 @@
-//! Which ports lead to which leaf, and how the ways between leaves are numbered.
+//! The ports that lead to each leaf, and the numbering of the ways between leaves.
 
 use super::spec::MOST_WAYS;
 use super::{LinkSpec, Topology};
@@ -85,7 +85,7 @@ impl Topology {
         distance
     }
 
-    /// If all links worked, would a link that is down be on a shortest path between two leaves?
+    /// Whether a link that is down would be on a shortest path between two leaves if all links worked.
     pub fn loses_paths(&self, from: SwitchId, to: SwitchId) -> bool {
         let inner = |link: &&LinkSpec| !link.up && !self.is_host(link.from.0) && !self.is_host(link.to.0);
         let mut down = self.links.iter().filter(inner).peekable();
@@ -207,8 +207,8 @@ impl Topology {
         Ok(())
     }
 
-    /// Does a packet between any two leaves have at most two choices: one at its leaf, and one at the next switch,
-    /// which has no hosts?
+    /// Whether a packet between any two leaves has at most two choices: one at its leaf, and one at the next switch,
+    /// which has no hosts.
     pub(super) fn has_two_choices(&self) -> bool {
         pairs(self.leaves).all(|(from, to)| {
             self.uplinks(from, to).iter().all(|&up| {
@@ -219,7 +219,7 @@ impl Topology {
         })
     }
 
-    /// Is there a single path from a switch to a leaf?
+    /// Whether there is a single path from a switch to a leaf.
     fn is_settled(&self, mut switch: SwitchId, leaf: SwitchId) -> bool {
         while switch != leaf {
             let &[port] = self.uplinks(switch, leaf) else { return false };
@@ -228,14 +228,14 @@ impl Topology {
         true
     }
 
-    /// How many ways begin with `port` of leaf `from`, towards leaf `to`.
+    /// Number of ways that begin with `port` of leaf `from`, towards leaf `to`.
     fn beyond(&self, from: SwitchId, port: u16, to: SwitchId) -> usize {
         let middle = self.behind(from, port);
         if middle == to || !self.tags_name_paths { 1 } else { self.uplinks(middle, to).len() }
     }
 
-    /// Which candidate a path tag means at the first switch, and which at the second. Ways are numbered along the
-    /// uplinks of the first switch, and along the links beyond for each.
+    /// Returns the candidate that a path tag means at the first switch, and the one at the second. Ways are numbered
+    /// along the uplinks of the first switch, and along the links beyond for each.
     #[inline]
     pub fn split(&self, from: SwitchId, to: SwitchId, way: u16) -> (u16, u16) {
         if let Some(parallel) = self.uniform {

@@ -41,9 +41,9 @@ words! {
 pub(crate) struct Entry {
     /// The word of a spec.
     pub kind: &'static str,
-    /// What it is.
+    /// Its description.
     pub doc: &'static str,
-    /// Where it comes from.
+    /// Its source.
     pub source: &'static str,
     /// Its keys, `kind` first.
     pub keys: &'static [Key],
@@ -74,7 +74,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
     },
 ];
 
-/// What is linked to what.
+/// The wiring of nodes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Wiring {
     /// Every leaf to every spine.
@@ -88,9 +88,9 @@ pub enum Wiring {
 /// The fabric, checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TopologySpec {
-    /// What is linked to what.
+    /// The wiring of nodes.
     pub wiring: Wiring,
-    /// How transmission times are rounded.
+    /// The rounding of transmission times.
     pub tx_time_rounding: TxTimeRounding,
 }
 
@@ -146,7 +146,7 @@ impl TopologySpec {
         }
     }
 
-    /// Can an explicit path tag name a whole path? Only where a packet has at most two choices on its way.
+    /// Whether an explicit path tag can name a whole path: only where a packet has at most two choices on its way.
     pub fn tags_name_paths(&self) -> bool {
         match &self.wiring {
             Wiring::LeafSpine(_) | Wiring::FatTree(_) => true,
@@ -172,7 +172,7 @@ impl TopologySpec {
         }
     }
 
-    /// How much longer, at most, an override makes the round trip over its links than the nominal `path`.
+    /// Maximum addition of an override to the round trip over its links, compared with the nominal `path`.
     pub(crate) fn detour(&self, path: &[(u64, Span)]) -> Span {
         let nominal = |n: usize| path.get(n).map_or(Span::ZERO, |link| link.1);
         // A packet crosses a single link once; a switch's, by one link and another.
@@ -204,7 +204,7 @@ impl TopologySpec {
         most.unwrap_or_default()
     }
 
-    /// How long transmissions take.
+    /// The clock of transmissions.
     pub fn clock(&self) -> Clock {
         match self.tx_time_rounding {
             TxTimeRounding::Exact => Clock::Exact,

@@ -1,4 +1,4 @@
-//! From a list of cables to ports, links and the places of hosts.
+//! Converts a list of cables to ports, links and the places of hosts.
 
 use super::spec::{Change, Direction, Graph, LeafSpine, LinkOverride};
 use super::{Home, LinkSpec, Naming, Topology};
@@ -8,7 +8,7 @@ use crate::warden::GoOn;
 use spinewise_policy::{Span, Tier};
 use std::collections::BTreeMap;
 
-/// Between two nodes, both ways.
+/// A cable between two nodes, both ways.
 #[derive(Clone, Copy)]
 pub(super) struct Cable {
     pub ends: (NodeId, NodeId),
@@ -30,7 +30,7 @@ pub(super) struct Plan {
 /// A fabric with its ports and links, but no routes yet.
 pub(super) struct Laid {
     pub topology: Topology,
-    /// For each cable, the link from its first end and the reverse link.
+    /// Per cable: the link from its first end and the reverse link.
     pub links_of: Vec<(LinkId, LinkId)>,
     latency: Span,
 }

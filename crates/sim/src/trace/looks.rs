@@ -1,4 +1,4 @@
-//! Second pass: which ports are observed, by switch.
+//! Second pass: the ports that are observed, by switch.
 
 use super::paths::Candidate;
 use crate::choices::Choices;

@@ -8,14 +8,14 @@ use crate::topology::LinkSpec;
 use spinewise_policy::{Hashes, Span, Tier, Time, Way};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// How a packet finds its way after the choice.
+/// The way in which a packet is routed after the choice.
 #[derive(Clone, Copy, Debug)]
 enum Beyond {
-    /// By choices yet to be made: any of the equal-cost ports.
+    /// Choices are yet to be made: any of the equal-cost ports.
     Any,
-    /// By its path tag, which was written below this leaf.
+    /// Its path tag decides, which was written below this leaf.
     Tagged(SwitchId, Packet),
-    /// By a hash that is known.
+    /// A hash that is known decides.
     Hashed(Packet),
 }
 
@@ -25,42 +25,42 @@ pub(super) struct Candidate<'a> {
     sim: &'a Sim<'a>,
     /// When the choice was made: routes and links may change during a run.
     at: Time,
-    /// The switch at which the path begins, and its first port if that is what was chosen. The port may not be a
-    /// candidate: it is where the previous packet went.
+    /// The switch at which the path begins, and its first port if that was the choice. The port may not be a candidate:
+    /// it is where the previous packet went.
     from: (SwitchId, Option<[u16; 1]>),
     /// The destination's leaf, and the link from there to the destination.
     leaf: SwitchId,
     last: &'a LinkSpec,
     beyond: Beyond,
     wire: u64,
-    /// From the device to where the path begins.
+    /// Time from the device to where the path begins.
     access: Span,
 }
 
 /// The path of a candidate that would have been fastest for a packet under the actual conditions.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Path {
-    /// Its links, by number, with what was seen of their ports.
+    /// Its links, by number, with the observations of their ports.
     pub hops: Vec<(LinkId, Seen)>,
-    /// Waiting in queues, each as it was, less what drains until the packet is there.
+    /// Waiting in queues, each as it was, less the part that drains until the packet is there.
     pub queueing: Span,
     /// Transmission and propagation.
     pub travel: Span,
     /// Bits per second of its slowest link between switches.
     pub slowest: u64,
-    /// How many paths the candidate stands for; none where a switch on the way had no next hop. Its links end there.
+    /// Number of paths that the candidate covers; 0 where a switch on the way had no next hop. Its links end there.
     pub paths: u32,
     /// A switch on the way had no next hop.
     cut: bool,
 }
 
 impl Path {
-    /// Do all its links work?
+    /// Whether all its links work.
     pub(super) fn is_open(&self) -> bool {
         !self.cut && self.hops.iter().all(|(_, seen)| seen.state != State::Down)
     }
 
-    /// How long it would have taken.
+    /// Returns how long it would have taken.
     pub(super) fn time(&self) -> u64 {
         self.queueing.0.saturating_add(self.travel.0)
     }
@@ -111,7 +111,7 @@ impl<'a> Candidate<'a> {
             Beyond::Tagged(from, packet) => {
                 let (first, second) = topology.split(from, self.leaf, packet.way.0);
                 let named = usize::from(if topology.tier(switch) == Tier::Leaf { first } else { second });
-                // As in `Switch::tagged`.
+                // The same as in `Switch::tagged`.
                 let before = topology.uplinks(switch, self.leaf);
                 let still = before.get(named % before.len().max(1)).and_then(|port| all.iter().position(|p| p == port));
                 still.map_or_else(|| hashed(&packet), one)
@@ -136,9 +136,9 @@ impl<'a> Candidate<'a> {
         found.insert((topology.switch_number(self.last.from.0), self.last.from.1));
     }
 
-    /// The best path, by what was `seen` at (switch, port): the one on which the packet would get through first if it
-    /// set out now and nothing else came.
-    // Reaching a switch sooner is never worse: what waits there drains no faster than time passes.
+    /// The best path, by the observations `seen` at (switch, port): the one on which the packet would get through first
+    /// if it set out now and nothing else came.
+    // Reaching a switch sooner is never worse: its queue drains no faster than time passes.
     pub(super) fn best(&self, seen: &dyn Fn(SwitchId, u16) -> Seen) -> Path {
         let topology = &self.sim.net.topology;
         let start = Path { slowest: u64::MAX, travel: self.access, ..Path::default() };
@@ -181,7 +181,7 @@ impl<'a> Candidate<'a> {
         }
     }
 
-    /// How many paths there are from `switch` on; `known` holds what was counted.
+    /// Number of paths from `switch` on; `known` holds the earlier counts.
     fn count(&self, switch: SwitchId, known: &mut BTreeMap<SwitchId, u32>) -> u32 {
         if switch == self.leaf {
             return 1;
@@ -200,14 +200,14 @@ impl<'a> Candidate<'a> {
     }
 }
 
-/// How long `wire` bytes take over a link in its state at this instant.
+/// Returns how long `wire` bytes take over a link in its state at this instant.
 fn crossing(sim: &Sim<'_>, at: Time, link: &LinkSpec, wire: u64) -> Span {
     let number = sim.net.topology.out_number(link.from.0, link.from.1);
     let (rate, delay) = sim.net.faults.line(number, link, at);
     Span(sim.net.clock.tx_time(wire, rate)) + delay
 }
 
-/// What was seen, for a choice made at `at`, of a switch's port.
+/// Returns the observations of a switch's port for a choice made at `at`.
 pub(super) fn seen(sim: &Sim<'_>, at: Time, (switch, port): (SwitchId, u16)) -> Seen {
     let looks = sim.switches[switch].looks.as_deref();
     looks.map_or(Seen::default(), |looks| looks.at(at, port))

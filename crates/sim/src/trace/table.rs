@@ -125,7 +125,7 @@ columns! {
     }
 }
 
-/// The trace of a run from its choices and what its second pass has seen.
+/// Builds the trace of a run from its choices and the observations of its second pass.
 pub(super) fn table(sim: &Sim<'_>, choices: &Choices) -> Trace {
     let mut rows = Rows::new(sim, choices);
     for (number, choice) in choices.all.iter().enumerate() {
@@ -134,7 +134,7 @@ pub(super) fn table(sim: &Sim<'_>, choices: &Choices) -> Trace {
     rows.close(sim, losses(sim, choices))
 }
 
-/// What was lost, and the words for that.
+/// Returns the losses, and the words for them.
 fn losses(sim: &Sim<'_>, choices: &Choices) -> (Vec<Values>, Value) {
     let topology = &sim.net.topology;
     let mut table = LossTable::with_capacity(choices.losses.len());
@@ -148,7 +148,7 @@ fn losses(sim: &Sim<'_>, choices: &Choices) -> (Vec<Values>, Value) {
     (table.close(), words)
 }
 
-/// When the switch that had sent a packet towards the place of its loss next used other routes; 0 for never.
+/// Returns when the switch that had sent a packet towards the place of its loss next used other routes; 0 for never.
 fn rerouted(sim: &Sim<'_>, loss: &Loss) -> u64 {
     let topology = &sim.net.topology;
     let (Fate::OnLink | Fate::NoWay | Fate::Circled, Some(number)) = (loss.fate, loss.link) else { return 0 };
@@ -164,12 +164,12 @@ fn rerouted(sim: &Sim<'_>, loss: &Loss) -> u64 {
     next.map_or(0, |&(at, _)| at.0)
 }
 
-/// A scheme that chooses: its name, what it reports, and where its rules begin among all.
+/// A scheme that chooses: its name, its quantities, and where its rules begin among all.
 struct Chooser {
     name: &'static str,
     sees: &'static Sees,
     first_rule: u8,
-    /// Columns of what it sees, of flow and way.
+    /// Columns of its quantities, of flow and way.
     columns: std::ops::Range<usize>,
 }
 
@@ -243,7 +243,7 @@ impl Rows {
         }
     }
 
-    /// What the chooser saw; others saw nothing.
+    /// Records the chooser's observations; others saw nothing.
     fn see(&mut self, chooser: usize, of_flow: &[f64], of_way: &[f64]) {
         let own = self.choosers[chooser].columns.clone();
         let mut values = of_flow.iter().chain(of_way);
@@ -289,7 +289,7 @@ fn worded(numbers: &mut [Word32], word: impl Fn(u32) -> String) -> Vec<String> {
     known.into_keys().map(word).collect()
 }
 
-/// Was it this scheme that chose?
+/// Whether it was this scheme that chose.
 fn chose(bank: &Bank, sim: &Sim<'_>, choice: &Choice) -> bool {
     let at_host = sim.net.topology.is_host(choice.node);
     let of_edge = sim.world.edge.as_ref().is_some_and(|edge| std::ptr::eq(edge, bank));

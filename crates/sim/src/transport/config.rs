@@ -10,7 +10,7 @@ use crate::keys::{Default, Kind, Unit, Zero, keys, words};
 use spinewise_policy::time::Span;
 
 words! {
-    /// How a TCP sender finds and repairs losses.
+    /// A TCP sender's detection and repair of losses.
     Recovery {
         /// Duplicate acknowledgements, and partial ones (RFC 6582).
         NewReno = "newreno",
@@ -24,7 +24,7 @@ words! {
 }
 
 impl Recovery {
-    /// Do acknowledgements report what has arrived beyond a gap?
+    /// Whether acknowledgements report data that has arrived beyond a gap.
     #[inline]
     pub const fn has_sack(self) -> bool {
         matches!(self, Recovery::Sack | Recovery::Rack)
@@ -38,7 +38,7 @@ words! {
         Off = "off",
         /// They do, by exact instants.
         On = "on",
-        /// They do as the ns-3 code of Hermes does.
+        /// They do, by clocks that are checked once a period (source: public ns-3 code of Hermes).
         Periodic = "periodic",
     }
 }
@@ -172,7 +172,7 @@ keys! {
         also {
             /// The parameters of each congestion control.
             control: Settings = Settings::default();
-            /// By what it is drawn how late a timeout is ([`Self::rto_tick`]).
+            /// Draws how late a timeout is ([`Self::rto_tick`]).
             dice: u64 = 0;
         }
     }
@@ -236,7 +236,7 @@ impl TcpConfig {
         }
     }
 
-    /// How the congestion control handles marks.
+    /// Returns how the congestion control handles marks.
     #[inline(always)]
     pub fn marks(&self) -> Marks {
         self.control.marks(self.kind)
@@ -280,7 +280,7 @@ impl TcpConfig {
         matches!(self.kind, window::Kind::Mptcp)
     }
 
-    /// What receivers hold back below TCP, if they do.
+    /// Returns the rules by which receivers hold data back below TCP, if they do.
     pub(crate) fn held_back(&self) -> Option<Rules> {
         let periods = match self.resequencing {
             Resequencing::Off => return None,

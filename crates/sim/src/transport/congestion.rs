@@ -1,6 +1,6 @@
 //! Congestion control: how much a flow may have in flight, and how fast it may send.
 //!
-//! A controller is told what happens to its flow and answers with a window, a rate or both. It knows nothing about
+//! A controller is notified of events of its flow and answers with a window, a rate or both. It knows nothing about
 //! losses, retransmissions or packets: that is loss recovery ([`super::tcp`], [`super::tcp::sack`],
 //! [`super::rdma::sender`]), which combines with any controller of its family.
 //!
@@ -12,10 +12,10 @@
 //! | a loss | [`Controller::on_loss`] |
 //! | the retransmission timer expires | [`Controller::on_timeout`] |
 //! | the window was cut for whatever reason | [`Controller::restart`] |
-//! | the loss was none | [`Controller::undo`] |
+//! | the loss was not one | [`Controller::undo`] |
 //! | a packet has left: when may the next of the window? | [`Controller::gap`] |
 //! | a packet of a queue pair leaves | [`Controller::on_send`] |
-//! | an answer echoes what ports on the way have told (INT) | [`Controller::on_telemetry`] |
+//! | an answer echoes the reports of ports on the way (INT) | [`Controller::on_telemetry`] |
 //! | a packet was trimmed | [`Controller::on_trim`] |
 //!
 //! A family is the set of controllers that one transport can use: windows drive TCP, rates drive queue pairs, and
@@ -45,13 +45,13 @@ pub(crate) mod timely;
 /// The user documentation of a controller.
 #[derive(Clone, Copy, Debug)]
 pub struct About {
-    /// What it does.
+    /// Its behaviour.
     pub about: &'static str,
-    /// Where it is defined.
+    /// The place of its definition.
     pub source: &'static str,
 }
 
-/// What a flow may have in flight, bytes. Loss recovery also writes it while it lasts.
+/// The bytes that a flow may have in flight. Loss recovery also writes it while it lasts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     /// The congestion window.
@@ -113,7 +113,7 @@ pub struct Trimmed {
     pub excused: bool,
 }
 
-/// How marks of the network (ECN) are handled.
+/// The handling of marks of the network (ECN).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Marks {
     /// Packets are not ECN-capable, so there are none.
@@ -130,15 +130,16 @@ pub trait Controller: Clone + std::fmt::Debug {
     /// Its parameters.
     type Config;
 
-    /// Are its packets spaced ([`Self::gap`])?
+    /// Whether its packets are spaced ([`Self::gap`]).
     const PACES: bool = false;
-    /// Do ports write telemetry into the headers of its packets? Only queue pairs support this.
+    /// Whether ports write telemetry into the headers of its packets. Only queue pairs support this.
     const COLLECTS_TELEMETRY: bool = false;
 
-    /// At the start of a flow.
+    /// Creates the state at the start of a flow.
     fn new(config: &Self::Config, start: &Start) -> Self;
 
-    /// At the start of a queue pair whose window is bounded for other reasons, given the payload of a full packet.
+    /// Called at the start of a queue pair whose window is bounded for other reasons, given the payload of a full
+    /// packet.
     fn open(&mut self, _: &Self::Config, _: &mut Window, _mss: u64) {}
 
     /// Keys that are incompatible: one of them, and what is allowed.
@@ -146,7 +147,7 @@ pub trait Controller: Clone + std::fmt::Debug {
         None
     }
 
-    /// How marks are handled.
+    /// Returns how marks are handled.
     fn marks(_: &Self::Config) -> Marks {
         Marks::Unheard
     }
@@ -175,7 +176,7 @@ pub trait Controller: Clone + std::fmt::Debug {
     /// these is also a loss, which has already been reported.
     fn on_timeout(&mut self, _: &Self::Config, _in_a_row: u32, _: Time) {}
 
-    /// The window has been cut, for a mark or a loss: what was counted towards its growth is void.
+    /// The window has been cut, for a mark or a loss: counts towards its growth are void.
     fn restart(&mut self) {}
 
     /// The last loss turned out not to be one: restores the state `before` (RFC 4015).
@@ -207,7 +208,7 @@ macro_rules! controllers {
         pub(crate) mod $family {
             use super::*;
 
-            /// Which controller of this family.
+            /// A controller of this family.
             #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
             #[allow(missing_docs)] // `Kind::about` documents it.
             pub enum Kind { $($variant),+ }
@@ -267,7 +268,7 @@ macro_rules! controllers {
             }
 
             impl Settings {
-                /// How `kind` handles marks.
+                /// Returns how `kind` handles marks.
                 #[inline(always)]
                 pub fn marks(&self, kind: Kind) -> Marks {
                     match kind { $( Kind::$variant => <$type as Controller>::marks(&self.$name), )+ }
@@ -418,7 +419,7 @@ controllers! {
 }
 
 crate::keys::keys! {
-    /// Of a controller without parameters.
+    /// The parameters of a controller without any.
     #[derive(PartialEq)]
     NoKeys {}
 }

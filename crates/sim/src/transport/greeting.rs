@@ -1,6 +1,6 @@
-//! What opens a connection, packet by packet (RFC 9293 §3.5).
+//! The packets that open a connection (RFC 9293 §3.5).
 
-/// What an opening connection sends next.
+/// The next packet of an opening connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Greeting {
     /// A SYN.

@@ -1,16 +1,16 @@
-//! The transports: state machines that are given the time and say what to do.
+//! The transports: state machines that are given the time and return their actions.
 //!
 //! Nothing here reads a clock, draws a random number, owns a queue or knows of hosts, links or schemes. The caller
-//! passes in `now` and what arrived, requests the next segment or acknowledgement, and keeps the timers whose deadlines
+//! passes in `now` and the arrivals, requests the next segment or acknowledgement, and keeps the timers whose deadlines
 //! the machines report. Configuration is passed in on every call and never stored, so the row of each of a million
 //! flows holds state alone.
 //!
-//! `contract.rs` says what a transport is, `registry.rs` lists the transports, and `ends.rs` keeps the ends of all flows
-//! of the one a run has.
+//! `contract.rs` defines a transport, `registry.rs` lists the transports, and `ends.rs` keeps the ends of all flows of
+//! the one a run has.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! |---|---|
-//! | `contract.rs` | the traits [`contract::Transport`], [`contract::Sender`], [`contract::Receiver`], and what they say |
+//! | `contract.rs` | the traits [`contract::Transport`], [`contract::Sender`], [`contract::Receiver`], and messages |
 //! | `registry.rs`, `ends.rs` | [`Ends`]: the ends of all flows of a run, by their transport |
 //! | `config.rs` | [`TcpConfig`] and its presets |
 //! | `stream.rs` | [`stream::Stream`]: TCP without and with selective acknowledgements, as its layers need it |
@@ -21,12 +21,12 @@
 //! | `sack.rs` | [`Sack`]: the option of an acknowledgement |
 //! | `pacing.rs` | [`pacing::PacedStream`]: the layer that keeps a sender's packets apart |
 //! | `congestion.rs` | the contract of congestion control, and the registry of controllers: one file each in `congestion/` |
-//! | `resequencer.rs` | [`Resequencer`]: holds data back below TCP until what it has overtaken has come |
-//! | `sheet.rs` | [`Sheet`]: what a transport says of itself before a run |
+//! | `resequencer.rs` | [`Resequencer`]: holds data back below TCP until the data it has overtaken has come |
+//! | `sheet.rs` | [`Sheet`]: a transport's declarations before a run |
 //! | `rtt.rs` | the round-trip estimate and the retransmission timeout |
 //! | `receiver.rs` | [`TcpReceiver`]: reassembly, delayed acknowledgements, ECN echo |
 //! | `reassembly.rs` | which bytes of a stream have arrived |
-//! | `mptcp.rs` | [`mptcp`]: what a connection of subflows needs: data sequence numbers, coupling, options |
+//! | `mptcp.rs` | [`mptcp`]: the needs of a connection of subflows: data sequence numbers, coupling, options |
 //! | `options.rs` | the options of MPTCP: their bytes, and what travels in them |
 //! | `udp.rs` | [`UdpSender`]: constant bit rates by a schedule |
 //! | `rdma.rs` | [`rdma::RdmaSender`] and [`rdma::RdmaReceiver`]: the queue pairs of an RNIC |

@@ -20,13 +20,13 @@
 //! | our word | the RFC's |
 //! |---|---|
 //! | data byte | byte by its data sequence number |
-//! | segment of data | what one mapping covers: here always one segment |
+//! | segment of data | the data of one mapping: here always one segment |
 //!
 //! Departures:
 //! * A mapping covers one segment, and segments are cut from the data on a grid of the MSS, so only the last one is
 //!   shorter. A subflow that has been given it takes no more data until it is acknowledged.
-//! * What a subflow's timer gives up as lost may go on another subflow, once for each such timeout; the subflow itself
-//!   also sends it again, as its own sequence space demands.
+//! * Data that a subflow's timer gives up as lost may go on another subflow, once for each such timeout; the subflow
+//!   itself also sends it again, as its own sequence space demands.
 //! * No penalties for slow subflows and no sending ahead of a full window (Raiciu et al., NSDI 2012), no ADD_ADDR,
 //!   MP_PRIO, MP_FAIL, checksums of data or fallback to TCP.
 

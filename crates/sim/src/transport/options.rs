@@ -1,4 +1,4 @@
-//! The options of MPTCP: the bytes they take, and what travels in them.
+//! The options of MPTCP: the bytes they take, and their contents.
 
 use crate::rider::Rider;
 use crate::transport::Greeting;
@@ -26,7 +26,7 @@ impl Options {
     /// They take none.
     pub const FREE: Options = Options { data: 0, ack: 0, capable: [0; 3], join: [0; 3], sack_blocks: 3 };
 
-    /// On what the end that opens sends on this path: all but the first join.
+    /// Bytes of options on packets of the end that opens on this path: all but the first join.
     pub fn on_greeting(&self, path: usize, greeting: Greeting) -> u32 {
         let option = if path > 0 { &self.join } else { &self.capable };
         match greeting {
@@ -35,28 +35,28 @@ impl Options {
         }
     }
 
-    /// On the answer to a SYN.
+    /// Bytes of options on the answer to a SYN.
     pub fn on_answer(&self, path: usize) -> u32 {
         if path > 0 { self.join[1] } else { self.capable[1] }
     }
 }
 
-/// What a DSS option tells, beside the SACK option of an acknowledgement. As it travels: eight bytes, little endian.
+/// The content of a DSS option, beside the SACK option of an acknowledgement. Wire format: eight bytes, little endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Signal {
     /// On data: its first byte in the data. On an acknowledgement: the next data byte expected (Data ACK).
     pub data: u64,
-    /// On an acknowledgement.
+    /// On an acknowledgement: its SACK option.
     pub sack: Sack,
 }
 
 impl Signal {
-    /// As it travels.
+    /// Encodes it in wire format.
     pub(crate) fn encode(&self) -> Rider {
         Rider::of(&[&self.data.to_le_bytes()[..], &self.sack.encode()].concat())
     }
 
-    /// What [`Signal::encode`] wrote; `None` of a packet without.
+    /// Decodes the bytes of [`Signal::encode`]; `None` for a packet without.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Signal> {
         let (data, sack) = bytes.split_first_chunk()?;
         Some(Signal { data: u64::from_le_bytes(*data), sack: Sack::decode(sack) })

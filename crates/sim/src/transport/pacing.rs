@@ -120,7 +120,7 @@ mod tests {
         (config, paced)
     }
 
-    /// When packets leave if each goes as soon as it may.
+    /// Returns when packets leave if each goes as soon as it may.
     fn leave(config: &TcpConfig, paced: &mut PacedStream<TcpSender>, mut now: Time) -> Vec<Time> {
         let mut all = Vec::new();
         loop {

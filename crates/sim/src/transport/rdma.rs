@@ -1,17 +1,17 @@
 //! The transport of an RNIC: one queue pair per flow, paced by a [congestion control](super::congestion::rate), with
 //! go-back-N or IRN.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! |---|---|
 //! | `rdma/config.rs` | [`RdmaConfig`] and its presets |
 //! | `rdma/pacing.rs` | the instant of the next packet, remainders carried |
 //! | `rdma/sender.rs` | [`RdmaSender`]: what to send, what to send again, the timeout |
 //! | `rdma/receiver.rs` | [`RdmaReceiver`]: ACK, NACK, CNP |
 //! | `rdma/blocks.rs` | sets of byte ranges |
-//! | `rdma/ends.rs` | [`QueuePair`]: both ends as the contract of transports has them |
+//! | `rdma/ends.rs` | [`QueuePair`]: both ends, by the contract of transports |
 //! | `rdma/split.rs` | [`SplitQueuePairs`]: messages over several queue pairs at once |
 //!
-//! Where papers leave something open, this follows the public ns-3 code of the ConWeave paper (rdma-hw.cc,
+//! Where papers leave something open, this follows the public ns-3 code of the ConWeave paper (source: rdma-hw.cc,
 //! rdma-queue-pair.h). Every packet is answered separately. Omitted: the set-up of queue pairs, message boundaries, and
 //! CNPs as separate packets: a CNP is a flag on the answer to the packet that caused it.
 
@@ -62,7 +62,7 @@ impl RdmaAck {
     }
 }
 
-/// [`RdmaAck::sack`] as it travels: first byte (64 bits) and length (32 bits), little endian.
+/// [`RdmaAck::sack`] in wire format: first byte (64 bits) and length (32 bits), little endian.
 pub(crate) fn put_sack((seq, len): (u64, u32)) -> [u8; 12] {
     let mut bytes = [0; 12];
     bytes[..8].copy_from_slice(&seq.to_le_bytes());
@@ -70,7 +70,7 @@ pub(crate) fn put_sack((seq, len): (u64, u32)) -> [u8; 12] {
     bytes
 }
 
-/// What [`put_sack`] wrote; none in bytes of another length.
+/// Decodes the bytes of [`put_sack`]; `None` if their length differs.
 pub(crate) fn get_sack(bytes: &[u8]) -> Option<(u64, u32)> {
     let (seq, len) = bytes.split_first_chunk()?;
     Some((u64::from_le_bytes(*seq), u32::from_le_bytes(len.try_into().ok()?)))

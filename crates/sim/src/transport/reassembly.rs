@@ -1,11 +1,11 @@
-//! Which bytes of a stream have arrived: those in order, and islands beyond the first gap.
+//! The bytes of a stream that have arrived: those in order, and islands beyond the first gap.
 
 /// The bytes of a stream that are here.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reassembly {
     /// Everything before this has arrived.
     expected: u64,
-    /// What lies beyond a gap: ascending, disjoint, not touching, all beyond `expected`.
+    /// The bytes beyond a gap: ascending, disjoint, not touching, all beyond `expected`.
     beyond: Vec<(u64, u64)>,
 }
 
@@ -16,7 +16,7 @@ impl Reassembly {
         self.expected
     }
 
-    /// What lies beyond it, as ranges `start..end` in ascending order.
+    /// Returns the bytes beyond it, as ranges `start..end` in ascending order.
     pub(crate) fn beyond(&self) -> &[(u64, u64)] {
         &self.beyond
     }
@@ -27,7 +27,7 @@ impl Reassembly {
         self.beyond.last().map_or(self.expected, |last| last.1)
     }
 
-    /// Is `seq` the first missing byte, with nothing beyond it here?
+    /// Whether `seq` is the first missing byte, with nothing beyond it here.
     #[inline]
     pub(crate) fn is_next(&self, seq: u64) -> bool {
         seq == self.expected && self.beyond.is_empty()
@@ -52,7 +52,7 @@ impl Reassembly {
         if start == self.expected {
             return self.fill(start, end);
         }
-        // Packets mostly arrive at the end of what is here.
+        // Packets mostly arrive at the end of the last range.
         match self.beyond.last_mut() {
             Some(last) if start == last.1 => {
                 last.1 = end;
@@ -66,7 +66,7 @@ impl Reassembly {
         }
     }
 
-    /// Bytes at `expected`: takes them and what they join up with.
+    /// Takes bytes at `expected`, and those that they join up with.
     fn fill(&mut self, start: u64, end: u64) -> u64 {
         let joined = self.beyond.partition_point(|interval| interval.0 <= end);
         let here = overlap(&self.beyond[..joined], start, end);

@@ -1,10 +1,10 @@
-//! Holds data that overtook other data, below TCP, until the rest has come or its time is up: Presto's change to GRO,
-//! or the receive buffer of the public ns-3 code of Hermes.
+//! Holds data that overtook other data, below TCP, until the rest has come or its time is up, with a clock for each gap
+//! or with clocks that are checked once a period.
 //!
 //! It passes data on in the order of the flow's bytes, each packet as it came. In-order data is passed on at once, or
 //! after waiting [`Rules::in_order`]. Data beyond a gap waits for the gap to close, but [`Rules::timeout`] at most. A
-//! packet whose time is up goes, with all before it; the gaps before it are given up. What arrives later for such a gap
-//! is passed on at once, and so are duplicates.
+//! packet whose time is up goes, with all before it; the gaps before it are given up. Later arrivals for such a gap are
+//! passed on at once, and so are duplicates.
 
 use periodic::{Periodic, Periods};
 use spinewise_policy::time::{Span, Time};
@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 
 pub(crate) mod periodic;
 
-/// How long data waits.
+/// The time that data waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
     /// In-order data waits this long, to be passed on in bursts; zero: not at all.
@@ -21,12 +21,11 @@ pub struct Rules {
     pub timeout: Span,
     /// Payload bytes held per flow; beyond that, all of it is passed on. 0: no limit.
     pub limit: u64,
-    /// It checks its clocks only once a period, and keeps expecting what it has given up, as in the ns-3 code of
-    /// Hermes.
+    /// It checks its clocks only once a period, and keeps expecting data that it has given up.
     pub periods: Option<Periods>,
 }
 
-/// What has been held, and why it was passed on before its gap had closed.
+/// The data that has been held, and why it was passed on before its gap had closed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Packets that waited beyond a gap.
@@ -55,7 +54,7 @@ impl<T> Buffer<T> {
         }
     }
 
-    /// Bytes `seq..seq + len` arrive as `item`. What may go on now is added to `ready`, in order.
+    /// Bytes `seq..seq + len` arrive as `item`. Items that may continue now are added to `ready`, in order.
     pub(crate) fn arrive(
         &mut self,
         rules: &Rules,
@@ -78,7 +77,7 @@ impl<T> Buffer<T> {
         }
     }
 
-    /// Adds what may go on at `now` to `ready`.
+    /// Adds the items that may continue at `now` to `ready`.
     pub(crate) fn expire(&mut self, rules: &Rules, now: Time, ready: &mut Vec<T>, tally: &mut Tally) {
         match self {
             Buffer::Exact(one) => one.expire(rules, now, ready, tally),
@@ -109,7 +108,7 @@ struct Held<T> {
 pub(crate) struct Resequencer<T> {
     /// Everything before this has been passed on, or given up.
     next: u64,
-    /// By first byte, equal ones in order of arrival.
+    /// Ordered by first byte, equal ones in order of arrival.
     held: VecDeque<Held<T>>,
     /// Their payload bytes.
     bytes: u64,
@@ -122,7 +121,7 @@ impl<T> Default for Resequencer<T> {
 }
 
 impl<T> Resequencer<T> {
-    /// Bytes `seq..seq + len` arrive as `item`. What may go on now is added to `ready`, in order.
+    /// Bytes `seq..seq + len` arrive as `item`. Items that may continue now are added to `ready`, in order.
     pub(crate) fn arrive(
         &mut self,
         rules: &Rules,
@@ -153,7 +152,7 @@ impl<T> Resequencer<T> {
         }
     }
 
-    /// Adds what may go on at `now` to `ready`.
+    /// Adds the items that may continue at `now` to `ready`.
     pub(crate) fn expire(&mut self, rules: &Rules, now: Time, ready: &mut Vec<T>, tally: &mut Tally) {
         let run = self.run_len();
         let over = |held: &Held<T>| held.since + rules.timeout <= now;
@@ -174,7 +173,7 @@ impl<T> Resequencer<T> {
         self.held.iter().enumerate().map(|(at, held)| held.since + wait(at)).min()
     }
 
-    /// How many packets at the front continue what has been passed on, without a gap.
+    /// Number of packets at the front that continue the data passed on, without a gap.
     fn run_len(&self) -> usize {
         let mut next = self.next;
         self.held
@@ -187,7 +186,7 @@ impl<T> Resequencer<T> {
             .count()
     }
 
-    /// Where the first gap begins.
+    /// Returns where the first gap begins.
     fn run_end(&self) -> u64 {
         self.held.iter().take(self.run_len()).map(|held| held.end).fold(self.next, u64::max)
     }

@@ -3,9 +3,9 @@
 
 use crate::rider::Rider;
 
-/// Maximum number of blocks in one acknowledgement: what fits beside timestamps (RFC 2018 §3).
+/// Maximum number of blocks in one acknowledgement: as many as fit beside timestamps (RFC 2018 §3).
 const MOST: usize = 3;
-/// A block as it travels: two ends of 64 bits, little endian.
+/// Bytes of a block in wire format: two ends of 64 bits, little endian.
 const ENCODED: usize = 16;
 
 /// The SACK option of an acknowledgement: byte ranges `start..end`. The first may be a duplicate just received.
@@ -34,7 +34,7 @@ impl Sack {
         &self.blocks[..usize::from(self.n)]
     }
 
-    /// Does it have no blocks?
+    /// Whether it has no blocks.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.n == 0
@@ -60,13 +60,13 @@ impl Sack {
         &self.blocks()[usize::from(self.duplicate(cumulative).is_some())..]
     }
 
-    /// As it travels.
+    /// Encodes it in wire format.
     pub fn encode(&self) -> Rider {
         let words = self.blocks().iter().flat_map(|&(start, end)| [start, end]);
         Rider::of(&words.flat_map(u64::to_le_bytes).collect::<Vec<u8>>())
     }
 
-    /// What [`Sack::encode`] wrote.
+    /// Decodes the bytes of [`Sack::encode`].
     pub fn decode(bytes: &[u8]) -> Sack {
         let word = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_le_bytes);
         let mut sack = Sack::NONE;

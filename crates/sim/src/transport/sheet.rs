@@ -1,6 +1,6 @@
-//! What a transport's configuration declares before a run: what the rest of a spec and the set-up need to know.
+//! A transport configuration's declarations before a run, for the rest of a spec and the set-up.
 //!
-//! What the transport declares during a run is in [`Facts`](super::contract::Facts).
+//! A transport's declarations during a run are in [`Facts`](super::contract::Facts).
 
 use super::TransportSpec;
 use spinewise_policy::time::Span;
@@ -24,7 +24,7 @@ impl Frame {
     }
 }
 
-/// What a configuration declares about its transport.
+/// A configuration's declarations about its transport.
 #[derive(Clone, Copy, Debug)]
 pub struct Sheet {
     /// Its word in `transport.kind`.

@@ -1,4 +1,4 @@
-//! What the layers around a TCP sender need of it, with or without selective acknowledgements: the handshake
+//! The interface that the layers around a TCP sender need, with or without selective acknowledgements: the handshake
 //! (`opening.rs`) and the subflows of MPTCP (`mptcp/`).
 
 use super::config::TcpConfig;
@@ -25,7 +25,7 @@ pub trait Stream: Sized {
         if self.can_send(config) { Time::ZERO } else { Time::NEVER }
     }
 
-    /// Whether what it would return has been sent before.
+    /// Whether the data it would return has been sent before.
     fn repeats(&self) -> bool;
 
     /// Takes the next segment.
@@ -51,7 +51,7 @@ pub trait Stream: Sized {
         0
     }
 
-    /// Adds what it has counted.
+    /// Adds its counts.
     fn add_counts(&self, counts: &mut Counts) {
         let tcp = self.tcp();
         counts.packets += tcp.packets();

@@ -18,7 +18,7 @@ pub(crate) const MOST_PACKET_BYTES: u32 = 65_000;
 pub struct UdpConfig {
     /// Bytes of a packet on the wire, headers included; 1 to [`MOST_PACKET_BYTES`].
     pub packet_bytes: u32,
-    /// From each instant on, the rate in bits per second of wire bytes; 0 stops. Instants ascend strictly.
+    /// The rate from each instant on, in bits per second of wire bytes; 0 stops. Instants ascend strictly.
     pub schedule: Vec<(Time, u64)>,
     /// Wire bytes to send in all; the last packet is short if they do not divide. None = no bound.
     pub size_bytes: Option<u64>,
@@ -88,7 +88,7 @@ impl UdpSender {
         if let Some(&(change, _)) = config.schedule.get(self.step as usize)
             && self.next >= change
         {
-            // What the next packet lacks when the rate changes, exact.
+            // The missing part of the next packet when the rate changes, exact.
             let missing = u128::from(self.next.since(change).0) * u128::from(self.rate) + u128::from(self.fraction);
             self.enter(config, missing as u64);
         }
@@ -166,7 +166,7 @@ impl Paced {
         self.due.push_back(self.source.next_packet(config));
     }
 
-    /// Has the last packet been sent?
+    /// Whether the last packet has been sent.
     pub fn is_sent(&self) -> bool {
         self.due.is_empty() && self.source.is_done()
     }

@@ -1,16 +1,16 @@
 //! Connections of Ultra Ethernet: packets of a flow arrive in any order and on any path, and answers report which have
 //! arrived.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! |---|---|
 //! | `uet/config.rs` | [`UetConfig`] and its presets |
 //! | `uet/sender.rs` | [`UetSender`]: windows, retransmissions, the timeout |
-//! | `uet/records.rs` | what a sender knows of each packet under way |
+//! | `uet/records.rs` | a sender's knowledge of each packet under way |
 //! | `uet/sleek.rs` | losses without trimming (SLEEK) |
 //! | `uet/receiver.rs` | [`UetReceiver`]: which packets are here, and when to say so |
-//! | `uet/credit.rs` | what receivers grant (RCCC) |
-//! | `uet/told.rs` | what answers carry |
-//! | `uet/ends.rs` | [`Connection`]: both ends as the contract of transports has them |
+//! | `uet/credit.rs` | the credit that receivers grant (RCCC) |
+//! | `uet/told.rs` | the content of answers |
+//! | `uet/ends.rs` | [`Connection`]: both ends, by the contract of transports |
 //!
 //! The rules are those of the reference simulator of Ultra Ethernet (ultraethernet/uet-htsim, `htsim/sim/uec.cpp` at
 //! 40ccb05), from a description of that code and from reading a later version of it. The text of the specification (UET
@@ -45,7 +45,7 @@ pub(crate) struct Cut {
     pub size: u64,
     /// Payload of a full packet.
     pub mss: u32,
-    /// What each packet has on the wire in addition.
+    /// Additional bytes of each packet on the wire.
     pub header: u32,
 }
 
@@ -55,7 +55,7 @@ impl Cut {
         Cut { size, mss: config.mss, header: config.header }
     }
 
-    /// How many packets it has.
+    /// Number of its packets.
     #[inline]
     pub(crate) fn packets(&self) -> Psn {
         self.size.div_ceil(u64::from(self.mss)) as Psn
@@ -67,7 +67,7 @@ impl Cut {
         (seq / u64::from(self.mss)) as Psn
     }
 
-    /// How many packets end at byte `seq`.
+    /// Number of packets that end at byte `seq`.
     #[inline]
     pub(crate) fn packets_by(&self, seq: u64) -> Psn {
         if seq >= self.size { self.packets() } else { self.psn(seq) }

@@ -14,9 +14,9 @@ pub struct BuiltinCdf {
     pub name: &'static str,
     /// Other accepted names: those of the files that other programs keep it in.
     pub aliases: &'static [&'static str],
-    /// Where the points come from.
+    /// The source of the points.
     pub source: &'static str,
-    /// What to know before using it.
+    /// A remark to read before using it.
     pub remark: &'static str,
     /// The mean size in bytes by the sources' own arithmetic; a test compares.
     pub mean_bytes: f64,

@@ -2,11 +2,11 @@
 //!
 //! Ring all-reduce (Patarasuk and Yuan, J. Parallel Distrib. Comput. 69(2), 2009): the data of n hosts is cut into n
 //! chunks. In step s = 0 … 2(n − 1) − 1 host i sends chunk (i − s) mod n to host i + 1: n − 1 steps in which chunks are
-//! summed on their way round, and n − 1 in which the sums go round. What host i sends in step s is what it has received
-//! in step s − 1, so that step starts when the last byte of the previous one has arrived.
+//! summed on their way round, and n − 1 in which the sums go round. Host i sends in step s the chunk that it has
+//! received in step s − 1, so that step starts when the last byte of the previous one has arrived.
 //!
 //! All-to-all: in step s = 1 … n − 1 host i sends to host i + s (the linear shift), and continues when that is
-//! acknowledged and what host i − s sends to it has arrived; or all steps start at once.
+//! acknowledged and the data from host i − s has arrived; or all steps start at once.
 
 use crate::warden::GoOn;
 use spinewise_policy::rng::Rng;
@@ -31,11 +31,11 @@ pub enum Order {
     /// As listed; for all hosts, by number, so that most neighbours share a rack.
     #[default]
     Given,
-    /// At random, the same for all rounds.
+    /// Random, the same for all rounds.
     Random,
 }
 
-/// How much is exchanged in an all-to-all.
+/// The amount exchanged in an all-to-all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Share {
     /// Bytes of each host, cut into one block for each of the others.
@@ -44,7 +44,7 @@ pub enum Share {
     OfPair(u64),
 }
 
-/// What the hosts of a group do.
+/// The operation of the hosts of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
     /// Ring all-reduce.
@@ -54,7 +54,7 @@ pub enum Pattern {
     },
     /// Every host sends to every other one.
     AllToAll {
-        /// How much.
+        /// The amount.
         share: Share,
         /// All steps start at once.
         concurrent: bool,
@@ -67,11 +67,11 @@ pub enum Pattern {
 /// everything the round has for it and everything it has sent is acknowledged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Collective {
-    /// What is done.
+    /// The operation.
     pub pattern: Pattern,
-    /// By whom.
+    /// The hosts that take part.
     pub members: Members,
-    /// In which order.
+    /// Their order.
     pub order: Order,
     /// Start of the first round.
     pub start: Time,
@@ -111,7 +111,7 @@ impl Pattern {
         }
     }
 
-    /// How much host `i` of `n` sends in that step.
+    /// Returns how much host `i` of `n` sends in that step.
     fn size(self, i: u32, step: u32, n: u32) -> u64 {
         match self {
             Pattern::AllReduce { size } => piece(size, n, (i + 2 * n - step) % n),
@@ -183,7 +183,7 @@ impl Collective {
         }
     }
 
-    /// Does it fit this many hosts?
+    /// Checks that it fits this many hosts.
     ///
     /// # Errors
     /// A group of fewer than two hosts, an unknown host or one twice in a group, too little data to cut up, no round or
@@ -217,7 +217,7 @@ impl Collective {
         }
     }
 
-    /// What its flows are parts of.
+    /// Returns the jobs that its flows are parts of.
     pub(super) fn jobs(&self, hosts: u32) -> Jobs {
         let job = |group: Vec<u32>| {
             let n = group.len() as u32;
@@ -285,7 +285,7 @@ fn pairs(steps: core::ops::Range<u32>, n: u32) -> impl Iterator<Item = (u32, u32
     steps.flat_map(move |step| (0..n).map(move |i| (step, i)))
 }
 
-/// Are these two hosts or more, all of them there, and none twice?
+/// Checks that these are two hosts or more, all of them there, and none twice.
 ///
 /// # Errors
 /// They are not.

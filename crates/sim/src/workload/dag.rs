@@ -26,7 +26,7 @@ pub use table::Table;
 /// Memory per operation in addition to its flow, bytes: measured at a million operations.
 pub const OPERATION_BYTES: u64 = 250;
 
-/// What an operation does.
+/// The action of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Does {
     /// Sends bytes to a rank.
@@ -36,21 +36,21 @@ pub enum Does {
         /// Payload.
         bytes: u64,
     },
-    /// Receives what a rank sends.
+    /// Receives data that a rank sends.
     Receive {
         /// The rank that sends.
         from: u32,
     },
     /// Computes, on one of the units of its rank; a unit does one thing at a time.
     Compute {
-        /// For how long.
+        /// Its duration.
         takes: Span,
-        /// Which unit.
+        /// Number of the unit.
         unit: u32,
     },
 }
 
-/// What has happened to an operation that others wait for.
+/// An event of an operation that others wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Milestone {
@@ -65,13 +65,13 @@ pub enum Milestone {
 pub struct Operation {
     /// Its rank.
     pub rank: u32,
-    /// What it does.
+    /// Its action.
     pub does: Does,
     /// How many of the operations that it waits for must have finished.
     pub needs: u32,
     /// Its earliest start.
     pub start: Time,
-    /// The batch, from 1; 0: its flow stands alone.
+    /// The batch, from 1; 0: its flow is in none.
     pub batch: u32,
     /// Step of the batch, from 1; 0: the batch has no steps.
     pub step: u32,
@@ -79,14 +79,14 @@ pub struct Operation {
     pub mate: u32,
 }
 
-/// How ranks of one server send to each other.
+/// The way ranks of one server send to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Local {
     /// Ranks per server: the first server has this many from rank 0 on, the next server the following ones.
     pub ranks: u32,
     /// Bits per second that each rank can send to others of its server.
     pub rate: u64,
-    /// From the last byte sent to its arrival.
+    /// Time from the last byte sent to its arrival.
     pub delay: Span,
 }
 
@@ -108,18 +108,18 @@ pub enum Action {
     Receive,
     /// Keeps a unit busy.
     Compute {
-        /// For how long.
+        /// Its duration.
         takes: Span,
-        /// Which of all units of the entry.
+        /// Number of the unit, among all units of the entry.
         unit: u32,
     },
     /// Sends to a rank of the same server, which keeps a unit busy.
     Copy {
-        /// For how long.
+        /// Its duration.
         takes: Span,
-        /// Which of all units of the entry.
+        /// Number of the unit, among all units of the entry.
         unit: u32,
-        /// From its end to the arrival.
+        /// Time from its end to the arrival.
         delay: Span,
     },
 }
@@ -127,7 +127,7 @@ pub enum Action {
 /// The operations of an entry, as a run carries them out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Programme {
-    /// What waits for what.
+    /// The dependencies.
     pub table: Arc<Table>,
     /// The number of its `[[traffic]]` entry.
     pub entry: u8,
@@ -191,7 +191,7 @@ impl Dag {
         self.hosts[rank as usize]
     }
 
-    /// Do these ranks send to each other outside the network?
+    /// Whether these ranks send to each other outside the network.
     fn is_local(&self, a: u32, b: u32) -> bool {
         let same_server = self.local.is_some_and(|local| local.ranks > 0 && a / local.ranks == b / local.ranks);
         same_server || self.host(a) == self.host(b)
@@ -202,12 +202,12 @@ impl Dag {
         &self.table
     }
 
-    /// How long the longest chain of computations and round trips takes.
+    /// Returns how long the longest chain of computations and round trips takes.
     pub fn longest_chain(&self, rtt: Span) -> Span {
         check::longest_chain(&self.table, rtt)
     }
 
-    /// What its flows are parts of: batches and their steps.
+    /// Returns the jobs that its flows are parts of: batches and their steps.
     pub(super) fn jobs(&self) -> Option<Jobs> {
         (self.table.batches > 0).then(|| Jobs::of_one(self.table.steps.max(1), 0, 0))
     }

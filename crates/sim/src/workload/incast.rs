@@ -25,7 +25,7 @@ pub struct Incast {
     pub size: u64,
     /// Start of the first round.
     pub start: Time,
-    /// From the start of one round to the next; zero starts all at once.
+    /// Time from the start of one round to the next; zero starts all at once.
     pub period: Span,
     /// Number of rounds.
     pub repeat: u32,
@@ -37,7 +37,7 @@ impl Incast {
         Incast { receiver, senders, size, start: Time::ZERO, period: Span::ZERO, repeat: 1 }
     }
 
-    /// How many hosts send.
+    /// Number of hosts that send.
     fn count(&self) -> u32 {
         match &self.senders {
             Senders::Count(count) => *count,
@@ -45,7 +45,7 @@ impl Incast {
         }
     }
 
-    /// What its flows are parts of: each round is a gather, in the terms of NCCL's tests.
+    /// Returns the jobs that its flows are parts of: each round is a gather, in the terms of NCCL's tests.
     pub(super) fn jobs(&self) -> Jobs {
         let ranks = self.count() + 1;
         Jobs::of_one(1, ranks, self.size.saturating_mul(ranks.into()))

@@ -1,14 +1,15 @@
-//! What flows are parts of: rounds of collective operations, requests with their answers, and the steps of these.
+//! The jobs that flows are parts of: rounds of collective operations, requests with their answers, and the steps of
+//! these.
 //!
 //! The parts of an entry are numbered from 1, so a flow holds one number for all three: round by round, within a round
 //! group by group, within a group step by step.
 
-/// What a group of hosts does each round.
+/// A group's job of each round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Job {
     /// Steps of a round, at least 1.
     pub steps: u32,
-    /// How many hosts take part; 0: counted from its flows.
+    /// Number of hosts that take part; 0: counted from its flows.
     pub ranks: u32,
     /// Bytes of the message of each host, as NCCL's tests count them; 0 where they have no such operation.
     pub message: u64,
@@ -25,7 +26,7 @@ pub struct Place {
     pub step: u32,
 }
 
-/// The jobs of an entry: what each group does, once per round.
+/// The jobs of an entry: those of each group, once per round.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Jobs {
     groups: Vec<Job>,
@@ -34,7 +35,7 @@ pub struct Jobs {
 }
 
 impl Jobs {
-    /// Of these groups.
+    /// Creates the jobs of these groups.
     pub fn new(groups: Vec<Job>) -> Jobs {
         let mut before = vec![0];
         before.extend(groups.iter().scan(0, |sum, job| {
@@ -44,7 +45,7 @@ impl Jobs {
         Jobs { groups, before }
     }
 
-    /// Of one group.
+    /// Creates the jobs of one group.
     pub fn of_one(steps: u32, ranks: u32, message: u64) -> Jobs {
         Jobs::new(vec![Job { steps, ranks, message }])
     }

@@ -10,7 +10,7 @@ use super::{FlowSpec, GATED_FLOW_BYTES, Gate, Jobs, MOST_FLOWS, Places, Plan, Up
 const COLUMNS: [&str; 4] = ["src", "dst", "size_bytes", "start_ns"];
 /// An optional column.
 const BATCH: &str = "batch";
-/// Additional columns in tables of stores and files of other simulators, which nobody expects to be read.
+/// Additional columns in tables of stores and files of other simulators, which are not expected to be read.
 const BESIDE: [&str; 6] = ["key", "pg", "sport", "dport", "fct_ns", "ideal_fct_ns"];
 const PS_PER_NS: u64 = 1_000;
 /// Digits a fraction of a nanosecond may have: picoseconds are the unit of simulated time.
@@ -27,7 +27,7 @@ pub struct ListedFlow {
     pub size: u64,
     /// When it starts.
     pub start: Time,
-    /// The batch it belongs to, from 1 to [`MOST_FLOWS`]; 0: it stands alone.
+    /// The batch it belongs to, from 1 to [`MOST_FLOWS`]; 0: none.
     pub batch: u32,
 }
 
@@ -37,13 +37,13 @@ pub struct FlowList {
     flows: Vec<ListedFlow>,
     /// How many times each is sent, at least once.
     rounds: u32,
-    /// From the acknowledgement of a flow's last byte to its next start.
+    /// Time from the acknowledgement of a flow's last byte to its next start.
     gap: Span,
     /// Columns of its table that are not read, other than those of tables of results.
     unread: Vec<String>,
 }
 
-/// What is wrong with a list of flows, and where.
+/// An error in a list of flows, and its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListError {
     /// The line of the text from 1, the header included; for a list without text the position in it from 1; 0 for the
@@ -53,7 +53,7 @@ pub struct ListError {
     pub column: String,
     /// The value there.
     pub value: String,
-    /// What would be accepted.
+    /// The accepted values.
     pub allowed: String,
 }
 
@@ -108,18 +108,18 @@ impl FlowList {
         (&self.unread, self.batches() == 0 && self.unread.iter().any(is_near))
     }
 
-    /// The last batch of a round, 0 if there are none.
+    /// Returns the last batch of a round, 0 if there are none.
     fn batches(&self) -> u32 {
         self.flows.iter().map(|flow| flow.batch).max().unwrap_or(0)
     }
 
-    /// What its flows are parts of: batches as given, those of each round numbered after those of the previous one; or
-    /// rounds.
+    /// Returns the jobs that its flows are parts of: batches as given, those of each round numbered after those of the
+    /// previous one; or rounds.
     pub(super) fn jobs(&self) -> Option<Jobs> {
         (self.batches() > 0 || self.rounds > 1).then(|| Jobs::of_one(1, 0, 0))
     }
 
-    /// Does a flow wait for the one before it?
+    /// Whether a flow waits for the one before it.
     pub(crate) fn is_closed_loop(&self) -> bool {
         self.rounds > 1
     }
@@ -147,7 +147,7 @@ impl FlowList {
         Ok(FlowList { unread, ..FlowList::new(flows, hosts)? })
     }
 
-    /// What rounds wait for in addition to the sending: an answer and the gap, each time.
+    /// Returns the waiting time of rounds in addition to the sending: an answer and the gap, each time.
     pub fn waits(&self, rtt: Span) -> Span {
         (rtt + self.gap) * u64::from(self.rounds - 1)
     }

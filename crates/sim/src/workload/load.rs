@@ -1,8 +1,8 @@
-//! How much the offered traffic asks of the fabric, expressed in three ways.
+//! The demand of the offered traffic on the fabric, expressed in three ways.
 //!
 //! "Load 0.8" means payload over nominal capacity in most papers. Headers and acknowledgements come on top (a third for
-//! flows of 342 bytes), and failed or slowed links take capacity away, so a cell of a figure may be overloaded where
-//! its label does not say so: its completion times then depend on how long the run lasts.
+//! flows of 342 bytes), and failed or slowed links take capacity away, so a cell of a figure may be overloaded although
+//! its label does not show it: its completion times then depend on how long the run lasts.
 
 use super::{FlowSpec, Places};
 use crate::ids::SwitchId;
@@ -12,7 +12,7 @@ use std::ops::Range;
 
 const PS_PER_SECOND: f64 = 1e12;
 const BITS_PER_BYTE: f64 = 8.0;
-/// Above this share of the worst leaf's capacity, queues grow for as long as arrivals last.
+/// The share of the worst leaf's capacity above which queues grow for as long as arrivals last.
 const OVERLOAD: f64 = 0.95;
 /// The minimum share of all bytes for an entry to count over its own time: an entry with less has no time of its own.
 const LEAST_SHARE: f64 = 0.1;
@@ -24,10 +24,10 @@ pub struct Loads {
     pub payload_of_nominal: f64,
     /// The same with headers and acknowledgements.
     pub wire_of_nominal: f64,
-    /// With headers and acknowledgements, over what is available to the worst-off leaf or pod and direction (up or
-    /// down); infinite if nothing is.
+    /// Demand with headers and acknowledgements, over the capacity available to the worst-off leaf or pod and direction
+    /// (up or down); infinite if there is none.
     pub wire_of_available: f64,
-    /// Where that is; nowhere if nothing leaves a rack.
+    /// The place of that worst case; `None` if nothing leaves a rack.
     pub worst: Option<Cut>,
     /// Whether `wire_of_available` exceeds 0.95.
     pub overloaded: bool,
@@ -38,7 +38,7 @@ pub struct Loads {
 /// The links of a leaf, or of a pod, in one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
-    /// Whose links they are.
+    /// The owner of the links.
     pub of: Of,
     /// Towards its spines or cores, or from them.
     pub side: Side,
@@ -58,12 +58,12 @@ pub enum Of {
 pub enum Side {
     /// Towards the spines or cores.
     Up,
-    /// From them.
+    /// Down from them.
     Down,
 }
 
 impl Side {
-    /// In reports.
+    /// The word in reports.
     const fn word(self) -> &'static str {
         match self {
             Side::Up => "up",
@@ -80,7 +80,7 @@ impl Loads {
         self
     }
 
-    /// In the form of reports; `leaf` names a leaf by number.
+    /// Returns it in the form of reports; `leaf` names a leaf by number.
     pub fn json(&self, leaf: impl Fn(SwitchId) -> String) -> Value {
         let available = self.wire_of_available;
         let worst = self.worst.map(|cut| {
@@ -118,11 +118,11 @@ pub struct Capacity<'a> {
     pub up: &'a [u64],
     /// Bits per second that the spines can send down to each leaf, after overrides.
     pub down: &'a [u64],
-    /// In a fat-tree: how many leaves a pod has, and what each pod can send up and be sent down by its cores.
+    /// In a fat-tree: the number of leaves in a pod, and how much each pod can send up and receive from its cores.
     pub pods: Option<(u32, &'a [u64], &'a [u64])>,
 }
 
-/// What a traffic entry asks for.
+/// The demand of a traffic entry.
 #[derive(Clone, Debug)]
 pub struct Offered {
     entry: u8,
@@ -174,7 +174,7 @@ impl Bytes {
     }
 }
 
-/// What leaves racks, or pods, and what comes in.
+/// Traffic that leaves racks, or pods, and traffic that comes in.
 #[derive(Clone, Debug)]
 struct Crossed {
     up: Vec<f64>,
@@ -203,7 +203,7 @@ impl Crossed {
         own.zip(other.up.iter().chain(&other.down)).for_each(|(own, other)| *own += other * times);
     }
 
-    /// The largest share of what each can send up and be sent down, and where; the first of several.
+    /// Returns the largest share of the capacities up and down, and where it is; the first of several.
     fn worst(&self, up: &[u64], down: &[u64], of: impl Fn(u32) -> Of) -> Option<(f64, Cut)> {
         let cut = |side| {
             let of = &of;
@@ -232,8 +232,8 @@ impl Capacity<'_> {
         Bytes { payload: 0.0, wire: 0.0, leaves: Crossed::new(self.nominal.len()), pods }
     }
 
-    /// What the flows of an entry ask for that start `during` this time range. Retransmissions, handshakes and probes
-    /// do not count, nor does traffic within a rack.
+    /// Returns the demand of the flows of an entry that start `during` this time range. Retransmissions, handshakes and
+    /// probes do not count, nor does traffic within a rack.
     pub fn offered(&self, entry: u8, flows: &[FlowSpec], during: Option<Range<Time>>) -> Offered {
         let mut bytes = self.nothing();
         for flow in flows {
@@ -457,7 +457,7 @@ mod tests {
         assert!((loads.payload_of_nominal / expected - 1.0).abs() < 4.0 * sigma, "{loads:?}");
         let rate = bytes * 8.0 / 0.04;
         assert!((rate / (0.4 * 128.0 * 10e9) - 1.0).abs() < 4.0 * sigma, "{rate}");
-        // On the wire: the weight of packets of these sizes, counted one by one.
+        // Bytes on the wire: the weight of packets of these sizes, counted one by one.
         let far = flows.iter().filter(|flow| flow.src / 16 != flow.dst / 16);
         let wire: u64 = far.map(|flow| flow.size + flow.size.div_ceil(1000) * (48 + 60)).sum();
         let share = wire as f64 * 8.0 / 0.04 / (64.0 * 10e9);

@@ -8,7 +8,7 @@ use spinewise_policy::rng::Rng;
 
 /// ln 2 to 32 bits, so that its product with an exponent is exact.
 const LN2_HIGH: f64 = 6.931_471_803_691_238e-1;
-/// What `LN2_HIGH` leaves of ln 2.
+/// The remainder of ln 2 beyond `LN2_HIGH`.
 const LN2_LOW: f64 = 1.908_214_929_270_587_7e-10;
 /// Terms of the series: the twelfth is below 10⁻¹⁷ of the first at the ends of the reduced range.
 const LN_TERMS: u32 = 12;

@@ -68,12 +68,13 @@ pub struct FlowSpec {
     pub priority: u8,
     /// Subflows of its connection, if fewer than `transport.subflows`; 0: that many.
     pub subflows: u8,
-    /// The part of its entry's [`Jobs`] it belongs to: a round and a step of it. 0 for flows that stand alone.
+    /// The part of its entry's [`Jobs`] it belongs to: a round and a step of it. 0 for flows that belong to none.
     pub part: u32,
 }
 
 impl FlowSpec {
-    /// Its place in the jobs of its entry (`jobs` has one item per entry), and that job; none if it stands alone.
+    /// Returns its place in the jobs of its entry (`jobs` has one item per entry), and that job; `None` if it belongs
+    /// to none.
     pub(crate) fn place(&self, jobs: &[Option<Jobs>]) -> Option<(Place, Job)> {
         let jobs = jobs[usize::from(self.entry)].as_ref()?;
         let place = jobs.place(self.part)?;
@@ -93,14 +94,14 @@ impl FlowSpec {
     }
 }
 
-/// Limits on what is drawn.
+/// Limits on the flows drawn.
 #[derive(Clone, Copy)]
 pub struct Bounds<'a> {
     /// Flows that would start at this time or later are omitted: the run has ended.
     pub until: Time,
     /// Memory that the flows may take, bytes.
     pub memory: u64,
-    /// May drawing continue? If not, the result is incomplete.
+    /// Whether drawing may continue. If not, the result is incomplete.
     pub go_on: GoOn<'a>,
 }
 
@@ -146,7 +147,7 @@ impl Bounds<'_> {
     }
 }
 
-/// What workloads know of the topology.
+/// The workloads' knowledge of the topology.
 #[derive(Clone, Copy, Debug)]
 pub struct Places<'a> {
     /// Number of hosts.
@@ -159,7 +160,7 @@ pub struct Places<'a> {
     pub host_rates: &'a [u64],
     /// Nominal rate of all uplinks of each leaf together, in bits per second, before any override.
     pub uplink_rate_of_leaf: &'a [u64],
-    /// Limits on what is drawn.
+    /// Limits on the flows drawn.
     pub bounds: Bounds<'a>,
 }
 
@@ -170,7 +171,7 @@ pub struct WorkloadError {
     pub key: String,
     /// The value given.
     pub value: String,
-    /// What would be accepted.
+    /// The accepted values.
     pub allowed: String,
 }
 
@@ -194,7 +195,7 @@ impl std::error::Error for WorkloadError {}
 pub enum Workload {
     /// Poisson arrivals at a load, sizes from a distribution.
     Poisson(Poisson),
-    /// A number of flows in bursts, with heavy-tailed sizes (PDLB, "Basic performance").
+    /// A number of flows in bursts, with heavy-tailed sizes (source: PDLB, "Basic performance").
     OnOff(OnOff),
     /// Flows given one by one.
     List(FlowList),
@@ -231,7 +232,7 @@ impl Workload {
         Ok(plan.sorted())
     }
 
-    /// What its flows are parts of among `hosts` hosts, if they do not stand alone.
+    /// Returns the jobs that its flows are parts of among `hosts` hosts, if there are any.
     pub fn jobs(&self, hosts: u32) -> Option<Jobs> {
         match self {
             Workload::Poisson(_) | Workload::OnOff(_) => None,
@@ -244,7 +245,7 @@ impl Workload {
         }
     }
 
-    /// Were flows omitted from the `drawn` ones because they would have started after the run has ended?
+    /// Whether flows were omitted from the `drawn` ones because they would have started after the run has ended.
     pub fn is_cut(&self, drawn: usize, places: &Places) -> bool {
         let (drawn, until) = (drawn as u64, places.bounds.until);
         let hosts = u64::from(places.hosts);
@@ -281,7 +282,8 @@ impl Workload {
         }
     }
 
-    /// Do events in the network decide when its flows start? Such traffic offers no load, because a load is a rate.
+    /// Whether events in the network decide when its flows start. Such traffic offers no load, because a load is a
+    /// rate.
     pub fn is_closed_loop(&self) -> bool {
         match self {
             Workload::Collective(_) | Workload::Dag(_) => true,
@@ -320,7 +322,7 @@ pub(crate) mod testing {
 
     use super::{Bounds, Places};
 
-    /// Owns what [`Places`] borrows.
+    /// Owns the data that [`Places`] borrows.
     pub(crate) struct Fabric {
         pub leaf_of: Vec<u32>,
         pub host_rates: Vec<u64>,

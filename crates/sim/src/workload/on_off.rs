@@ -1,4 +1,4 @@
-//! A given number of flows in bursts, with heavy-tailed sizes: PDLB, "Basic performance", first experiment.
+//! A given number of flows in bursts, with heavy-tailed sizes (source: PDLB, "Basic performance", first experiment).
 //!
 //! The paper says: arrivals at the edge follow an ON/OFF model; the time between the bursts is normally distributed;
 //! 200 flows from 50 KB to 200 KB are heavy-tailed; their start times are Poisson. It gives no rate, no length of a
@@ -21,7 +21,7 @@ const MOST_BURSTS_PER_GAP: f64 = 10_000.0;
 /// Flows from senders that each alternate between ON periods, with Poisson arrivals, and silent OFF periods.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OnOff {
-    /// How many flows in all, counting the first of all senders together. Paper: 200.
+    /// Number of flows in all, counting the first of all senders together. Paper: 200.
     pub flows: u64,
     /// Smallest flow, in bytes. Paper: 50 KB (taken as 50 000).
     pub min_bytes: u64,
@@ -38,7 +38,7 @@ pub struct OnOff {
     pub off_mean: Span,
     /// Its standard deviation; draws below zero count as zero. Assumed: 150 µs.
     pub off_sd: Span,
-    /// Which host sends to which. Assumed: each host under leaf 0 to its counterpart under leaf 1.
+    /// The pairs of hosts. Assumed: each host under leaf 0 to its counterpart under leaf 1.
     pub pairs: Pairs,
     /// When the senders begin, each at its own random position in its first OFF period.
     pub start: Time,
@@ -202,7 +202,7 @@ mod tests {
     fn sizes_are_bounded_pareto() {
         let on_off = OnOff { tail_index: 1.5, ..OnOff::default() };
         assert_eq!([on_off.size(0.0), on_off.size(1.0 - f64::EPSILON)], [50_000, 200_000]);
-        // With index 1.5 and a ratio of 4, r = 1/8: the median is 50 000 · (1 − 7/16)^(−2/3).
+        // Index 1.5 and a ratio of 4 give r = 1/8: the median is 50 000 · (1 − 7/16)^(−2/3).
         assert_eq!(on_off.size(0.5), (50_000.0 * (9f64 / 16.0).powf(-2.0 / 3.0)).round() as u64);
         let n = 200_000;
         let mut rng = Rng::stream(5, "test", 0);
@@ -241,7 +241,7 @@ mod tests {
         let fabric = Fabric::new(2, 1, 1);
         let on_off = OnOff { flows: 5_000, off_sd: Span::ZERO, ..OnOff::default() };
         let flows = on_off.generate(3, 0, &fabric.places()).unwrap();
-        // With a constant OFF period all bursts lie on one grid of 1 ms, 500 µs wide.
+        // A constant OFF period puts all bursts on one grid of 1 ms, 500 µs wide.
         let phase: Vec<u64> = flows.iter().map(|flow| flow.start.0 % 1_000_000_000).collect();
         let first = flows[0].start.0 % 1_000_000_000;
         let spread = |from: u64| phase.iter().map(|p| (p + 1_000_000_000 - from) % 1_000_000_000).max().unwrap();

@@ -1,25 +1,25 @@
-//! Which hosts may send to which, and the uniform choice among the receivers.
+//! The pairs of hosts that may exchange flows, and the uniform choice among the receivers.
 
 use spinewise_policy::rng::Rng;
 
 use super::{Places, WorkloadError};
 
-/// Which pairs of hosts exchange flows.
+/// The pairs of hosts that exchange flows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pairs {
-    /// From every host to the hosts under other leaves (ns3-load-balance).
+    /// Every host sends to the hosts under other leaves (source: ns3-load-balance).
     #[default]
     InterRack,
-    /// From every host to every other host, the same rack included (conweave-ns3).
+    /// Every host sends to every other host, the same rack included (source: conweave-ns3).
     Any,
-    /// From the hosts under leaf `from` to those under leaf `to`, each receiver equally likely.
+    /// The hosts under leaf `from` send to those under leaf `to`, each receiver equally likely.
     LeafPair {
         /// The leaf of the senders.
         from: u32,
         /// The leaf of the receivers, another one.
         to: u32,
     },
-    /// From the k-th host under leaf `from` to the k-th under leaf `to` (wrapping round if that leaf has fewer).
+    /// The k-th host under leaf `from` sends to the k-th under leaf `to` (wrapping round if that leaf has fewer).
     OneToOne {
         /// The leaf of the senders.
         from: u32,
@@ -46,7 +46,7 @@ pub(super) struct Matching<'a> {
     leaf_of: &'a [u32],
     /// All hosts, by leaf, then by number.
     order: Vec<u32>,
-    /// Where each leaf's hosts begin in `order`, with the end after the last.
+    /// Index of each leaf's first host in `order`, with the end after the last.
     first: Vec<u32>,
 }
 
@@ -106,7 +106,7 @@ impl<'a> Matching<'a> {
         }
     }
 
-    /// A receiver for `src`; one draw, whatever the pairs.
+    /// Draws a receiver for `src`; one draw, whatever the pairs.
     pub(super) fn receiver(&self, src: u32, rng: &mut Rng) -> u32 {
         let hosts = self.order.len() as u32;
         let leaf = self.leaf_of[src as usize];
@@ -118,7 +118,7 @@ impl<'a> Matching<'a> {
             Pairs::InterRack => {
                 let own = self.hosts_under(leaf);
                 let k = rng.below(hosts - own);
-                // Past the sender's own rack, which is one block in `order`.
+                // Skip the sender's own rack, which is one block in `order`.
                 let skip = if k >= self.first[leaf as usize] { own } else { 0 };
                 self.order[(k + skip) as usize]
             }
@@ -140,7 +140,7 @@ mod tests {
     use super::super::testing::Fabric;
     use super::*;
 
-    /// How many times each host is drawn for `src`.
+    /// Counts how many times each host is drawn for `src`.
     fn counts(pairs: Pairs, places: &Places, src: u32, draws: u32) -> Vec<u32> {
         let matching = Matching::new(pairs, places).unwrap();
         let mut rng = Rng::stream(1, "test", 0);

@@ -26,7 +26,7 @@ pub struct Permutation {
     pub inter_rack: bool,
     /// Number of rounds.
     pub repeat: u32,
-    /// From the start of one round to the next; zero starts all at once.
+    /// Time from the start of one round to the next; zero starts all at once.
     pub period: Span,
 }
 
@@ -83,7 +83,8 @@ impl Permutation {
     }
 }
 
-/// A random permutation that takes no place to one of its own group; `None` if a group exceeds half of the places.
+/// Returns a random permutation that takes no place to one of its own group; `None` if a group exceeds half of the
+/// places.
 fn shuffle_apart(group: &[u32], rng: &mut Rng) -> Option<Vec<u32>> {
     let mut blocks = Blocks::new(group);
     if blocks.largest * 2 > group.len() || group.is_empty() {

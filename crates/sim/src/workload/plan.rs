@@ -11,7 +11,7 @@ use spinewise_policy::time::Span;
 use super::FlowSpec;
 use super::dag::Programme;
 
-/// What must happen to a flow.
+/// The event of a flow that is awaited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Upon {
@@ -26,9 +26,9 @@ pub enum Upon {
 pub struct Gate {
     /// The host that sends the flows, and learns of everything that the gate waits for.
     pub host: u32,
-    /// What it waits for, by flow number; never empty.
+    /// The events it waits for, by flow number; never empty.
     pub after: Vec<(u32, Upon)>,
-    /// From the last of these to the start of the flows.
+    /// Time from the last of these to the start of the flows.
     pub gap: Span,
     /// The flows, by number; no flow is behind two gates.
     pub flows: Vec<u32>,

@@ -16,11 +16,11 @@ const BITS_PER_BYTE: f64 = 8.0;
 /// The capacity that a load of 1 fills.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LoadOf {
-    /// The nominal uplinks of each sender's leaf, shared by its hosts (ns3-load-balance). With [`Pairs::Any`] some of
-    /// the traffic stays in the rack, and the uplinks get that much less.
+    /// The nominal uplinks of each sender's leaf, shared by its hosts (source: ns3-load-balance). With [`Pairs::Any`]
+    /// some of the traffic stays in the rack, and the uplinks get that much less.
     #[default]
     LeafUplinks,
-    /// The link of each sending host (conweave-ns3).
+    /// The link of each sending host (source: conweave-ns3).
     HostLinks,
 }
 
@@ -34,9 +34,9 @@ pub struct Poisson {
     pub cdf: Cdf,
     /// Offered payload over capacity; 0 sends nothing.
     pub load: f64,
-    /// That capacity.
+    /// The capacity that the load refers to.
     pub load_of: LoadOf,
-    /// Which host sends to which.
+    /// The pairs of hosts.
     pub pairs: Pairs,
     /// When the processes begin; the first arrival is one gap later.
     pub start: Time,
@@ -49,7 +49,7 @@ pub struct Poisson {
 /// One sending host: its next arrival and its streams.
 struct Source {
     host: u32,
-    /// In picoseconds; infinite if it never sends.
+    /// Unit: picoseconds; infinite if it never sends.
     mean_gap: f64,
     arrivals: Rng,
     sizes: Rng,
@@ -57,8 +57,8 @@ struct Source {
 }
 
 impl Poisson {
-    /// Between hosts of different racks at `load` of the leaf uplinks, from time zero, without an end: set `duration` or
-    /// `max_flows`.
+    /// Flows between hosts of different racks at `load` of the leaf uplinks, from time zero, without an end: set
+    /// `duration` or `max_flows`.
     pub fn new(cdf: Cdf, load: f64) -> Poisson {
         Poisson {
             cdf,
@@ -113,12 +113,12 @@ impl Poisson {
         bounds.refuse_too_many(key, value, limited as u64, FLOW_BYTES)
     }
 
-    /// Has it reached its maximum number of flows?
+    /// Whether it has reached its maximum number of flows.
     pub(super) fn is_limited(&self, drawn: u64) -> bool {
         self.max_flows > 0 && drawn >= self.max_flows
     }
 
-    /// When the arrivals end.
+    /// Returns when the arrivals end.
     pub(super) fn end(&self, bounds: &Bounds) -> Time {
         (self.start + self.duration).min(bounds.until)
     }

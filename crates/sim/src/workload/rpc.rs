@@ -23,7 +23,7 @@ pub enum Arrivals {
 pub struct Rpc {
     /// The host that asks; `None` if it is also drawn for each request.
     pub receiver: Option<u32>,
-    /// How many answer.
+    /// Number of hosts that answer.
     pub fan_in: u32,
     /// Size of each answer in bytes, at least 1.
     pub size: u64,
@@ -34,9 +34,9 @@ pub struct Rpc {
     pub requests: u32,
     /// Start.
     pub start: Time,
-    /// From one request to the next, on average.
+    /// Time from one request to the next, on average.
     pub period: Span,
-    /// How they come.
+    /// The arrival process.
     pub arrivals: Arrivals,
 }
 
@@ -55,7 +55,7 @@ impl Rpc {
         }
     }
 
-    /// Does it fit this many hosts?
+    /// Checks that it fits this many hosts.
     ///
     /// # Errors
     /// An unknown receiver, more hosts to ask than there are, empty answers, no request or too many flows.
@@ -79,7 +79,7 @@ impl Rpc {
         Ok(())
     }
 
-    /// What its flows are parts of: a gather of the answers, in the terms of NCCL's tests.
+    /// Returns the jobs that its flows are parts of: a gather of the answers, in the terms of NCCL's tests.
     pub(super) fn jobs(&self) -> Jobs {
         let ranks = self.fan_in + 1;
         let steps = if self.request_size > 0 { 2 } else { 1 };

@@ -49,7 +49,7 @@ fn a_slow_uplink_gets_what_it_can_carry_by_levels_and_a_quarter_by_turns() {
 
 #[test]
 fn the_use_of_links_is_seen_where_no_queue_grows() {
-    // By queues all ties are broken at random, 6 Gbps each; by use the 2 Gbps link is as good until half of it is used.
+    // All ties are broken at random by queues, 6 Gbps each; by use the 2 Gbps link is as good until half of it is used.
     let params = json!({"compare": "bandwidth", "small_bytes": 0});
     let (packets, _) = uplinks(&run(&fabric(json!({"name": "adaptive", "params": params}), 40.0)));
     let (fast, others) = (packets[2], packets[0] + packets[1] + packets[3]);

@@ -1,4 +1,4 @@
-//! What bounds a run from outside: its end, the memory, and its caller.
+//! Bounds of a run from outside: its end, the memory, and its caller.
 #![allow(clippy::disallowed_methods)] // how long a caller waits is wall time; it decides no result
 
 use crate::common::{flow, merged, resolved, run};
@@ -124,7 +124,7 @@ fn a_fabric_or_series_that_do_not_fit_are_refused_with_the_numbers() {
     assert!(allowed.contains("rows of series and no memory for more"), "{allowed}");
 }
 
-/// How long it takes to end a set-up that the caller stops at its first look.
+/// Measures how long it takes to end a set-up that the caller stops at its first look.
 fn stopped_after(spec: &Value) -> Duration {
     let spec = resolved(spec);
     let mut asked: Option<Instant> = None;

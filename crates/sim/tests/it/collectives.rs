@@ -1,4 +1,4 @@
-//! Flows that wait for other flows: every step starts exactly when what it waits for has finished, and no sooner.
+//! Flows that wait for other flows: every step starts exactly when its dependencies have finished, and no sooner.
 
 use crate::common::{events, flow_column, merged, run, run_with};
 use serde_json::{Value, json};
@@ -76,7 +76,7 @@ fn a_ring_of_single_packets_keeps_the_time_of_its_recursion() {
         let outcome = run(&rack(n as u32, gbps, json!({"kind": "all_reduce", "size_bytes": 1000 * n, "rounds": 1})));
         let rows = rows(&outcome);
         assert_eq!(rows.len() as u64, 2 * (n - 1) * n);
-        // Over two links; and a host acknowledges what it has received before it continues.
+        // Two links are crossed, and a host acknowledges everything it has received before it continues.
         let flight = 2 * (on_line(1050, gbps) + DELAY);
         for host in 0..n {
             let steps = of_pair(&rows, host, (host + 1) % n);
@@ -344,11 +344,11 @@ fn what_never_starts_is_unfinished() {
     }
     let rounds = wholes(&outcome);
     assert!(rounds.iter().all(|round| round["end_ps"] == 0 && round["finished"] == 0), "{rounds:?}");
-    // The straggler has begun, and what has not begun is reported with the start of its entry.
+    // The straggler has begun, and flows that have not begun are reported with the start of their entry.
     let straggler = rounds[0]["last_flow"].as_u64().unwrap() as usize;
     assert!(outcome.records[straggler].packets > 0 && outcome.records[straggler].fct == 0);
     assert_eq!(rounds[1]["start_ps"], 4_000_000);
-    // With time enough both rounds end.
+    // Both rounds end if there is time enough.
     let whole = run(&merged(&spec, &json!({"run": {"until_us": 90_000}})));
     finished(&whole);
     assert_eq!(wholes(&whole)[1]["finished"], 1);

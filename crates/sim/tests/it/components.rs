@@ -71,8 +71,8 @@ fn a_slow_link_sets_its_path_apart_for_its_leaf_alone() {
     assert_eq!(components(&topology, &[], (0, 1), 0), []);
 }
 
-/// Of what each pair of leaves sends, an uplink of a leaf has 6 halves and half of the one to its pod: 3.5. Links at
-/// cores have 2 × 6 quarters: 3. So each path carries 10 / 3.5 Gbps.
+/// An uplink of a leaf carries, of the traffic of each pair of leaves, 6 halves and half of the one to its pod: 3.5.
+/// Links at cores have 2 × 6 quarters: 3. So each path carries 10 / 3.5 Gbps.
 const EACH: f64 = 10.0 / 3.5;
 
 /// Leaf 0 has lost its first aggregation switch: the cores behind that carry nothing for it, and are separate for all
@@ -141,7 +141,7 @@ fn drill(components: &str, topology: &Value, list: &[Value]) -> Value {
            "traffic": [{"kind": "flows", "list": list}]})
 }
 
-/// Those of these links that data of the run has crossed.
+/// Returns those of these links that data of the run has crossed.
 fn crossed<'a>(outcome: &Outcome, links: &[&'a str]) -> Vec<&'a str> {
     links.iter().copied().filter(|link| of_link(outcome, link, "packets") > 0).collect()
 }

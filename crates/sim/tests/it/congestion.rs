@@ -17,7 +17,7 @@ fn two_into_one(gbps: u64, us: u64, transport: &Value) -> Value {
     })
 }
 
-/// For the second half of a run: the wait in the queue of the link, mean and 95th percentile in µs, and its
+/// Measures, over the second half of a run: the wait in the queue of the link, mean and 95th percentile in µs, and its
 /// utilisation.
 fn held(spec: &Value, gbps: u64) -> (f64, f64, f64) {
     held_by(&run(spec), "switch3->switch4", gbps)
@@ -99,8 +99,8 @@ fn cubic_is_held_by_marks_if_it_hears_them_and_by_the_buffer_if_not() {
     assert!(used > 0.99, "{used}");
 }
 
-/// Where `flows` windows of Swift and its target meet, SIGCOMM 2020 §3.5, over two switches: what is in flight is the
-/// bandwidth times the round trip, and that is the target of such a window. In packets of 1500 bytes, and µs.
+/// Returns where `flows` windows of Swift and its target meet, SIGCOMM 2020 §3.5, over two switches: the data in flight
+/// is the bandwidth times the round trip, and that is the target of such a window. In packets of 1500 bytes, and µs.
 fn meeting_point(flows: f64, gbps: f64) -> (f64, f64) {
     let alpha = 100.0 / (10f64.sqrt() - 0.1);
     let (mut low, mut high) = (1e-3_f64, 1e3_f64);
@@ -175,7 +175,7 @@ fn every_congestion_control_of_tcp_carries_flows_through_losses() {
     }
 }
 
-/// CONTRIBUTING.md quotes CUBIC and its line as they stand in the files.
+/// CONTRIBUTING.md quotes CUBIC and its line exactly.
 #[test]
 fn the_worked_example_is_quoted_as_it_stands() {
     let page = include_str!("../../../../CONTRIBUTING.md");

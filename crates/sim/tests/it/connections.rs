@@ -1,4 +1,4 @@
-//! Connections of Ultra Ethernet that messages share: one path under ECMP, and what the previous message has learnt.
+//! Connections of Ultra Ethernet that messages share: one path under ECMP, and the knowledge of the previous message.
 
 use crate::common::{all_finished, flow, merged, of_link, run, run_both, series};
 use serde_json::{Value, json};
@@ -56,7 +56,7 @@ fn messages_go_on_with_the_values_of_the_one_before() {
     }
 }
 
-/// Messages between the same two hosts in the same direction share what they learn.
+/// Messages between the same two hosts in the same direction share their knowledge.
 #[test]
 fn other_hosts_learn_for_themselves() {
     let list = |other: (u32, u32)| {
@@ -107,8 +107,8 @@ fn what_makes_no_sense_is_refused() {
     assert!(refused(tcp).ends_with("connections is a key of kind = \"uet\""));
 }
 
-/// What a scheme counts in bytes begins afresh with each message: from the second one on, every acknowledgement ended a
-/// round, as the bytes of the one before were taken for acknowledged.
+/// A scheme's byte counts begin afresh with each message: from the second one on, every acknowledgement ended a round,
+/// because the bytes of the one before were taken for acknowledged.
 #[test]
 fn bytes_of_a_message_are_not_those_of_the_one_before() {
     let pairs = |start_ns: u64| (0..4).map(move |n| flow(n, 4 + n, 4_000_000, start_ns));
@@ -129,7 +129,7 @@ fn bytes_of_a_message_are_not_those_of_the_one_before() {
     }
 }
 
-/// MRC goes on probing values that failed a message before: what that one had asked was waited for in vain.
+/// MRC continues to probe values that failed a message before: the answers to that message's probes never came.
 #[test]
 fn values_that_failed_a_message_before_are_probed() {
     let list = [flow(0, 2, 2_000_000, 0), flow(0, 2, 40_000_000, 1_000_000)];

@@ -1,6 +1,6 @@
-//! In any network that can be described, nothing is lost and nothing appears from nowhere: random fabrics, rates,
-//! buffers, transports, schemes and traffic, each run by both engines and with a random choice of everything that must
-//! not matter.
+//! Conservation in any network that can be described: nothing is lost and nothing appears from nowhere. Random fabrics,
+//! rates, buffers, transports, schemes and traffic, each run by both engines and with a random choice of everything
+//! that must not matter.
 
 mod specs;
 
@@ -23,7 +23,7 @@ fn check_account(spec: &Value, outcome: &Outcome) {
     let counters = &outcome.report["counters"];
     for unit in ["packets", "bytes"] {
         let count = |fate: &str| crate::common::counter(outcome, fate, unit);
-        // Trimmed packets go on, without the bytes that they have lost.
+        // Trimmed packets continue, without the bytes that they have lost.
         let trimmed = if unit == "bytes" { counters["trimmed"]["bytes"].as_u64().unwrap_or(0) } else { 0 };
         let gone = count("delivered") + count("dropped") + count("consumed") + count("in_network_at_stop") + trimmed;
         assert_eq!(count("created"), gone, "{unit}: {counters}\n{spec}");
@@ -75,8 +75,8 @@ fn least_time(topology: &Topology, flow: &FlowSpec, payload: u64, header: u64) -
     each.max(all) + last.delay.0
 }
 
-/// The flow that stands for one whose message is split over queue pairs, byte by byte on the wire; for other flows, the
-/// flow itself.
+/// Returns the flow to compare for one whose message is split over queue pairs, byte by byte on the wire; for other
+/// flows, the flow itself.
 fn split(transport: &Value, carried: bool, whole: (FlowSpec, u64, u64)) -> (FlowSpec, u64, u64) {
     let pairs = transport["queue_pairs"].as_u64().unwrap_or(0);
     let (flow, payload, header) = whole;
@@ -98,7 +98,7 @@ fn check_flows(spec: &Value, outcome: &Outcome) {
     let (topology, frame) = (Topology::new(&resolved.topology).expect("it ran"), resolved.transport.frame());
     let stopped_early = report["stop_ps"].as_u64() < Some(resolved.run.until.0);
     let mut open = tcp.iter().zip(&outcome.records).filter(|&(&tcp, record)| tcp == 1 && record.sender_fct == 0);
-    // UDP sources end on their own, long before. Copies of what has arrived may still be on their way.
+    // UDP sources end on their own, long before. Copies of packets that have arrived may still be on their way.
     let waited_for = open.next().is_some() || crate::common::counter(outcome, "in_network_at_stop", "packets") > 0;
     assert!(stopped_early || resolved.run.stop == Stop::Time || waited_for, "it went on for nothing\n{spec}");
     for (n, (record, flow)) in outcome.records.iter().zip(&outcome.specs).enumerate() {

@@ -54,7 +54,7 @@ fn flows_leave_slow_paths_and_stay_in_order() {
     assert!(with < 0.9 * without, "rerouting changes the mean completion time by {}", with / without);
 }
 
-/// Queues that a TAIL ends a little later are not those of a TAIL that never came: each was told as a timeout.
+/// Queues that a TAIL ends a little later are not those of a TAIL that never came: each was reported as a timeout.
 #[test]
 fn a_late_release_is_no_timeout() {
     let params = |release: &str| json!({"reorder_queues": 0, "extra_flush_us": 2000, "default_wait_us": 2000, "release": release});

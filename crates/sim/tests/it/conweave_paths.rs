@@ -59,7 +59,7 @@ fn rerouted_packets_take_the_ports_of_their_path_at_every_hop() {
     };
     let (mut checked, mut used) = (0, std::collections::BTreeSet::new());
     for (left, links) in hops.values() {
-        // A reroute applies to what comes after its TAIL.
+        // A reroute applies to packets after its TAIL.
         if let Some(last) = reroutes.iter().rfind(|reroute| reroute.0 < *left) {
             assert_eq!(*links, path(last.2), "left at {left} ps, behind a reroute to path {}", last.2);
             checked += 1;
@@ -99,7 +99,7 @@ fn within_a_pod_and_over_two_tiers_a_path_is_an_uplink() {
     }
 }
 
-/// From 300 µs on. An uplink that dies takes its paths out of the set; a link that dies beyond it is avoided there.
+/// Starts at 300 µs. An uplink that dies takes its paths out of the set; a link that dies beyond it is avoided there.
 #[test]
 fn paths_with_a_dead_link_are_left_or_gone_round() {
     let after = |outcome: &spinewise_sim::outcome::Outcome| -> Vec<f64> {

@@ -1,4 +1,4 @@
-//! Operations that wait for operations: what starts when, by hand, and the same whatever the engine.
+//! Operations that wait for operations: start times computed by hand, and the same whatever the engine.
 
 use crate::common::{events, flow_column, run, run_with};
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use std::path::PathBuf;
 const THERE: u64 = 2 * (840_000 + 1_000_000);
 const BACK: u64 = 2 * (40_000 + 1_000_000);
 
-/// A table in a file of its own.
+/// Writes a table to a file of its own.
 fn table(header: &str, rows: &str) -> PathBuf {
     let text = format!("{header}\n{rows}");
     let path = std::env::temp_dir().join(format!("spinewise-dag-{:016x}.csv", hash::name(&text)));
@@ -36,7 +36,7 @@ fn starts(outcome: &Outcome) -> Vec<(u64, u64, u64)> {
     (0..src.len()).map(|n| (src[n], dst[n], start[n])).collect()
 }
 
-/// The outcome, which must be the same whatever the engine.
+/// Returns the outcome, which must be the same whatever the engine.
 fn of_all_engines(spec: &Value) -> Outcome {
     let reference = run(spec);
     for tuning in [events(), Tuning { window_divisor: 7, ..Tuning::default() }] {

@@ -50,7 +50,7 @@ fn a_clockwise_ring_of_small_buffers_locks_and_the_circle_is_named() {
         assert_eq!(deadlock(&outcome), &whole_ring(), "{hops} hops, {change}");
         assert_eq!(outcome.report["counters"]["lossless_drops"], 0, "locked, but nothing lost: {change}");
         assert!(outcome.report["finished"].as_u64() < Some(4));
-        // The run does not go on when nothing moves any more.
+        // The run does not continue when nothing moves any more.
         let stop = outcome.report["stop_ps"].as_u64().expect("a time");
         assert!(stop < 10_000_000_000 && stop.is_multiple_of(10_000_000), "stopped at {stop} ps");
         let parted = (2..=4).map(|threads| Tuning { threads, ..Tuning::default() });
@@ -83,7 +83,7 @@ fn the_same_ring_does_not_lock_with_short_ways_or_room_or_pauses_that_run_out() 
     assert_eq!((deadlock(&running_out), &running_out.report["finished"]), (&Value::Null, &json!(4)));
 }
 
-/// While a circle is locked, other flows go on to their end, and only then does the run stop.
+/// While a circle is locked, other flows continue to their end, and only then does the run stop.
 #[test]
 fn a_run_goes_on_while_anything_moves() {
     let mut spec = ring(true, 3, &json!({}));
@@ -141,7 +141,7 @@ fn up_and_down_never_locks() {
         assert_eq!(deadlock(&outcome), &Value::Null, "{spec}");
         assert_eq!(outcome.report["finished"], outcome.report["flows"], "{spec}");
         assert_eq!(outcome.report["counters"]["lossless_drops"], 0, "{spec}");
-        // Halfway through, queues are paused, but what they wait for moves on.
+        // Halfway through, queues are paused, but the packets they wait for move on.
         let halfway = outcome.report["stop_ps"].as_u64().unwrap_or(0) as f64 / 2e6;
         let cut = run(&merged(&spec, &json!({"run": {"stop": "time", "until_us": halfway}})));
         assert_eq!(deadlock(&cut), &Value::Null, "{spec}");

@@ -1,4 +1,4 @@
-//! What flows do to each other over time: DCTCP shares fairly and its sawtooth follows theory, and ties favour nobody.
+//! Interactions of flows over time: DCTCP shares fairly and its sawtooth follows theory, and ties favour no flow.
 
 use crate::common::{counter, events, link, merged, run, run_with, series, total};
 use serde_json::{Value, json};
@@ -43,7 +43,7 @@ fn received_at_the_end(outcome: &Outcome, hosts: std::ops::Range<u32>) -> Vec<f6
     hosts.map(|host| late(format!("host{host}")).map(|point| point.2).sum()).collect()
 }
 
-// At 1 Gbps the round trip is long enough for windows of more than 20 packets: below that, packets that all come at
+// The round trip at 1 Gbps is long enough for windows of more than 20 packets: below that, packets that all come at
 // their own beat can lock two windows of different size permanently (Floyd, Jacobson, "On traffic phase effects in
 // packet-switched gateways", 1992), as long as no other traffic comes between.
 #[test]
@@ -61,7 +61,7 @@ fn dctcp_flows_that_start_apart_come_to_equal_shares() {
     }
 }
 
-/// What the bottleneck of synchronized flows does once slow start is over.
+/// The behaviour of the bottleneck of synchronized flows once slow start is over.
 struct Saw {
     /// Mean of queue from peak to trough, packets.
     amplitude: f64,
@@ -119,7 +119,7 @@ fn pipe(rtt_us: u32) -> f64 {
     10e3 * f64::from(rtt_us) / (8.0 * PACKET)
 }
 
-// DCTCP (SIGCOMM 2010), section 3.3: flows in step make the queue swing by sqrt(2N(C·RTT + K)) / 2, up to K + N.
+// DCTCP (SIGCOMM 2010), section 3.3: synchronized flows make the queue swing by sqrt(2N(C·RTT + K)) / 2, up to K + N.
 #[test]
 fn the_sawtooth_is_as_high_as_theory_has_it() {
     for (flows, rtt_us, mark_at) in [

@@ -78,7 +78,7 @@ fn three_packets_wait_for_three_that_come_50_us_later() {
     let off = run_both(&two_paths());
     let on = run_both(&with(&two_paths(), resequencing(60.0)));
     assert_eq!(off.records[0].fct, on.records[0].fct, "the last missing byte waits for nothing");
-    // Of three on the short path, one may be the first of all.
+    // One of three on the short path may be the first of all.
     let early = held(&on, "held_packets");
     assert!(early == 2 || early == 3, "{early} packets waited");
     assert_eq!((off.records[0].out_of_order > 0, on.records[0].out_of_order), (true, 0));

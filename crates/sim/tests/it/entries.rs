@@ -1,4 +1,4 @@
-//! What the report says of each entry of the traffic.
+//! The report of each entry of the traffic.
 
 use crate::common::{run, run_both};
 use serde_json::{Value, json};

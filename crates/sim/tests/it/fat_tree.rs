@@ -190,7 +190,7 @@ fn bad_fat_trees_are_refused() {
              up-then-down path from leaf 0 to leaf 2",
         ),
         (
-            // By way of another pod there would be one: up, down to a leaf, and up again.
+            // There would be a path through another pod: up, down to a leaf, and up again.
             json!({"override": [{"leaf": 0, "aggregation": 0, "up": false},
                                 {"leaf": 1, "aggregation": 1, "direction": "down", "up": false}]}),
             "topology.override[1].up = false: expected every host and leaf to remain reachable; the overrides leave no \

@@ -1,5 +1,5 @@
 //! Each kind of fault in whole runs, against separate arithmetic: lower rates, longer delays, black holes, switches
-//! that die with what they hold, one direction at a time, and hellos that do not arrive.
+//! that die with their packets, one direction at a time, and hellos that do not arrive.
 
 use crate::common::{counter, events, flow_column, line, merged, of_link, run, run_both, run_with, steps, stream};
 use serde_json::{Value, json};
@@ -187,10 +187,10 @@ fn a_switch_that_dies_loses_what_it_holds() {
     let held = |outcome: &Outcome| outcome.report["counters"]["lost_in_switches"].as_u64().unwrap_or_default();
     let (cut, dead) = (run_both(&burst(json!(cut))), run_both(&burst(json!([dead]))));
     assert_eq!(held(&cut), 0);
-    // By 100 us each sender has sent some 80 packets here, of which half are gone and one is on its way.
+    // Each sender has sent some 80 packets here by 100 us, of which half are gone and one is on its way.
     assert!(held(&dead).abs_diff(80) < 4, "{}", held(&dead));
     let lost = |outcome: &Outcome| counter(outcome, "lost", "packets");
-    // What is on the links is lost in both cases; nothing starts from the dead switch's queue meanwhile.
+    // Packets on the links are lost in both cases; nothing starts from the dead switch's queue meanwhile.
     assert_eq!(lost(&dead) - held(&dead), lost(&cut) - 1);
     assert_eq!(counter(&dead, "delivered", "packets"), 200 - lost(&dead));
     let shared = json!({"switch": {"model": "shared_buffer", "pfc": true, "pause_us": 20, "buffer_bytes": 500_000},
@@ -226,7 +226,7 @@ fn hellos_find_what_carrier_does_not() {
             panic!("{found:?}")
         };
         for (down, up) in [(a, b), (c, d)] {
-            // Two to three intervals after the failure, and up to one more to be told by the other end.
+            // Two to three intervals after the failure, and up to one more until the other end reports it.
             assert!(down > 1200.0 && down < 1403.0, "{direction}: {down}");
             assert!(up > 5000.0 && up < 5203.0, "{direction}: {up}");
         }
@@ -251,7 +251,7 @@ fn hellos_notice_heavy_loss() {
         steps.into_iter().filter(|(.., step)| matches!(step, Step::Down(1))).count()
     };
     assert_eq!((found("carrier", 0.5), found("hello", 0.001)), (0, 0));
-    // Of 2,000 hellos, three in a row are lost some 125 times, each way.
+    // Three in a row of 2,000 hellos are lost some 125 times, each way.
     assert!(found("hello", 0.5) > 60, "{}", found("hello", 0.5));
 }
 
@@ -280,7 +280,7 @@ fn a_port_finds_that_it_is_slow() {
     assert_eq!(steps(&spec("oracle"))[0].1, Time(100 * US));
 }
 
-/// What depends on the rate of a NIC uses the rate of its link as built, not a fault's rate when a flow starts.
+/// Values that depend on the rate of a NIC use the rate of its link as built, not a fault's rate when a flow starts.
 #[test]
 fn a_lower_rate_at_the_start_of_a_flow_leaves_nothing_behind() {
     for transport in [json!({"kind": "rdma", "recovery": "irn"}), json!({"kind": "uet"})] {

@@ -1,4 +1,4 @@
-//! Whatever breaks: everything is accounted for, nothing loops or overtakes (debug assertions watch the links), every
+//! For any faults: everything is accounted for, nothing loops or overtakes (debug assertions watch the links), every
 //! flow is finished or has a reason why not, and after repair everything is as before.
 
 use crate::common::{counter, fat_tree, flow_column, merged, run, run_with, steps};

@@ -1,4 +1,4 @@
-//! What breaks during a run: which packets are lost, to the picosecond; when switches learn of it and how they react.
+//! Faults during a run: which packets are lost, to the picosecond; when switches learn of it and how they react.
 
 use crate::common::{counter, fat_tree, flow_column, line, merged, of_link, run, run_both, steps, stream};
 use serde_json::{Value, json};

@@ -28,7 +28,7 @@ fn chain(switch: &Value) -> Value {
     })
 }
 
-/// What happened before `ps`.
+/// Returns the outcome of the run until `ps`.
 fn until(spec: &Value, ps: u64) -> Outcome {
     run(&merged(spec, &json!({"run": {"until_us": ps as f64 / 1e6}})))
 }
@@ -56,8 +56,8 @@ fn paused(outcome: &Outcome) -> (u64, u64) {
 
 /// Packet k reaches switch3 at 2160 + 80 (k - 1) ns and the i-th leaves it from 2160 + 320 (i - 1) ns on. The seventh,
 /// at 2640 ns, is the first that makes five: the frame of 43 bytes takes 3.44 ns and 1 us, and switch2 stops at 3643.44
-/// ns. It has started packet 33 at 3640 ns. Of these 33 four are left when the 29th leaves, at 11 120 ns: switch2 goes
-/// on 1003.44 ns later.
+/// ns. It has started packet 33 at 3640 ns. Of these 33 four are left when the 29th leaves, at 11 120 ns: switch2
+/// continues 1003.44 ns later.
 #[test]
 fn a_pause_until_told_to_the_picosecond() {
     let spec = chain(&json!({"pause_us": 0}));
@@ -69,7 +69,7 @@ fn a_pause_until_told_to_the_picosecond() {
     assert_eq!(crate::common::flow_column(&outcome, "fct_ps"), [13_203_440 + 4 * 320_000 + 1_000_000]);
     let half = until(&spec, 8_000_000);
     assert_eq!(paused(&half), (8_000_000 - 3_643_440, 1), "a pause that goes on counts as far as it has come");
-    // At 4720 ns 33 have come and 9 have left.
+    // 33 have come and 9 have left at 4720 ns.
     let counters = &outcome.report["counters"];
     assert_eq!((&counters["most_headroom_bytes"], &counters["most_buffer_bytes"][1]), (&json!(14_000), &json!(24_000)));
 }
@@ -86,7 +86,7 @@ fn a_pause_renewed_in_time_is_as_one_until_told() {
     assert_eq!(paused(&run(&spec)), (12_123_440 - 3_643_440, 1));
 }
 
-/// Where nothing renews it, it expires at switch2 at 4720 + 1003.44 + 5000 ns. Packets 36 and 37 find four others again
+/// If nothing renews it, it expires at switch2 at 4720 + 1003.44 + 5000 ns. Packets 36 and 37 find four others again
 /// and ask for another pause, which ends when the 33rd leaves, at 12 400 ns.
 #[test]
 fn a_pause_that_packets_renew_runs_out() {
@@ -203,7 +203,8 @@ fn no_mark_at_the_least_queue_and_always_above_the_greatest() {
     assert_eq!(marks(&marking((0, 1, 1.0), &none)), [above(0)]);
     for bytes in [15_000, 60_000, most - 1500] {
         assert!(left_behind().any(|left| left == bytes), "some queue is just as long as the bound");
-        // At the least queue never, just above surely; at the greatest with this probability, above surely.
+        // Never at the minimum queue, certainly just above it; with this probability at the maximum, certainly above
+        // it.
         assert_eq!(marks(&marking((bytes, bytes + 1, 1.0), &none)), [above(bytes)]);
         assert_eq!(marks(&marking((0, bytes, 0.0), &none)), [above(bytes)]);
         assert_eq!(marks(&marking((bytes - 1, bytes, 1.0), &none)), [above(bytes - 1)]);

@@ -57,7 +57,7 @@ fn a_trace_draws_nothing() {
 #[test]
 fn flows_with_one_key_are_one_flowlet() {
     let first = flow(0, 4, 900, 0);
-    // From another source with the same port, to ports 101 and 102: the same flowlet.
+    // Flows from another source with the same port, to ports 101 and 102: the same flowlet.
     let alike = [first.clone(), flow(1, 4, 900, 9_000), flow(2, 4, 900, 18_000)];
     assert_eq!(taken(&followed(&alike), 0, 900), [7]);
     // After a gap the second draws for both.
@@ -91,7 +91,7 @@ fn what_conweave_holds_comes_back() {
     assert_eq!(traced.hash, outcome.hash);
 }
 
-/// With any single rule left out, all flows still end and every packet is accounted for.
+/// All flows still end and every packet is accounted for with any single rule left out.
 #[test]
 fn each_rule_can_be_left_out() {
     let flows: Vec<Value> = (0..12).map(|n| flow(n % 8, 12 + n % 4, 60_000, u64::from(n) * 97)).collect();

@@ -1,4 +1,4 @@
-//! What a host scheme keeps of flows is dropped with them.
+//! A host scheme's records of flows are dropped with them.
 
 use serde_json::{Value, json};
 use spinewise_sim::engine::Sim;

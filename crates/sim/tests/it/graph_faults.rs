@@ -60,7 +60,7 @@ fn packets_circle_until_all_know_and_no_longer_than_their_hop_limit() {
     assert_eq!(fates.filter(|&fate| fate == "hop limit reached").count(), circled);
 }
 
-/// With an oracle nothing loops, and TCP finishes over the other way.
+/// Nothing loops with an oracle, and TCP finishes over the other path.
 #[test]
 fn flows_take_the_other_way() {
     let spec = merged(
@@ -77,7 +77,7 @@ fn flows_take_the_other_way() {
     assert!(flow_column(&outcome, "fct_ps")[0] < 10_000 * US);
 }
 
-/// A static route stays as long as one of its links works; after that the shortest path by what the switch knows takes
+/// A static route stays as long as one of its links works; after that the shortest path by the switch's knowledge takes
 /// its place.
 #[test]
 fn a_static_route_gives_way_when_its_link_is_down() {

@@ -74,7 +74,7 @@ fn all_to_all_between(n: u32) -> Value {
 fn more_ways_than_can_be_numbered_are_refused() {
     let most = wired(&all_to_all_between(255));
     assert_eq!((most.ways_between(HostId::new(0), HostId::new(1)), most.most_ways), (255 * 255, 255 * 255));
-    // With 256, no way was left of 65,536; with 257, 513 ways of two uplinks.
+    // 256 left no way of 65,536; 257 leave 513 ways of two uplinks.
     for n in [256, 257] {
         let spec = json!({"topology": all_to_all_between(n), "preset": "datacenter",
                           "traffic": [{"kind": "flows", "list": [flow(0, 1, 1, 0)]}]});

@@ -1,4 +1,4 @@
-//! Hedera in whole runs: large flows leave each other's paths, what polling for them costs, and what it leaves alone.
+//! Hedera in whole runs: large flows leave each other's paths, the cost of polling for them, and flows it leaves alone.
 
 use crate::common::{all_finished, counter, flow, flow_column, merged, of_link, run_both, series};
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ fn leaf_spine(leaves: u32, spines: u32, scheme: &str, list: Vec<Value>) -> Value
     spec
 }
 
-/// From each host of the first rack to its counterpart in the second.
+/// Flows from each host of the first rack to its counterpart in the second.
 fn pairs(size: u64) -> Vec<Value> {
     (0..4).map(|host| flow(host, 4 + host, size, 1_000 * u64::from(host))).collect()
 }

@@ -98,7 +98,7 @@ fn every_held_queue_comes_back_and_order_is_kept_where_there_was_one() {
     assert!(held > 1_000 && paused > 60 && in_order > 15 && excused > 5, "{held} {paused} {in_order} {excused}");
 }
 
-/// All paths but one are paused for a long time, and the packet that would end the wait is among what stands still.
+/// All paths but one are paused for a long time, and the packet that would end the wait is among the stuck ones.
 #[test]
 fn a_queue_that_waits_for_a_paused_path_is_let_go_in_the_end() {
     let spec = json!({

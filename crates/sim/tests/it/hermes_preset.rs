@@ -16,7 +16,7 @@ fn spec(flows: &[Value], change: Value) -> Value {
     merged(&base, &change)
 }
 
-/// When packets of these sizes that leave back to back at `start` have crossed `hops` links, in ps.
+/// Returns when packets of these sizes that leave back to back at `start` have crossed `hops` links, in ps.
 fn cross(start: u64, packets: &[u64], hops: u64) -> Vec<u64> {
     let mut at = vec![start; packets.len()];
     for _ in 0..hops {

@@ -32,7 +32,7 @@ fn in_a_leaf_spine_each_link_carries_one_probe_of_each_leaf_an_interval() {
     for (leaves, spines) in [(2, 3), (4, 4), (5, 2)] {
         let outcome = run_both(&leaf_spine(leaves, spines, "hula", nothing()));
         let (n, m) = (u64::from(leaves), u64::from(spines));
-        // Up each uplink, and down to all leaves but its own.
+        // Probes go up each uplink, and down to all leaves but their own.
         assert_eq!(counter(&outcome, "messages", "packets"), INTERVALS * n * (m + m * (n - 1)));
         for leaf in 0..leaves {
             for spine in 0..spines {
@@ -106,7 +106,7 @@ fn after_one_probe_flows_avoid_an_uplink_that_is_full() {
 
 #[test]
 fn flows_do_not_wait_for_a_degraded_link() {
-    // Hashing puts a quarter of what a leaf sends on a link that carries a thirty-first of it.
+    // Hashing puts a quarter of a leaf's traffic on a link that carries a thirty-first of it.
     let mean_fct = |scheme: &str, override_: Value| {
         let traffic = json!([{"kind": "poisson", "cdf": "web_search", "load": 0.4, "duration_us": 10_000}]);
         let mut spec = leaf_spine(2, 4, scheme, traffic);

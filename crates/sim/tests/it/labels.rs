@@ -34,12 +34,12 @@ fn plb_parts_two_flows_that_share_a_link() {
         a.min(b) < (a + b) / 50
     };
     let with = |params: Value, seed: u64| {
-        // With a low threshold, two flows of some packets each have most of them marked, and one flow alone does not.
+        // A low threshold has most packets of two flows of some packets each marked, but not those of one flow alone.
         let low = json!({"seed": seed, "switch": {"ecn_threshold_packets": 3}});
         merged(&fabric(json!({"name": "plb", "params": params}), 2, &pair), &low)
     };
     let fixed = |seed: u64| run(&with(json!({"txrehash": false}), seed));
-    // Where both labels lead to one link, and nothing ever moves, each flow has half of it.
+    // If both labels lead to one link, and nothing ever moves, each flow has half of it.
     let seed = (1..40).find(|&seed| shared(&fixed(seed))).expect("one of them");
     let stays = fixed(seed);
     assert_eq!(points(&stays, "plb", "plb_rehash"), 0);
@@ -48,7 +48,7 @@ fn plb_parts_two_flows_that_share_a_link() {
     let fct = |outcome: &Outcome| outcome.records.iter().map(|record| record.fct).max();
     assert!(points(&moves, "plb", "plb_rehash") > 0);
     assert!(fct(&moves).unwrap_or(0) * 4 < fct(&stays).unwrap_or(0) * 3, "{:?} {:?}", fct(&moves), fct(&stays));
-    // What is not marked changes no label.
+    // Unmarked packets change no label.
     let unmarked = merged(&with(json!({}), seed), &json!({"switch": {"ecn_threshold_packets": 0}}));
     assert_eq!(points(&run(&unmarked), "plb", "plb_rehash"), 0);
 }
@@ -72,7 +72,7 @@ fn hopper_leaves_a_slow_path_for_one_that_probes_found() {
     assert!(fct(&hops) * 2 < fct(&stays), "{} against {}", fct(&hops), fct(&stays));
 }
 
-/// A link that loses everything, of which nothing is told.
+/// A link that loses everything without any notification.
 fn dead(ends: [&str; 2], direction: &str, at_us: u32) -> Value {
     json!({"fault": [{"kind": "down", "ends": ends, "at_us": at_us, "direction": direction}],
            "detection": {"mode": "never"}})

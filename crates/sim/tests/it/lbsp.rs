@@ -39,7 +39,7 @@ fn used(outcome: &Outcome, least: u64) -> Vec<(String, u64)> {
         .collect()
 }
 
-/// Only the names, for this switch.
+/// Returns only the names, for this switch.
 fn ports(used: &[(String, u64)], switch: &str) -> Vec<String> {
     let head = format!("{switch}->");
     used.iter().filter_map(|(name, _)| Some(name.strip_prefix(&head)?.to_string())).collect()
@@ -146,7 +146,7 @@ fn every_path_group_carries_the_same() {
         let params = json!({"round_robin": round_robin});
         let outcome = run(&tree(k, json!({"traffic": list, "scheme": {"params": params}})));
         assert_eq!(counter(&outcome, "dropped", "packets"), 0);
-        // On each link of a leaf as many packets as a host sends.
+        // Each link of a leaf carries as many packets as a host sends.
         let carried = used(&outcome, 1);
         assert_eq!(carried.len() as u32, k * k * k / 2);
         let total: u64 = carried.iter().filter(|(name, _)| name.starts_with("leaf")).map(|(_, packets)| packets).sum();

@@ -26,7 +26,7 @@ fn burst(at_us: f64) -> Value {
     json!([{"kind": "udp", "src": 0, "dst": 15, "size_bytes": 30_000, "schedule": [{"at_us": at_us, "rate_gbps": 10}]}])
 }
 
-/// How many of those came through, and over which aggregation switches they left.
+/// Returns how many of those came through, and over which aggregation switches they left.
 fn fate(outcome: &Outcome) -> (u64, Vec<u32>) {
     let by = |column: u32| of_link(outcome, &format!("leaf0->aggregation{column}"), "bytes") >= 10 * 1500;
     (of_link(outcome, "leaf7->host15", "packets"), (0..2).filter(|&column| by(column)).collect())
@@ -63,7 +63,7 @@ fn a_link_that_becomes_slow_is_avoided_until_it_is_fast_again() {
     assert_eq!(by(1030.0, json!({})), (20, vec![1]));
 }
 
-/// The switches whose tables are not what they were at the start.
+/// The switches whose tables differ from those at the start.
 fn changed_tables(spec: &Value, tuning: Tuning) -> Vec<u32> {
     let spec = resolved(spec);
     let setup = Setup::new(&spec, tuning).expect("a spec that fits");

@@ -1,4 +1,4 @@
-//! What is observed of links: samples of queues and use, how evenly equal paths are used, reroutes, series of any link.
+//! Observations of links: samples of queues and use, how evenly equal paths are used, reroutes, series of any link.
 
 use super::common::{
     self, fat_tree, flow, flow_column, line, merged, of_link, resolved, run, run_both, series, stream,
@@ -27,8 +27,8 @@ fn queue(outcome: &Outcome, name: &str) -> Value {
 #[test]
 fn queues_and_use_are_those_of_a_hand_calculation() {
     let outcome = run_both(&two_into_one());
-    // Pair i of packets is at the leaf at 1.2 i + 1 us, packet n starts at 2.2 + 1.2 (n - 1): what waits at 60, 120, 180, 240
-    // and 300 us are 98 - 49, 198 - 99, 200 - 149, 200 - 199 and no packets.
+    // Pair i of packets is at the leaf at 1.2 i + 1 us, packet n starts at 2.2 + 1.2 (n - 1): the queue at 60, 120,
+    // 180, 240 and 300 us is 98 - 49, 198 - 99, 200 - 149, 200 - 199 and no packets.
     let mean = 1500.0 * (49 + 99 + 51 + 1) as f64 / 5.0;
     // The second of the last pair, at 121 us, finds 199 - 100 waiting.
     let found = json!({"mean": mean, "p50": 49 * 1500, "p95": 99 * 1500, "p99": 99 * 1500, "max": 99 * 1500});
@@ -121,11 +121,11 @@ fn equal_links_are_found_in_every_fabric() {
     assert_eq!(of(&leaf_spine, 3), Vec::<Vec<u16>>::new(), "a spine has one way to each leaf");
     let twins = merged(&leaf_spine, &json!({"parallel_links": 2}));
     assert_eq!(of(&twins, 3), [vec![0, 1], vec![2, 3], vec![4, 5]]);
-    // To leaf 1 there is one spine less; the others are still its equals, towards leaf 2.
+    // There is one spine less to leaf 1; the others are still its equals, towards leaf 2.
     let lame = merged(&leaf_spine, &json!({"override": [{"leaf": 1, "spine": 2, "up": false}]}));
     assert_eq!(of(&lame, 0), [vec![2, 3, 4]]);
     assert_eq!(of(&lame, 1), [vec![2, 3]]);
-    // In a 4-ary tree, leaves choose between two aggregation switches, and those between two cores.
+    // Leaves of a 4-ary tree choose between two aggregation switches, and those between two cores.
     assert_eq!(of(&fat_tree(), 0), [vec![2, 3]]);
     assert_eq!(of(&fat_tree(), 8), [vec![2, 3]]);
     assert_eq!(of(&fat_tree(), 16), Vec::<Vec<u16>>::new());
@@ -140,7 +140,7 @@ fn reroutes_are_counted_whoever_chooses() {
     };
     let reroutes = |outcome: &Outcome| outcome.report["totals"]["reroutes"].as_u64();
     assert_eq!(reroutes(&with(&json!({}))), Some(0), "ECMP keeps a flow where it is");
-    // Where a host's tags name paths, reroutes are changes of the tag.
+    // If a host's tags name paths, reroutes are changes of the tag.
     let tagged = with(&json!({"scheme": {"name": "presto"}}));
     assert!(reroutes(&tagged) > Some(2));
     assert_eq!(reroutes(&tagged), Some(flow_column(&tagged, "path_changes")[0]));
@@ -148,7 +148,7 @@ fn reroutes_are_counted_whoever_chooses() {
     let sprayed = with(&json!({"scheme": {"name": "rps"}}));
     let share = reroutes(&sprayed).unwrap_or(0) as f64 / common::total(&sprayed, |record| record.packets) as f64;
     assert!((0.55..0.78).contains(&share), "{share}");
-    // Within a rack there is nothing to choose.
+    // There is nothing to choose within a rack.
     let rack = json!({"topology": {"hosts_per_leaf": 2}, "scheme": {"name": "rps"}});
     assert_eq!(reroutes(&with(&rack)), Some(0));
     // ECMP moves a flow off a link that has failed, once.
@@ -276,14 +276,14 @@ fn pauses_are_on_record_at_switches_and_at_nics() {
     );
 }
 
-/// Links that were paused for more than an interval, each as long as its series says.
+/// Returns the links that were paused for more than an interval, each as long as its series says.
 fn paused_links(outcome: &Outcome) -> Vec<String> {
     let points = series(outcome, "link_paused");
     let mut names = Vec::new();
     for link in outcome.report["links"].as_array().expect("links") {
         let name = link["name"].as_str().unwrap_or_default();
         let shares: f64 = points.iter().filter(|(_, entity, _)| entity == name).map(|(_, _, share)| share).sum();
-        // In intervals; a pause after the last sample is not recorded.
+        // Unit: intervals; a pause after the last sample is not recorded.
         let paused = link["paused_ps"].as_f64().unwrap_or(0.0) / 10e6;
         assert!(shares <= paused + 1e-9 && shares >= paused - 1.0, "{name}: {shares} {paused}");
         if paused > 1.0 {

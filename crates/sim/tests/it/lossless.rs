@@ -178,7 +178,7 @@ impl Worst {
         self.phases().any(|phase| drops(&run(&self.spec(Some(headroom), phase))) > 0)
     }
 
-    /// The minimum headroom that loses nothing, whatever the phase.
+    /// Returns the minimum headroom that loses nothing, whatever the phase.
     fn least(&self) -> u64 {
         let (mut loses, mut enough) = (self.packet, 2 * self.needed());
         assert!(self.loses(loses) && !self.loses(enough));
@@ -206,7 +206,7 @@ fn the_headroom_needed_is_enough_and_one_packet_less_is_not() {
         println!("{worst:?}: {least} of {needed}");
         assert!(least <= needed, "{worst:?}: {least} are needed, the formula says {needed}");
         assert!(least > needed - worst.packet, "{worst:?}: {least} are enough, the formula says {needed}");
-        // What applies if the spec has no headroom_bytes.
+        // The value that applies if the spec has no headroom_bytes.
         let outcomes: Vec<Outcome> = worst.phases().map(|phase| run(&worst.spec(None, phase))).collect();
         assert!(outcomes.iter().all(|outcome| drops(outcome) == 0));
         let most = outcomes.iter().filter_map(|o| o.report["counters"]["most_headroom_bytes"].as_u64()).max();

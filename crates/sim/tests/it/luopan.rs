@@ -37,8 +37,8 @@ fn samples_go_to_leaves_that_were_sent_to_two_a_period_and_are_answered() {
 
 #[test]
 fn cells_avoid_a_path_that_is_full_beyond_its_first_link() {
-    // Leaf 2 has one uplink, to spine 1, which brings 20 Gbps for a link of 10 on to leaf 1: what leaf 0 sends there by
-    // way of spine 1 waits or is lost, though no uplink of leaf 0 has a queue.
+    // Leaf 2 has one uplink, to spine 1, which brings 20 Gbps for a link of 10 on to leaf 1: packets that leaf 0 sends
+    // there through spine 1 wait or are lost, though no uplink of leaf 0 has a queue.
     let late = |params: Value| {
         let list = (0..120).map(|n| flow(n % 8, 8 + n % 7, 10_000, 1_000_000 + 60_000 * u64::from(n)));
         let traffic =

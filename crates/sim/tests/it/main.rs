@@ -67,7 +67,7 @@ mod uet;
 mod uet_preset;
 mod values_by_step;
 
-// In their original location the files of the worked examples find these at the root of the policy crate.
+// The files of the worked examples find these at the root of the policy crate in their original location.
 pub use spinewise_policy::{
     AtHost, AtSwitch, Cx, Event, Feedback, Hooks, Kind, Layout, Listed, Packet, Policy, Port, Rng, Series, Shape,
     Sheet, Span, Time, Way, listed, params, rows, sees,

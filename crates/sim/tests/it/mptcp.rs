@@ -19,7 +19,7 @@ fn single(change: &Value, transport: &Value) -> [Outcome; 2] {
     })
 }
 
-/// What happened to each flow, to the picosecond, and what each link has carried.
+/// Checks that every flow's events, to the picosecond, and every link's traffic are the same.
 fn assert_same(change: &Value, transport: &Value) -> Outcome {
     let [tcp, mptcp] = single(change, transport);
     assert_eq!(tcp.records, mptcp.records, "{change} {transport}");
@@ -90,7 +90,7 @@ fn mean_of_ten(values: [f64; 10]) -> (f64, f64) {
 /// Without an end.
 const LONG: u64 = 1 << 40;
 
-/// Short flows over one pair of hosts, a tenth of 100 Mbps on average: without them drop-tail queues fall in step with
+/// Short flows over one pair of hosts, a tenth of 100 Mbps on average: without them drop-tail queues synchronize with
 /// the windows, and the same flow always loses.
 fn noise(seed: u64, src: u32, dst: u32, until_ms: u64) -> Vec<Value> {
     let mut rng = Rng::stream(seed, "noise", u64::from(src));
@@ -109,7 +109,7 @@ fn slow_clock() -> Value {
     json!({"kind": "mptcp", "recovery": "sack", "min_rto_us": 10_000, "initial_rto_us": 100_000})
 }
 
-/// How many times the rate of one TCP beside it a connection of `subflows` gets, over one line of 100 Mbps.
+/// Returns how many times the rate of one TCP beside it a connection of `subflows` gets, over one line of 100 Mbps.
 fn share_beside_tcp(seed: u64, subflows: u32) -> f64 {
     let slow = json!([{"spine": 0, "direction": "up", "rate_gbps": 0.1}]);
     let mut singles = vec![flow(1, 4, LONG, 104_729 * seed)];
@@ -251,7 +251,7 @@ fn subflows_join_after_the_first_data() {
     assert_eq!((fct(1, false), fct(1, true), fct(4, true)), (38, 42, 42));
 }
 
-/// A subflow whose path is a tenth as fast holds nothing up for long: what it gives up as lost goes on another.
+/// A subflow whose path is a tenth as fast holds nothing up for long: data that it gives up as lost goes on another.
 #[test]
 fn what_a_dead_path_holds_goes_over_another() {
     // Way 0 loses nearly everything: it has room for one packet, and 20 Mbps.
@@ -267,8 +267,8 @@ fn what_a_dead_path_holds_goes_over_another() {
     assert!(data > 0 && acked > 0, "{data} {acked}");
 }
 
-/// The last segment, which is short, goes over the healthy path before the timeout of the dead one: what the dead path
-/// holds still goes over the healthy one, behind the short segment.
+/// The last segment, which is short, goes over the healthy path before the timeout of the dead one: data that the dead
+/// path holds still goes over the healthy one, behind the short segment.
 #[test]
 fn what_a_dead_path_holds_goes_behind_the_last_segment() {
     for recovery in ["newreno", "sack", "rack"] {
@@ -282,7 +282,7 @@ fn what_a_dead_path_holds_goes_behind_the_last_segment() {
                     "traffic": [{"kind": "flows", "list": [flow(0, 1, size, 0)]}],
                 }));
                 let is_whole = outcome.report["finished"] == 1;
-                // Where all subflows hash to the dead spine, nothing arrives after the fault.
+                // If all subflows hash to the dead spine, nothing arrives after the fault.
                 let cut_off = outcome.records[0].received < 100_000;
                 assert!(is_whole || cut_off, "{recovery}, seed {seed}, {subflows} subflows, {size} bytes");
                 assert!(is_whole || (seed, subflows) != (3, 2), "it has a path of each");

@@ -22,7 +22,7 @@ fn spec(scheme: &str, param: &str, value: Value) -> Value {
     }))
 }
 
-/// All parameters that are numbers: scheme, parameter, minimum, maximum, and is it whole? Excludes the test schemes,
+/// All numeric parameters: scheme, parameter, minimum, maximum, and whether it is whole. Excludes the test schemes,
 /// which hold packets for as long as they are told.
 fn numbers() -> impl Iterator<Item = (&'static str, &'static Param, f64, f64, bool)> {
     REGISTRY.iter().filter(|entry| !entry.name().starts_with("loopback")).flat_map(|entry| {
@@ -56,7 +56,7 @@ fn what_lies_beyond_is_refused_by_name() {
     assert!(zeros > 20, "{zeros} parameters may not be zero");
 }
 
-/// At its ends a parameter is refused because of other parameters, or the run comes to its end.
+/// A parameter at the ends of its range is refused because of other parameters, or the run comes to its end.
 #[test]
 fn at_the_ends_of_its_range_every_parameter_works_or_is_refused() {
     let mut works = 0;

@@ -124,7 +124,7 @@ fn mean_uplink_queue(outcome: &Outcome) -> f64 {
 #[test]
 fn drill_queues_no_more_than_random_spraying_on_the_same_arrivals() {
     let spec = |seed: u64, scheme: &Value| {
-        // Nothing reacts to anything, so what arrives at a leaf is the same under every scheme.
+        // Nothing reacts to anything, so the arrivals at a leaf are the same under every scheme.
         let udp = |host: u32| {
             json!({"kind": "udp", "src": host, "dst": (host + 4) % 16,
                    "packet_bytes": 1000 + 100 * ((host as u64 + seed) % 6),
@@ -186,7 +186,7 @@ fn wcmp_loads_links_by_what_is_behind_them() {
     };
     for (params, expected) in [
         (json!({}), [100.0, 200.0, 1000.0, 1000.0]),
-        // Of all groups of at most 4 entries, the only one: one for each.
+        // The only one of all groups of at most 4 entries: one for each.
         (json!({"table_entries": 4}), [575.0; 4]),
         // 1 : 1 : 5 : 5, which gives the slowest twice 1/12 for 1/23.
         (

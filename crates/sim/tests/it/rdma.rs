@@ -22,8 +22,8 @@ fn spec(transport: Value, flows: Value) -> Value {
     })
 }
 
-/// When each packet of a lone flow, and the answer to it, arrives: over `links` of (bits per second, ps), every packet
-/// leaves when the previous one has left and it has itself arrived. Answers go back the same way and never meet.
+/// Returns when each packet of a lone flow, and the answer to it, arrives: over `links` of (bits per second, ps), every
+/// packet leaves when the previous one has left and it has itself arrived. Answers go back the same way and never meet.
 fn by_recursion(size: u64, links: &[(u64, u64)], window: u64) -> (u64, u64) {
     on_a_clock(1, size, links, window)
 }
@@ -74,7 +74,7 @@ fn a_lone_flow_takes_what_the_recursion_says() {
     }
 }
 
-/// On the clock of the public ns-3 code, with its switches.
+/// The same on the clock of the public ns-3 code, with its switches.
 #[test]
 fn whole_nanoseconds_are_met_too() {
     let fast = (100_000_000_000, 1_000_000);
@@ -218,7 +218,7 @@ fn the_papers_preset_shares_fairly() {
         "switch": {"buffer_bytes": 2_000_000, "ecn_threshold_bytes": 100_000},
     });
     let outcome = run(&merged(&fast, &ten));
-    // While the second runs, the first has what is left of the line.
+    // While the second runs, the first has the rest of the line.
     let second = goodput_gbps(&outcome, 1);
     assert!((4.0..6.0).contains(&second), "{second} Gbps");
     assert_eq!(counter(&outcome, "dropped", "packets"), 0);

@@ -14,7 +14,7 @@ const HEADER: u64 = 48;
 const ACK: u64 = 60;
 const PAUSE_FRAME: u64 = 43;
 const NEVER: u64 = u64::MAX;
-/// In the buffer: packets of two ports set aside, a guarantee, an offset, all as in the presets.
+/// Reserved in the buffer: packets of two ports set aside, a guarantee, an offset, all as in the presets.
 const RESERVED: u64 = 8 * 2 * (MSS + HEADER);
 const GUARANTEED: u64 = 1_049;
 const OFFSET: u64 = 2_096;
@@ -61,8 +61,8 @@ impl Line {
     }
 }
 
-/// What the switch holds of the flow, by the rules of the public code of ConWeave (switch-mmu): a pool
-/// of which one ingress may use a sixteenth of what is free, and headroom beyond.
+/// The switch's account of the flow, by the rules of the public code of ConWeave (switch-mmu): a pool of which one
+/// ingress may use a sixteenth of the free part, and headroom beyond.
 #[derive(Debug, Default)]
 struct Account {
     limit: u64,
@@ -99,7 +99,7 @@ impl Account {
     }
 }
 
-/// What comes to the sender: an answer, or a frame that pauses it for this long (0: lets it resume).
+/// An arrival at the sender: an answer, or a frame that pauses it for this long (0: lets it resume).
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Back {
     Answer,
@@ -115,7 +115,7 @@ struct Chain {
     left: u64,
     /// The sender starts nothing before this.
     paused_until: u64,
-    /// What the switch believes of that.
+    /// The switch's belief about that.
     pausing_until: u64,
     account: Account,
     queue: VecDeque<u64>,
@@ -123,7 +123,7 @@ struct Chain {
     data: VecDeque<(u64, u64)>,
     answers: VecDeque<u64>,
     back: VecDeque<(u64, Back)>,
-    /// What waits for the line to the sender: a frame, which goes first, and answers.
+    /// Waiting for the line to the sender: a frame, which goes first, and answers.
     waiting_frame: Option<u64>,
     waiting_answers: u64,
     /// Arrivals of the last data packet and the last answer.
@@ -317,7 +317,7 @@ fn a_lone_flow_under_pauses_takes_what_the_chain_says() {
             ran_out += chain.pauses - chain.resumes;
         }
     }
-    // Both ends of a pause have occurred: told to resume, and expired.
+    // Both ends of a pause have occurred: resumed by a frame, and expired.
     assert!(pauses > 100 && ran_out > 100, "{pauses} pauses, of which {ran_out} ran out");
 }
 

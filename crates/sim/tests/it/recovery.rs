@@ -1,4 +1,4 @@
-//! Loss recovery over a fabric: what spraying over unlike paths costs each of them, and what a lost tail costs.
+//! Loss recovery over a fabric: the cost of spraying over unlike paths to each of them, and that of a lost tail.
 
 use crate::common::{all_finished, flow, flow_column, merged, run_both, total};
 use serde_json::{Value, json};

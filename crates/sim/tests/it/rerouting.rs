@@ -17,7 +17,7 @@ fn asymmetric(scheme: Value, seed: u32) -> Value {
     })
 }
 
-/// The 99th percentile of completion times, as reports have it.
+/// The 99th percentile of completion times, in the form of reports.
 fn p99(outcome: &Outcome) -> f64 {
     assert_eq!(outcome.report["finished"], outcome.report["flows"]);
     let mut times = flow_column(outcome, "fct_ps");
@@ -64,7 +64,7 @@ fn both_beat_the_tail_of_ecmp_where_paths_differ() {
 }
 
 /// Forty flows from rack 0 to rack 1, one after another, over four spines, of which spine 0 takes 120 ms to let a
-/// packet through: to a host, a path that swallows what it is sent.
+/// packet through: to a host, a path that swallows its packets.
 fn blackhole(scheme: Value) -> Value {
     let flows: Vec<Value> = (0..40).map(|i| flow(i % 8, 8 + i % 8, 300_000, 800_000 * u64::from(i))).collect();
     json!({
@@ -82,7 +82,7 @@ fn a_path_that_swallows_packets_is_left_and_avoided() {
     let ecmp = run(&blackhole(json!({"name": "ecmp"})));
     assert!(ecmp.report["finished"].as_u64() < Some(40), "ECMP's flows are stuck: {}", ecmp.report["finished"]);
     let mut met = 0;
-    // With probes the agent knows before most flows ask; without, each host learns separately; FlowBender never learns,
+    // The agent with probes knows before most flows ask; without, each host learns separately; FlowBender never learns,
     // but a timeout moves a flow.
     for (scheme, most) in [
         (json!({"name": "hermes"}), 1),

@@ -1,4 +1,4 @@
-//! What every scheme of the registry must withstand, and what the shell owes them: the loopback schemes check.
+//! Requirements on every scheme of the registry, and on the shell towards them: the loopback schemes check.
 
 use crate::common::{counter, events, merged, run, run_with, schemes_for_any_fabric, series, total, without_trimming};
 use serde_json::{Value, json};
@@ -112,8 +112,9 @@ fn every_host_scheme_runs_over_every_fabric_scheme_with_every_tag_it_takes() {
     }
 }
 
-/// With one way from rack to rack there is nothing to balance: whatever sends no packets of its own is the same, apart
-/// from header bytes. CLOVE must then hide no mark once the only path has been marked and counts as congested.
+/// There is nothing to balance with one way from rack to rack: every scheme that sends no packets of its own is the
+/// same, apart from header bytes. CLOVE must then hide no mark once the only path has been marked and counts as
+/// congested.
 #[test]
 fn with_one_path_all_schemes_without_packets_of_their_own_are_equal() {
     let (_, topology) = fabrics().swap_remove(1);
@@ -164,7 +165,7 @@ fn loopbacks() -> Vec<Value> {
         json!({"name": "loopback_switch", "params": {"release": "packet", "hold_every": 2, "hold_packets": 1}}),
         json!({"name": "loopback_switch", "params": {"give_up_us": 6, "hold_every": 3, "hold_us": 200, "queues": 1}}),
         json!({"name": "loopback_switch", "params": {"flow_idle_us": 1, "alarm_us": 40, "consume": false, "tick_us": 9}}),
-        // By hashed tags: an explicit one asks nothing of the first switch, which then writes no header.
+        // The tags are hashed: an explicit one asks nothing of the first switch, which then writes no header.
         json!({"name": "presto", "path_tag": "outer", "fabric": "loopback_switch"}),
         json!({"name": "pdlb", "path_tag": "outer", "fabric": "loopback_switch", 
                "fabric_params": {"flow_idle_us": 5, "hold_us": 60}}),
@@ -215,7 +216,7 @@ fn handshakes_and_closings_are_within_the_life_of_a_flow() {
     assert!(counts["flow_ends"] > 0.0 && counts["timeouts"] > 0.0, "{counts:?}");
 }
 
-/// A held queue is released behind what was there and ahead of what comes later, so on one path nothing overtakes.
+/// A held queue is released behind earlier packets and ahead of later ones, so on one path nothing overtakes.
 #[test]
 fn a_released_queue_keeps_the_order_of_its_flow() {
     for ports in ["fifo", "commit_at_start"] {

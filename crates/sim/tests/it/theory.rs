@@ -1,4 +1,4 @@
-//! What must hold by theory, packet by packet where visible: queues, lines, tags, and the units schemes move.
+//! Facts that must hold by theory, packet by packet where visible: queues, lines, tags, and the units schemes move.
 
 use crate::common::{counter, flow, merged, of_link, run, run_both, total};
 use proptest::prelude::*;
@@ -62,7 +62,8 @@ struct Sent {
 }
 
 impl Rule {
-    /// What is queued of `sent` at `now`, without and with the packet in transmission: (bytes, packets).
+    /// Returns the part of `sent` that is queued at `now`, without and with the packet in transmission: (bytes,
+    /// packets).
     fn queue(&self, sent: &[Sent], now: u64) -> (u64, u64) {
         let there = |s: &&Sent| s.start > now || self.in_service && now < s.end;
         sent.iter().filter(there).skip(self.device).fold((0, 0), |(bytes, packets), s| (bytes + s.bytes, packets + 1))
@@ -72,8 +73,8 @@ impl Rule {
         if in_packets { packets >= limit } else { bytes >= limit }
     }
 
-    /// For each arrival (ps, bytes), in order: when its last bit has left and whether it was marked, or none if it was
-    /// dropped.
+    /// Returns, for each arrival (ps, bytes), in order: when its last bit has left and whether it was marked, or `None`
+    /// if it was dropped.
     fn serve(&self, arrivals: &[(u64, u64)]) -> Vec<Option<(u64, bool)>> {
         let (mut line, mut sent, mut fates) = (Line::new(self.gbps), Vec::<Sent>::new(), Vec::new());
         for &(now, bytes) in arrivals {
@@ -96,7 +97,7 @@ impl Rule {
         fates
     }
 
-    /// What the `n`-th packet leaves queued as it starts.
+    /// Returns the queue that the `n`-th packet leaves behind as it starts.
     fn left_behind(&self, sent: &[Sent], n: usize) -> (u64, u64) {
         let start = sent[n].start;
         let behind = sent[n + 1..].iter().filter(|s| s.came < start);
@@ -155,7 +156,7 @@ fn through_one_port(rule: &Rule, host_gbps: f64, ports: &str, shots: &Shots) -> 
                      "host_delay_ns": DELAY_NS,
                      "override": [{"host": SENDERS, "direction": "down", "rate_gbps": rule.gbps}]},
         "switch": switch, "traffic": [{"kind": "flows", "list": list}],
-        // What is dropped is gone: nothing is resent before the end.
+        // Dropped packets are gone: nothing is resent before the end.
         "transport": {"min_rto_us": 5000, "initial_rto_us": 5000},
         "run": {"stop": "time", "until_us": 4500},
     })
@@ -254,7 +255,7 @@ fn two_racks(spines: u32, change: Value) -> Value {
     )
 }
 
-/// What each uplink of leaf 0 has carried.
+/// Returns the traffic of each uplink of leaf 0.
 fn uplinks(outcome: &Outcome, spines: u32, what: &str) -> Vec<u64> {
     (0..spines).map(|spine| of_link(outcome, &format!("leaf0->spine{spine}"), what)).collect()
 }
@@ -438,7 +439,7 @@ fn an_outer_tag_is_hashed() {
     for tag in ["outer", "inner"] {
         let one = uplinks(&run(&spec(1_000_000, tag)), 8, "packets");
         assert_eq!(one.iter().filter(|&&n| n > 0).count(), 1, "{tag}: {one:?}");
-        // Eight tags in turn, each 40 packets: whatever ways they hash to carry whole multiples of 40.
+        // Eight tags in turn, each 40 packets: whichever ways they hash to carry whole multiples of 40.
         let all = uplinks(&run(&spec(1, tag)), 8, "packets");
         assert!(all.iter().all(|n| n % 40 == 0) && all.iter().sum::<u64>() == 320, "{tag}: {all:?}");
         assert!(all.iter().any(|&n| n != 40), "{tag}: eight hashes that all differ are a chance of 1 in 400: {all:?}");

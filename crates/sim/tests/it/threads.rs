@@ -21,7 +21,7 @@ fn busy(change: &Value) -> Value {
     merged(&base, change)
 }
 
-/// Why a run was made by one thread, if it was.
+/// Returns why a run was made by one thread, if it was.
 fn reason(spec: &Value) -> Option<String> {
     let outcome = run_with(spec, by(2));
     let warnings = outcome.report["warnings"].as_array().cloned().unwrap_or_default();
@@ -55,7 +55,7 @@ fn everything_that_is_told_is_the_same_by_any_number_of_threads() {
         busy(&json!({"metrics": {"series_interval_us": 50, "series_links": "all", "facts": true}})),
         busy(&json!({"topology": fat_tree()})),
         busy(&json!({"preset": "selb", "scheme": {"name": "selb"}, "metrics": {"facts": true}})),
-        // What waits for other flows: hosts learn of its start only from its packets.
+        // Flows that wait for others: hosts learn of their start only from their packets.
         busy(&json!({"traffic": train})),
         busy(&json!({"traffic": round_and_round()})),
         // Cut while flows that have started wait for their handshakes.

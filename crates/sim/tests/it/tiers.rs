@@ -123,7 +123,7 @@ fn each_scheme_says_what_it_does_in_three_tiers() {
     }
 }
 
-/// Shares of the cores in what goes up, when core 0 has a fifth of the others' rate.
+/// Shares of the cores in traffic up, when core 0 has a fifth of the others' rate.
 fn shares_of_cores(scheme: &str) -> [f64; 4] {
     let topology = json!({"kind": "fat_tree", "k": 4, "override": [{"core": 0, "rate_gbps": 2}]});
     let start = |host: u32, n: u32| 1000 * u64::from(400 * n + (37 * host + 11 * n) % 400);

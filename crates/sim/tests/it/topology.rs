@@ -175,7 +175,7 @@ proptest! {
     }
 }
 
-/// What is wrong with a topology that a flow from host 0 to host 2 has to cross.
+/// Returns the message of a refused topology that a flow from host 0 to host 2 has to cross.
 fn refusal(overrides: Value) -> String {
     let spec = json!({
         "topology": {"leaves": 2, "spines": 2, "hosts_per_leaf": 2, "override": overrides},

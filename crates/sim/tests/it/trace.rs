@@ -1,4 +1,4 @@
-//! The choice trace: what was seen and the actual state, the same in every engine, without effect on the run.
+//! The choice trace: the observations and the actual state, the same in every engine, without effect on the run.
 
 use crate::common::{events, graph, link, merged, resolved, run, trace_column as column, traced as traced_with};
 use serde_json::{Value, json};
@@ -13,12 +13,12 @@ fn traced(spec: &Value, flows: &[u32]) -> (Outcome, Trace) {
     traced_with(spec, flows, Tuning::default())
 }
 
-/// A column of what a scheme saw.
+/// A column of a scheme's quantities.
 fn saw<'a>(trace: &'a Trace, name: &str) -> &'a [f64] {
     &trace.saw.iter().find(|saw| saw.name == name).unwrap_or_else(|| panic!("nothing saw {name}")).values
 }
 
-/// Are two traces alike? NaNs are equal too.
+/// Whether two traces are alike. NaNs are equal too.
 fn same(one: &Trace, other: &Trace) -> bool {
     let bits = |trace: &Trace| -> Vec<(String, Vec<u64>)> {
         let of = |values: &[f64]| values.iter().map(|value| value.to_bits()).collect();
@@ -36,7 +36,7 @@ fn choices(trace: &Trace) -> Vec<std::ops::Range<usize>> {
     starts.iter().enumerate().map(|(at, &from)| from..*starts.get(at + 1).unwrap_or(&number.len())).collect()
 }
 
-/// The word that a number stands for.
+/// Returns the word that a number encodes.
 fn word(trace: &Trace, column: &str, number: u64) -> String {
     trace.words[column][number as usize].as_str().expect("a word").into()
 }
@@ -221,7 +221,7 @@ fn the_truth_is_that_of_a_recursion_by_hand() {
     for row in (0..time.len()).filter(|&row| way[row] == 1) {
         let now = time[row];
         let ((waiting, first), (_, second)) = (backlog(&at_leaf, service, now), backlog(&at_spine, service, now));
-        // What is ahead of it drains while it is in flight.
+        // The queue ahead of it drains while it is in flight.
         let first = first.saturating_sub(access);
         let second = second.saturating_sub(access + first + service + delay);
         assert_eq!(queues[trace.offsets[row] as usize], waiting * 1500, "at {now}");
@@ -234,7 +234,7 @@ fn the_truth_is_that_of_a_recursion_by_hand() {
     assert!(longest > 20, "the queue grows by one packet in 24 us: {longest}");
 }
 
-/// When packets that came at these instants have left a line that takes `service` for each.
+/// Returns when packets that came at these instants have left a line that takes `service` for each.
 fn departures(came: &[u64], service: u64) -> Vec<u64> {
     let mut free = 0;
     came.iter()

@@ -114,7 +114,7 @@ fn the_way_of_the_packet_before_is_the_one_it_took() {
     }
 }
 
-/// With no other traffic, the losses of a traced flow are all losses, data and acknowledgements.
+/// The losses of a traced flow are all losses, data and acknowledgements, if there is no other traffic.
 #[test]
 fn each_loss_has_a_row_and_its_place() {
     let tcp = json!({"traffic": [{"kind": "flows", "list": [{"src": 0, "dst": 3, "size_bytes": 1_000_000},

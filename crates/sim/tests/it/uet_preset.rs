@@ -133,7 +133,7 @@ fn receivers_that_grant_to_the_end_grant_as_often_as_the_reference() {
 }
 
 /// The receiver's link is down for longer than the retransmission timeout: each packet is given up once, the request
-/// that says so is lost, and nothing is in flight any more.
+/// that reports it is lost, and nothing is in flight any more.
 #[test]
 fn who_asks_again_survives_a_lost_request() {
     for kind in ["none", "nscc"] {

@@ -58,7 +58,7 @@ struct Reps {
     explore: usize,
     freezes: Vec<u64>,
     thaws: Vec<u64>,
-    /// By rule: how many packets, and of these how many to the dead link.
+    /// By rule: the number of packets, and how many of these took the dead link.
     met: BTreeMap<&'static str, (u32, u32)>,
 }
 
@@ -66,7 +66,7 @@ impl Reps {
     const STAYS: u64 = 150 * US;
     const EXPLORE: usize = 5;
 
-    /// Any news may thaw it.
+    /// Any event may thaw it.
     fn thaw(&mut self, now: u64) {
         if self.frozen.is_some_and(|since| now - since > Self::STAYS) {
             (self.frozen, self.explore) = (None, Self::EXPLORE);
@@ -75,7 +75,7 @@ impl Reps {
         }
     }
 
-    /// The value that must be next, unless it is drawn; and a part of what the rule says.
+    /// The value that must be next, unless it is drawn; and a part of the rule's text.
     fn next(&mut self) -> (Option<u16>, &'static str) {
         let ring = self.came.len().saturating_sub(8);
         let fresh = self.came[ring..].iter().position(|&(_, fresh)| fresh).map(|at| ring + at);
@@ -138,12 +138,12 @@ fn reps_recycles_freezes_and_thaws_packet_by_packet() {
     let of = uplinks(&passes);
     let reps = Reps::default().follow_all(&with_timeouts(passes.clone(), RTO));
     assert_eq!(reps.met.len(), 4, "{:?}", reps.met);
-    // What was on the link as it died is also lost.
+    // Packets on the link as it died are also lost.
     let [first, ..] = reps.freezes[..] else { panic!("it never froze") };
     assert!((DIES + RTO - 3 * US..DIES + RTO + 3 * US).contains(&first), "{first}");
     let [thaw, ..] = reps.thaws[..] else { panic!("it never thawed") };
     assert!((Reps::STAYS..Reps::STAYS + 5 * US).contains(&(thaw - first)), "{thaw}");
-    // What came through does not lead over the dead link; only what is drawn does.
+    // Values that came through do not lead over the dead link; only drawn ones do.
     assert!(reps.met["frozen"].0 > 300 && reps.met["frozen"].1 == 0, "{:?}", reps.met);
     assert!(reps.met["no value that came through is left"].1 + reps.met["has just thawed"].1 > 0, "{:?}", reps.met);
     assert!(reps.freezes.len() > 1, "what explores may lose a packet there, and freezes anew");
@@ -322,7 +322,7 @@ fn mrc_skips_replaces_and_probes_packet_by_packet() {
     assert_eq!(mrc.met.len(), 2, "{:?}", mrc.met);
     // As many values of each plane are in rotation at the end as at the beginning.
     assert!((0..4).all(|plane| mrc.slots.iter().filter(|&&number| number % 4 == plane).count() == 4));
-    // Within 90 us all values over the dead link are out; when it is back, probes bring them back.
+    // All values over the dead link are out within 90 us; when it is back, probes bring them back.
     let on_it = |pass: &&Pass| matches!(&pass.what, What::Data { uplink, .. } if uplink == DEAD);
     let there = |from: u64, to: u64| passes.iter().filter(on_it).filter(|p| (from..to).contains(&p.at)).count();
     let (out, back) = (DIES + 90 * US, 250 * US);

@@ -1,4 +1,5 @@
-//! What ConWeave and SELB say to the other leaf: the in-band header of data packets, and the bodies of control packets.
+//! Messages of ConWeave and SELB to the other leaf: the in-band header of data packets, and the bodies of control
+//! packets.
 //!
 //! | field | bytes | range |
 //! |---|---|---|
@@ -10,9 +11,9 @@
 //!
 //! **Resolution.** The paper's programs carry 16-bit times of about a microsecond (conweave-p4) or 64-bit nanoseconds
 //! (conweave-ns3). Ours are whole picoseconds like all time here, so that a prediction is exact. Only differences of
-//! two times of one flow are ever used, and they are right while below 0.55 s, half the range: the last packet of
-//! phase 0 and the TAIL lie less than θ_inactive apart, and what a packet is compared with is the newest of its flow, which
-//! came less than `Layout::flow_idle` before; both are at most 0.2 s.
+//! two times of one flow are ever used, and they are right while below 0.55 s, half the range: the last packet of phase
+//! 0 and the TAIL lie less than θ_inactive apart, and a packet is compared with the newest of its flow, which came less
+//! than `Layout::flow_idle` before; both are at most 0.2 s.
 
 use crate::{FlowKey, Out, Span, Time, To, Way, Wire};
 
@@ -70,7 +71,7 @@ impl Stamp {
     }
 }
 
-/// What a data packet asks of the destination leaf.
+/// A data packet's request to the destination leaf.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mark {
     /// Nothing.
@@ -78,18 +79,18 @@ pub enum Mark {
     Data,
     /// First of its epoch. ConWeave: answer it (RTT_REQUEST).
     Init,
-    /// Last on its path before a reroute: release what overtook it, and say CLEAR.
+    /// Last on its path before a reroute: release the packets that overtook it, and answer CLEAR.
     Tail,
 }
 
 /// In-band header, all 16 bytes; the default is that of a packet which no source leaf has stamped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Header {
-    /// Written by a source leaf?
+    /// Whether a source leaf has written it.
     pub stamped: bool,
     /// Sent after a reroute whose TAIL was not known to have arrived ("phase 1").
     pub rerouted: bool,
-    /// What it asks for.
+    /// The request.
     pub mark: Mark,
     /// Bytes charged.
     pub charged: u8,
@@ -150,18 +151,18 @@ pub struct Body {
 }
 
 impl Body {
-    /// About this packet.
+    /// Builds a body about this packet.
     pub fn about(header: &Header) -> Body {
         Body { epoch: header.epoch, way: header.way }
     }
 
-    /// As bytes.
+    /// Encodes it as bytes.
     pub fn put(&self) -> [u8; BODY] {
         let [low, high] = self.way.0.to_le_bytes();
         [self.epoch, low, high]
     }
 
-    /// From bytes; nothing if they are not of this form.
+    /// Parses bytes; `None` if they are not of this form.
     pub fn get(bytes: &[u8]) -> Option<Body> {
         let &[epoch, low, high] = bytes else { return None };
         Some(Body { epoch, way: Way(u16::from_le_bytes([low, high])) })

@@ -159,7 +159,7 @@ impl End {
         self.now += Span::from_us(us);
     }
 
-    /// Sends a packet of a flow. Returns its path and what it carries.
+    /// Sends a packet of a flow. Returns its path and its content.
     fn send(&mut self, flow: u32, kind: Kind) -> (Way, Option<u16>) {
         let packet = Packet { kind, flow: FlowKey(flow), dst: 1, ..Packet::default() };
         let mut header = Feedback::default();
@@ -173,7 +173,7 @@ impl End {
         self.call(0, |scheme, cx, flow| scheme.ingress(cx, flow, &packet, &mut Feedback(None)));
     }
 
-    /// An acknowledgement arrives. Is an echo of marks that it may carry hidden?
+    /// An acknowledgement arrives. Returns whether an echo of marks that it may carry is hidden.
     fn hears(&mut self, feedback: Option<u16>) -> bool {
         let packet = Packet { kind: Kind::Ack, src: 1, ..Packet::default() };
         self.call(1, |scheme, cx, flow| scheme.ingress(cx, flow, &packet, &mut Feedback(feedback)));

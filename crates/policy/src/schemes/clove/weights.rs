@@ -4,13 +4,13 @@ use super::Route;
 use crate::{Rng, Span, Time};
 
 crate::choice! {
-    /// Who gets what a marked path loses.
+    /// The recipients of the weight that a marked path loses.
     Redistribute {
         /// The paths that are not congested, in equal parts; if there are none, nothing is taken.
         Uncongested = "uncongested",
         /// All other paths, in equal parts.
         Others = "others",
-        /// Nobody: weights only fall.
+        /// None: weights only fall.
         Off = "off",
     }
 }

@@ -1,15 +1,16 @@
-//! The paths that a source leaf draws from, and how switches behind it obey.
+//! The paths that a source leaf draws from, and their interpretation by the switches behind it.
 //!
 //! A whole path is numbered as a host's path tag is: along the leaf's uplinks, and for each along the links beyond. The
-//! operator tells every switch which of its ports a path means ([`Ports::told_hop`](crate::site::Ports::told_hop)); conweave-ns3 writes these
-//! ports into the header instead, four bytes. Its set of paths has the order of these ids, which is ours over two tiers.
+//! operator gives every switch the ports that a path means ([`Ports::told_hop`](crate::site::Ports::told_hop));
+//! conweave-ns3 writes these ports into the header instead, four bytes. Its set of paths has the order of these ids,
+//! which is ours over two tiers.
 //!
-//! **What breaks.** A path whose uplink is no route any more leaves the set, and its flows start anew on another. What
-//! breaks farther on the leaf does not learn from its routes: there the packet is hashed among the ports that are left.
-//! Answers are late on such a path, as on any, if it is slower.
+//! **Failures.** A path whose uplink is no longer a route leaves the set, and its flows start anew on another. The
+//! leaf's routes do not show failures farther on: there the packet is hashed among the ports that are left. Answers are
+//! late on such a path, as on any that is slower.
 //!
 //! Over two tiers, and with `path = "uplink"`, a path is the uplink of that number, counted from the leaf's first one,
-//! whatever becomes of the others.
+//! whatever happens to the others.
 
 use super::source::Draw;
 use super::{ConWeave, Path};
@@ -17,7 +18,7 @@ use crate::fabric::reorder::header::Header;
 use crate::{Cx, Kind, Packet, Rng, SwitchView, Time, Way};
 
 crate::choice! {
-    /// What a path is.
+    /// The definition of a path.
     PathIs {
         /// The whole way to the destination leaf.
         Whole = "whole",
@@ -117,7 +118,7 @@ pub fn beyond(view: SwitchView<'_>, packet: &Packet, header: &Header, path: Path
     hashed(view, packet)
 }
 
-/// By a hash of the header.
+/// Chooses by a hash of the header.
 #[inline]
 pub fn hashed(view: SwitchView<'_>, packet: &Packet) -> Way {
     Way(packet.spread(view.salt, view.candidates.len() as u32) as u16)

@@ -12,7 +12,7 @@ use crate::fabric::reorder::header::{Header, Mark, Stamp};
 use crate::{Rule, Span, Time, Way};
 
 crate::choice! {
-    /// What a passed deadline does when no good path is drawn.
+    /// The reaction to a passed deadline when no good path is drawn.
     NoGoodPath {
         /// The flow sends its TAIL and goes through phase 1 on the path it has.
         Tail = "tail",
@@ -51,7 +51,7 @@ pub struct Draw {
     pub good: Option<Way>,
 }
 
-/// How a packet is sent.
+/// The form in which a packet is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent {
     /// Its header, except for the bytes charged.
@@ -69,12 +69,12 @@ pub struct Rules {
     pub inactive: Span,
     /// How long a flow that found no reorder queue keeps its path.
     pub keep: Span,
-    /// When no good path is drawn.
+    /// The reaction when no good path is drawn.
     pub no_good_path: NoGoodPath,
 }
 
 crate::listed! {
-    /// Why a packet gets its way.
+    /// The rule that gave a packet its way.
     pub(crate) enum Why: Rule {
         Silent = Rule::Chooses(
             "idle for longer than θ_inactive, so nothing of it is in flight: a path drawn among those not busy, if any",
@@ -187,7 +187,7 @@ impl Source {
 
     /// RTT_REPLY: the INIT of `epoch` has arrived. Only a reply in time shows that the path is good.
     pub(crate) fn replied(&mut self, now: Time, epoch: u8) {
-        // In phase 1 none is awaited.
+        // No answer is awaited in phase 1.
         if epoch == self.epoch && self.deadline != Time::NEVER && now < self.deadline {
             self.stabilised = true;
         }
@@ -200,7 +200,7 @@ impl Source {
         }
     }
 
-    /// An early packet of `epoch` found no reorder queue. Was that news?
+    /// An early packet of `epoch` found no reorder queue. Returns whether that was news.
     pub(crate) fn unqueued(&mut self, rules: &Rules, now: Time, epoch: u8) -> bool {
         let news = epoch == self.epoch && self.rerouted && now >= self.kept_until;
         if news {

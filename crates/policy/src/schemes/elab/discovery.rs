@@ -50,7 +50,7 @@ pub struct Search {
 /// The result of an answer, or of its absence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// Nothing yet.
+    /// There is nothing yet.
     Nothing,
     /// Paths have been added or dropped.
     Paths,
@@ -58,7 +58,7 @@ pub enum Found {
     End,
 }
 
-/// What tracing needs in addition to the table.
+/// Inputs of tracing in addition to the table.
 pub struct Prober<'a, 'b> {
     /// Parameters.
     pub elab: &'a Elab,
@@ -68,9 +68,9 @@ pub struct Prober<'a, 'b> {
     pub to: u32,
     /// B_i of a new path, kbit/s.
     pub ceiling: u32,
-    /// For ports.
+    /// Draws ports.
     pub rng: &'a mut Rng,
-    /// For probes.
+    /// Sends probes.
     pub out: &'a mut Out<'b>,
 }
 
@@ -80,8 +80,8 @@ impl Prober<'_, '_> {
     }
 }
 
-/// How many random ports must have been traced, so that if there were one path more than the `paths` found, one would
-/// be missed with at most this probability (in 2⁻³²): the least n with (k + 1) (k / (k + 1))ⁿ below it.
+/// Returns how many random ports must have been traced, so that if there were one path more than the `paths` found, one
+/// would be missed with at most this probability (in 2⁻³²): the least n with (k + 1) (k / (k + 1))ⁿ below it.
 // Augustin, Friedman, Teixeira, "Multipath tracing with Paris traceroute", E2EMON 2007.
 pub fn ports_needed(paths: usize, missed: u64) -> u32 {
     let k = paths.clamp(1, 1 << 12) as u64;
@@ -183,7 +183,7 @@ impl Paths<'_> {
         self.next_step(prober, false)
     }
 
-    /// Source port `port` leads over `path`. Does that change the table?
+    /// Source port `port` leads over `path`. Returns whether that changes the table.
     // ELAB §4.3: what differs from all paths found so far is a new one.
     fn settle(&mut self, prober: &Prober<'_, '_>, port: u16, path: u64) -> bool {
         let confirmed = |route: &Route| route.vp.state.confirmed && route.vp.path == path;
@@ -197,7 +197,7 @@ impl Paths<'_> {
         vp.path = path;
         vp.state.confirmed = true;
         if moved {
-            // What was measured was another path.
+            // The measurements belong to another path.
             vp.renew(prober.ceiling, prober.now);
         }
         if let Some(other) = same {
@@ -230,7 +230,7 @@ impl Paths<'_> {
         Found::End
     }
 
-    /// Drops the ports in use whose traces all failed, unless no trace succeeded at all.
+    /// Drops the ports in use whose traces all failed, unless every trace failed.
     fn drop_vanished(&mut self) -> bool {
         if !self.in_use().iter().any(|route| route.vp.state.confirmed) {
             return false;

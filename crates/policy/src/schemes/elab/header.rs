@@ -36,7 +36,7 @@ pub const NO_PATH: u16 = u16::MAX;
 const B: u16 = 2;
 const E: u16 = 1;
 
-/// Why bytes are not a header.
+/// The reason why bytes are not a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotAHeader {
     /// There are fewer bytes than it has, or, when writing, than it needs.
@@ -130,7 +130,7 @@ impl Shim {
     ///
     /// # Errors
     /// [`NotAHeader::Short`] if there is no room, [`NotAHeader::Length`] if the packet is longer than UDP can express;
-    /// what is written then is meaningless.
+    /// the bytes written then are meaningless.
     pub fn encode(&self, payload: usize, bytes: &mut [u8]) -> Result<usize, NotAHeader> {
         let (needed, got) = (UDP_BYTES + self.info.size(), bytes.len());
         let length = u16::try_from(needed + payload).map_err(|_| NotAHeader::Length(u16::MAX))?;
@@ -138,12 +138,12 @@ impl Shim {
         room[0..2].copy_from_slice(&self.path.to_be_bytes());
         room[2..4].copy_from_slice(&ELAB_PORT.to_be_bytes());
         room[4..6].copy_from_slice(&length.to_be_bytes());
-        // RFC 768: a checksum of zero says there is none; the inner transport has its own.
+        // RFC 768: a checksum of zero means that there is none; the inner transport has its own.
         room[6..8].copy_from_slice(&[0, 0]);
         Ok(UDP_BYTES + self.info.encode(&mut room[UDP_BYTES..])?)
     }
 
-    /// Reads both headers from the beginning of a UDP datagram, and returns where what they carry begins and ends.
+    /// Reads both headers from the beginning of a UDP datagram, and returns where their content begins and ends.
     ///
     /// # Errors
     /// [`NotAHeader`]: cut short, not ELAB's, or of an impossible length.

@@ -1,4 +1,4 @@
-//! The receiving half, per pair of hosts: what has arrived by which virtual path, and whose turn it is to be told.
+//! The receiving half, per pair of hosts: arrivals by virtual path, and the path to report next.
 
 use super::header::{Info, NO_PATH};
 use super::sender::kbps;
@@ -8,13 +8,13 @@ use crate::{Span, Time};
 /// A virtual path by which packets arrive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Entry {
-    /// When the last packet did.
+    /// When the last packet came.
     pub seen: Time,
     /// Arrival rate of a burst that has not been reported, in the form of VP_RBurst_Rate; 0: none.
     pub rate: u32,
     /// The tunnel's source port.
     pub port: u16,
-    /// Packets: since the peer was last told, or ([`Counting::Cumulative`]) in all, modulo 2¹⁶.
+    /// Packets since the last report to the peer, or ([`Counting::Cumulative`]) in all, modulo 2¹⁶.
     pub count: u16,
     /// One of them was marked.
     pub marked: bool,
@@ -37,10 +37,10 @@ pub struct Record {
     last: Time,
 }
 
-/// How far ahead of the newest a Burst_ID may be: a value from a corrupt header must not make all correct ones old.
+/// Maximum distance of a Burst_ID from the newest: a value from a corrupt header must not make all correct ones old.
 const AHEAD: u16 = 1024;
 
-/// A path by which nothing has come for this long is no longer reported: turns are not wasted on ports that the peer
+/// A path on which nothing has arrived for this long is no longer reported: turns are not wasted on ports that the peer
 /// has given up.
 const IDLE: Span = Span::from_ms(100);
 
@@ -133,8 +133,8 @@ impl Arrivals<'_> {
         }
     }
 
-    /// Feedback on the path whose turn it is; none if nothing has ever arrived, or not for a long time.
-    // ELAB §4.4.2: in turn, with every packet that goes back; what was told counts from zero.
+    /// Returns feedback on the path whose turn it is; none if nothing has ever arrived, or not for a long time.
+    // ELAB §4.4.2: in turn, with every packet that goes back; counting restarts at zero after a report.
     #[inline]
     pub fn report(&mut self, elab: &Elab, now: Time) -> Info {
         if self.peer.record.got > 0 && now.since(self.peer.record.first) > self.peer.rtt {
@@ -152,12 +152,12 @@ impl Arrivals<'_> {
         Info { vp_id: NO_PATH, ..Info::default() }
     }
 
-    /// Is there anything unreported?
+    /// Whether there is anything unreported.
     pub(crate) fn has_news(&self) -> bool {
         self.routes[..usize::from(self.peer.entries)].iter().any(|route| route.entry.news)
     }
 
-    /// How many paths are currently reported.
+    /// Number of paths currently reported.
     pub(crate) fn told_of(&self, now: Time) -> usize {
         self.routes[..usize::from(self.peer.entries)].iter().filter(|route| route.entry.is_told_of(now)).count()
     }
@@ -189,7 +189,7 @@ impl RateUnit {
         rate.max(1)
     }
 
-    /// What VP_RBurst_Rate says, in kbit/s.
+    /// Decodes VP_RBurst_Rate to kbit/s.
     pub fn kbps(self, field: u32) -> u32 {
         match self {
             RateUnit::Kbps => field,

@@ -1,4 +1,4 @@
-//! What a host does at each hook: it takes the table of the pair, lets both halves work, and handles the results.
+//! A host's work at each hook: it takes the table of the pair, lets both halves work, and handles the results.
 
 use super::discovery::{Found, Prober, draw_port};
 use super::header::{Header, Info, LONG_BYTES, NO_PATH, UDP_BYTES};
@@ -18,13 +18,13 @@ const BELOW: u32 = 14 + 20 + UDP_BYTES as u32;
 const LEAST_FRAME: u32 = 64;
 
 crate::listed! {
-    /// Why a packet gets its way.
+    /// The rule that gave a packet its way.
     enum Why: Rule {
         InTurn = Rule::Chooses("every packet: the virtual path whose turn it is by share"),
         Burst = Rule::Chooses("a burst measures what a virtual path can carry: all of its packets go there"),
     }
 
-    /// What it looks at of a candidate.
+    /// Quantities of a candidate that it considers.
     enum OfWay: Quantity {
         Ceiling = quantity("ceiling", "Mbit/s", "B_i: estimated capacity of the path"),
         Rate = quantity("rate", "Mbit/s", "R_i: what it carries for this pair, as last reported"),
@@ -33,12 +33,12 @@ crate::listed! {
     }
 }
 
-/// What is reported of choices.
+/// The reported quantities of choices.
 pub(super) const SEES: Sees = Sees { rules: Why::ALL, way: OfWay::ALL, ..Sees::NOTHING };
 
 impl Elab {
     /// Computes the configured values once for each pair.
-    // ELAB §4.4.3 (1): B_i is what the operator says of the physical link.
+    // ELAB §4.4.3 (1): B_i is the operator's value for the physical link.
     pub(crate) fn introduce(&self, view: &HostView<'_>, peer: &mut Peer) {
         let kbps = |bits: u64| u32::try_from(bits / 1000).unwrap_or(u32::MAX).max(1);
         let times = |thousandths: u64| Span(view.base_rtt.0.saturating_mul(thousandths) / 1000);
@@ -123,7 +123,7 @@ impl Elab {
         }
         let info = Arrivals { peer, routes }.report(self, now);
         let mut paths = Paths { peer, routes };
-        // What was sent before a pause may have been lost, and shows nothing.
+        // Packets sent before a pause may have been lost, and show nothing.
         if now.since(paths.peer.told) > self.dead_after {
             paths.forget_silence();
         }
@@ -193,7 +193,7 @@ impl Elab {
         }
     }
 
-    /// Writes what feedback has changed as series.
+    /// Records the changes made by feedback as series.
     #[inline]
     fn note(&self, paths: &Paths<'_>, heard: Heard, info: &Info, rates: bool, out: &mut crate::Out<'_>) {
         if heard.sensed {

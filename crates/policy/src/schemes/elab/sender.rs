@@ -1,6 +1,6 @@
-//! The sending half, per pair of hosts: the table of virtual paths, and what the peer's feedback does to it.
+//! The sending half, per pair of hosts: the table of virtual paths, and the effect of the peer's feedback on it.
 //!
-//! All rates are in kbit/s: an unsigned 32-bit number of them reaches 4.29 Tbps, and is what VP_RBurst_Rate carries.
+//! All rates are in kbit/s: an unsigned 32-bit number of them reaches 4.29 Tbps. This is the unit of VP_RBurst_Rate.
 
 use super::header::Info;
 use super::{Burst, BurstResult, Counting, Elab, Peer, Refused, Route};
@@ -66,7 +66,7 @@ impl Turns for Route {
     }
 }
 
-/// Eq. (1): what a path could still carry, kbit/s, but at least `epsilon` (in 65536ths) of its ceiling: with nothing it
+/// Eq. (1): the spare capacity of a path, kbit/s, but at least `epsilon` (in 65536ths) of its ceiling: with nothing it
 /// would get no packet, and nothing would ever be learnt of it again.
 // ELAB Eq. (1): A_i = B_i - R_i.
 #[inline]
@@ -101,7 +101,7 @@ pub struct Paths<'a> {
     pub routes: &'a mut [Route],
 }
 
-/// What feedback has changed, for series.
+/// Changes made by feedback, for series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Heard {
     /// The path concerned.
@@ -166,14 +166,14 @@ impl Paths<'_> {
         self.peer.explore = self.in_use().iter().map(|route| route.vp.explore).min().unwrap_or(Time::NEVER);
     }
 
-    /// Eq. (2): computes the shares of all paths. Has a path newly been given up?
+    /// Eq. (2): computes the shares of all paths. Returns whether a path has newly been given up.
     // ELAB Eq. (2): w_i = A_i / sum of all A_j.
     pub fn weigh(&mut self, elab: &Elab, now: Time) -> bool {
         let mut died = false;
         for route in self.in_use_mut() {
             died |= route.vp.judge(elab.dead_after, now);
         }
-        // Where nothing arrives, no path is at fault.
+        // If nothing arrives on any path, no path is at fault.
         let all_dead = self.in_use().iter().all(|route| route.vp.state.dead);
         let usable = |vp: &Vp| all_dead || !vp.state.dead;
         let part = |vp: &Vp| available(vp.ceiling, vp.rate, elab.epsilon);
@@ -311,7 +311,7 @@ impl Vp {
         true
     }
 
-    /// A mark says that the path is full, with what it carries now.
+    /// A mark means that the path is full at its current rate.
     // ELAB §4.4.3 (2)
     fn reset(&mut self, ceiling: u32, explore: Time) {
         self.ceiling = ceiling;
@@ -333,7 +333,7 @@ impl Vp {
     }
 
     /// A path is dead if nothing that was sent by it has arrived for a long time; after ten times as long it is tried
-    /// again. Has it just died?
+    /// again. Returns whether it has just died.
     fn judge(&mut self, after: Span, now: Time) -> bool {
         // One packet may be lost anywhere.
         const FEWEST: u16 = 3;

@@ -25,11 +25,11 @@ pub struct Elephant {
     pub demand: u64,
     /// The uplink port of its leaf that it was assigned, [`NOWHERE`] if none had room.
     pub port: u16,
-    /// Its leaf has not been told yet.
+    /// Its leaf has not been notified yet.
     pub moved: bool,
     /// A receiver limits it: its demand is final.
     converged: bool,
-    /// Can its receiver still limit it?
+    /// Whether its receiver can still limit it.
     limited: bool,
 }
 
@@ -50,12 +50,12 @@ impl Default for Elephant {
 }
 
 impl Elephant {
-    /// As named in the answer to poll `round`.
+    /// Creates an entry for a flow named in the answer to poll `round`.
     pub fn heard(key: FlowKey, src: u32, dst: u32, round: u32) -> Elephant {
         Elephant { key, src, dst, round, ..Elephant::default() }
     }
 
-    /// Is the slot in use?
+    /// Whether the slot is in use.
     pub const fn lives(&self) -> bool {
         self.round > 0
     }
@@ -147,7 +147,7 @@ fn share_of_receiver(slots: &mut [Slot], host: u32) -> bool {
     changed
 }
 
-/// What the controller knows of the fabric.
+/// The controller's knowledge of the fabric.
 pub struct Told<'a> {
     /// The view of the leaf it is at.
     pub view: &'a SwitchView<'a>,

@@ -1,4 +1,4 @@
-//! What a host knows of one path to another rack, and the class that follows from it (Algorithm 1).
+//! A host's knowledge of one path to another rack, and the class that follows from it (Algorithm 1).
 
 use super::Signals;
 use crate::{Span, Time};
@@ -8,7 +8,7 @@ use crate::{Span, Time};
 pub struct Crossing {
     /// When it was sent.
     pub sent: Time,
-    /// How long it took: one way, or the round trip.
+    /// The measured delay: one way, or the round trip.
     pub delay: Span,
     /// It was marked.
     pub marked: bool,
@@ -19,7 +19,7 @@ pub struct Crossing {
 pub enum Class {
     /// Little delay, few marks: underused.
     Good,
-    /// In between, or too little known.
+    /// In between, or too little is known.
     Gray,
     /// Much delay and many marks.
     Congested,
@@ -40,7 +40,7 @@ pub struct Limits {
     pub rate: u32,
 }
 
-/// What the rules of sensing need, from the parameters.
+/// The parameters that the rules of sensing need.
 #[derive(Clone, Copy, Debug)]
 pub struct Senses {
     /// The signals of congestion.
@@ -106,7 +106,7 @@ impl Meter {
     }
 }
 
-/// What is known of one path; made from a [`Route`] for the rerouting rules.
+/// Known facts about one path; made from a [`Route`] for the rerouting rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
     /// Its class.
@@ -136,7 +136,7 @@ pub struct Route {
     halves_at: Time,
     /// When its failure ends, or the count of retransmissions.
     pub until: Time,
-    /// r_p: what this host's flows send on it.
+    /// r_p: the rate of this host's flows on it.
     pub rate: Meter,
     /// Data packets sent on it since the count began.
     sent: u32,
@@ -176,7 +176,7 @@ impl Route {
         self.proven = self.proven.max(ticks(crossing.sent));
     }
 
-    /// Nothing is known of it, or no longer anything.
+    /// Whether nothing is known of it, or no longer anything.
     #[inline]
     fn is_stale(&self, now: Time, senses: &Senses) -> bool {
         self.delay == 0 || now.since(self.sampled) > senses.stale
@@ -247,7 +247,7 @@ impl Route {
         self.lost += 1;
     }
 
-    /// Ends the count of retransmissions if its time is over. Has the path just failed?
+    /// Ends the count of retransmissions if its time is over. Returns whether the path has just failed.
     // Hermes Algorithm 1: f_retransmission > 1 % and type ≠ congested; §3.1: counted over τ.
     #[inline]
     pub(crate) fn judge_losses(&mut self, now: Time, limits: &Limits, senses: &Senses) -> bool {
@@ -263,20 +263,20 @@ impl Route {
         fails && self.fail(now, senses)
     }
 
-    /// The timer of a packet on it ran out. Has the path just failed?
+    /// The timer of a packet on it ran out. Returns whether the path has just failed.
     // Hermes Algorithm 1: enough timeouts, and no packet acknowledged.
     pub fn timed_out(&mut self, now: Time, senses: &Senses) -> bool {
         self.timeouts = self.timeouts.saturating_add(1);
         self.timeouts >= senses.timeouts && self.fail(now, senses)
     }
 
-    /// Has a packet sent later than this got through?
+    /// Whether a packet sent later than this got through.
     pub(crate) fn has_outdone(&self, sent: Time) -> bool {
         self.proven > ticks(sent)
     }
 
     /// A probe on it was lost, and nothing sent later is known to have got through: it is congested until something
-    /// does. Has the path just failed?
+    /// does. Returns whether the path has just failed.
     pub fn probe_lost(&mut self, now: Time, limits: &Limits, senses: &Senses) -> bool {
         if self.is_stale(now, senses) {
             self.delay = limits.high.saturating_add(1);
@@ -301,7 +301,7 @@ impl Route {
 }
 
 /// The cell in the sensing table: how the share of marks compares with T_ECN, and the delay with its thresholds.
-// Hermes Algorithm 1: what equals a threshold is in between.
+// Hermes Algorithm 1: a value equal to a threshold is in between.
 #[inline]
 fn corner(marks: core::cmp::Ordering, low: bool, high: bool) -> Class {
     use core::cmp::Ordering::{Greater, Less};
@@ -317,7 +317,7 @@ fn ticks(at: Time) -> u32 {
     (at.0 >> 20).min(u64::from(u32::MAX)) as u32
 }
 
-/// A time in nanoseconds, at least one and at most what a row holds.
+/// A time in nanoseconds, at least one and at most the maximum of a row.
 pub fn nanoseconds(span: Span) -> u32 {
     (span.0 / 1_000).clamp(1, u64::from(u32::MAX)) as u32
 }

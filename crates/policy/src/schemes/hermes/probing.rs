@@ -1,4 +1,4 @@
-//! Probing for the rack: who probes whom, which paths, and how results reach the other hosts of the rack.
+//! Probing for the rack: which host probes which rack, which paths, and how results reach the other hosts of the rack.
 
 use super::Compat;
 use super::path::nanoseconds;
@@ -10,7 +10,7 @@ use crate::{HostView, Rng, Span, Way};
 /// The result of a probe, as rows keep it until it is shared and packets carry it: 30 bits of nanoseconds, and flags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct News {
-    /// How long the probe took; for a lost one, how long it was waited for.
+    /// Delay of the probe; for a lost one, how long it was awaited.
     pub delay: Span,
     /// It was marked.
     pub marked: bool,
@@ -22,13 +22,13 @@ const MARKED: u32 = 1 << 30;
 const LOST: u32 = 1 << 31;
 
 impl News {
-    /// In the form kept in rows; never 0, which means no news.
+    /// Encodes it in the form kept in rows; never 0, which means no news.
     pub fn put(&self) -> u32 {
         let delay = nanoseconds(self.delay).min(MARKED - 1);
         delay | if self.marked { MARKED } else { 0 } | if self.lost { LOST } else { 0 }
     }
 
-    /// From a row or a packet.
+    /// Decodes it from a row or a packet.
     pub fn get(word: u32) -> Option<News> {
         let delay = Span::from_ns(u64::from(word & (MARKED - 1)));
         (word != 0).then_some(News { delay, marked: word & MARKED != 0, lost: word & LOST != 0 })
@@ -81,7 +81,7 @@ impl Role {
         }
     }
 
-    /// Does it probe this rack?
+    /// Whether it probes this rack.
     pub fn probes(self, leaf: u32) -> bool {
         self == Role::Agent || self == Role::AgentFor(leaf)
     }

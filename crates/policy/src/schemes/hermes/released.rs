@@ -1,4 +1,4 @@
-//! `compat = "ns3"`: the rules as the public ns-3 code has them, with what in it does not do what it says.
+//! `compat = "ns3"`: the rules of the public ns-3 code, including those that do not do what they claim.
 
 use super::path::{Class, Limits, Route, nanoseconds};
 use super::rerouting::Least;
@@ -18,7 +18,7 @@ const LEVELS: u32 = 5;
 /// After this many steps an estimate has long arrived.
 const MOST_STEPS: u64 = 512;
 
-/// What the code keeps of a flow.
+/// The code's record of a flow.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Record {
     /// Bytes acknowledged on the current path.
@@ -37,7 +37,7 @@ impl Record {
         Record { acked: 0, tried: now, live: now, active: now }
     }
 
-    /// Does it still exist?
+    /// Whether it still exists.
     #[inline]
     pub(crate) fn is_kept(&self, now: Time) -> bool {
         now.since(self.live) < RECORD
@@ -91,9 +91,9 @@ pub fn timed_out(route: &mut Route, now: Time, t1: Span) {
     route.until = now + t1;
 }
 
-/// The way of a flow that is new (`own` is none) or may leave `own`. Good paths need no margin; a gray path must be
-/// better by Δ_RTT, and so must a bad one, of which the first is taken. Among good or gray ones the level of delay
-/// decides, in steps of 10 µs, then the number of flows, then chance.
+/// Returns the way of a flow that is new (`own` is `None`) or may leave `own`. Good paths need no margin; a gray path
+/// must be better by Δ_RTT, and so must a bad one, of which the first is taken. Among good or gray ones the level of
+/// delay decides, in steps of 10 µs, then the number of flows, then chance.
 pub fn choose(routes: &[Route], own: Option<Way>, now: Time, limits: &Limits, rng: &mut Rng) -> Option<Way> {
     let delay = |route: &Route| if route.delay == 0 { limits.low } else { route.delay };
     let own = own.map_or(u32::MAX, |way| delay(&routes[way.index()]));

@@ -1,4 +1,4 @@
-//! Where a flow goes (Algorithm 2): a placement takes what is best, a move only what is notably better.
+//! The choice of a flow's path (Algorithm 2): a placement takes the best, a move only one that is notably better.
 
 use super::path::{Class, Seen};
 use crate::{Rng, Way};
@@ -48,7 +48,7 @@ pub fn place(ways: u16, see: impl Fn(Way) -> Seen, rng: &mut Rng) -> Option<Way>
     good.way().or(gray.way()).or(bad.way())
 }
 
-/// How much better a path must be for a flow to move there.
+/// The margins by which a path must be better for a flow to move there.
 #[derive(Clone, Copy, Debug)]
 pub struct Margins {
     /// Δ_RTT, ns.
@@ -58,7 +58,7 @@ pub struct Margins {
 }
 
 impl Margins {
-    /// Is `other` notably better than `own`?
+    /// Whether `other` is notably better than `own`.
     // Hermes Algorithm 2: t_RTT(p) − t_RTT(p') > Δ_RTT and f_ECN(p) − f_ECN(p') > Δ_ECN.
     pub(crate) fn are_met(&self, own: &Seen, other: &Seen) -> bool {
         own.delay.saturating_sub(other.delay) > self.delay

@@ -1,4 +1,4 @@
-//! What a host does with what it knows: limits, picks, feedback, and its part in the probing.
+//! A host's use of its knowledge: limits, picks, feedback, and its part in the probing.
 
 use super::path::{Class, Crossing, Limits, Senses, nanoseconds};
 use super::probing::{News, put};
@@ -21,7 +21,7 @@ impl Hermes {
         }
     }
 
-    /// What determines classes: the thresholds on the paths of the host of this view, and the sensing rules.
+    /// The inputs of classes: the thresholds on the paths of the host of this view, and the sensing rules.
     pub fn sensing(&self, view: &HostView<'_>) -> (Limits, Senses) {
         (self.limits(view), self.senses)
     }
@@ -45,7 +45,7 @@ impl Hermes {
         }
     }
 
-    /// Which delay serves as t_RTT: the released rules know one-way delays only.
+    /// The delay that serves as t_RTT: the released rules know one-way delays only.
     pub(super) fn delay(&self) -> Delay {
         if self.config.compat == Compat::Ns3 { Delay::OneWay } else { self.config.delay }
     }
@@ -61,7 +61,7 @@ impl Hermes {
         Margins { delay: limits.margin, ecn }
     }
 
-    /// May a flow on a congested path move? Only if it has sent much, so that much may remain, and is slow.
+    /// Whether a flow on a congested path may move: only if it has sent much, so that much may remain, and is slow.
     // Hermes Algorithm 2, line 15: s_sent > S and r_f < R.
     #[inline]
     pub(super) fn may_move(&self, flow: &Flow, step: u32, limits: &Limits) -> bool {
@@ -94,12 +94,12 @@ impl Hermes {
         }
     }
 
-    /// Has the flow been idle long enough for the released rules to look for a better path?
+    /// Whether the flow has been idle long enough for the released rules to look for a better path.
     pub(super) fn was_idle(&self, flow: &Flow, now: Time) -> bool {
         now.since(flow.record.active) > self.flowlet_timeout
     }
 
-    /// Do the released rules allow an attempt to move the flow?
+    /// Whether the released rules allow an attempt to move the flow.
     pub(super) fn may_try(&self, flow: &Flow, now: Time) -> bool {
         flow.record.acked >= u64::from(self.config.s_bytes) && now.since(flow.record.tried) > BETWEEN_ATTEMPTS
     }
@@ -202,7 +202,7 @@ impl Hermes {
         }
     }
 
-    /// A probe of this host's, sent at `sent`, came back or is given up.
+    /// Handles a probe of this host's, sent at `sent`, that came back or is given up.
     pub(super) fn probed(&self, cx: &mut Cx<'_, Self>, leaf: u32, way: Way, news: News, sent: Time) {
         cx.node.outstanding = cx.node.outstanding.saturating_sub(1);
         if self.config.compat == Compat::Ns3 {
@@ -252,7 +252,7 @@ impl Hermes {
         Parcel { to: To::Rack, class: 0, mtu, below: BELOW, head: [0; HEAD] }
     }
 
-    /// Tells the rack what probes have found since the last time.
+    /// Shares the probes' findings since the last time with the rack.
     // Hermes §3.1: the agent shares what it has probed with all hypervisors under its rack.
     pub(super) fn share(&self, cx: &mut Cx<'_, Self>) {
         let stride = cx.peers.stride;

@@ -1,4 +1,4 @@
-//! What Hermes reports of its choices.
+//! The quantities that Hermes reports of its choices.
 
 use super::path::{Class, Limits};
 use super::{Compat, Flow, Hermes, released};
@@ -6,7 +6,7 @@ use crate::sees::{quantity, us_since};
 use crate::{Cx, Listed, Packet, Quantity, Rule, Sees, Sight, Time, Way};
 
 crate::listed! {
-    /// Why a packet gets its way.
+    /// The rule that gave a packet its way.
     enum Why: Rule {
         Stays = Rule::Keeps("its path is not considered congested: it stays"),
         New = Rule::Chooses("a new flow: placed on the path with the lowest sending rate in the best class"),
@@ -25,14 +25,14 @@ crate::listed! {
         Tries = Rule::Chooses("its path is congested or it was idle: with probability 1/2 to a better path, if any"),
     }
 
-    /// What it looks at of a flow.
+    /// Quantities of a flow that it considers.
     enum OfFlow: Quantity {
         Sent = quantity("sent", "bytes", "sent by the flow (released rules: acknowledged on its path)"),
         OwnRate = quantity("own_rate", "of R", "the flow's sending rate"),
         Margin = quantity("margin", "µs", "Δ_RTT: another path must be faster by more than this"),
     }
 
-    /// What it looks at of a candidate.
+    /// Quantities of a candidate that it considers.
     enum OfWay: Quantity {
         Class = quantity("class", "", "0 good, 1 gray, 2 congested, 3 failed"),
         Delay = quantity("delay", "µs", "t_RTT as measured; T_RTT_low if nothing is known"),

@@ -1,4 +1,4 @@
-//! LBSP's failure messages, and what a switch remembers of them.
+//! LBSP's failure messages, and a switch's memory of them.
 
 use crate::tree::{Spot, Tree};
 
@@ -97,7 +97,7 @@ pub enum Lost {
     },
 }
 
-/// An aggregation switch's state towards other pods, as told to the leaves of its pod.
+/// An aggregation switch's state towards other pods, as reported to the leaves of its pod.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum State {
     /// It has a whole link group.
@@ -163,8 +163,8 @@ impl Known {
         &self.list[..usize::from(self.len)]
     }
 
-    /// Records what was heard; returns whether it is new. If no room is left, it replaces an entry that is repaired;
-    /// without one, it is not remembered.
+    /// Records a message; returns whether it is new. If no room is left, it replaces an entry that is repaired; without
+    /// one, it is not remembered.
     pub fn learn(&mut self, heard: Failure) -> bool {
         let list = &mut self.list[..usize::from(self.len)];
         if let Some(known) = list.iter_mut().find(|known| (known.origin, known.port) == (heard.origin, heard.port)) {

@@ -1,6 +1,6 @@
 //! LBSP's forwarding table: for each destination leaf, which link groups a switch must not use.
 //!
-//! A row is a pure function of what the switch knows, so after repair it is as before.
+//! A row is a pure function of the switch's knowledge, so after repair it is as before.
 
 use super::failures::{Known, Lost, State};
 use crate::tree::{Spot, Tree};
@@ -17,7 +17,7 @@ pub struct Row {
     pub dead: u64,
     /// At a leaf: uplinks to aggregation switches that reported [`State::Uneven`], and [`State::Lost`].
     pub told: [u64; 2],
-    /// At an aggregation switch: what it has told its leaves.
+    /// At an aggregation switch: the state last reported to its leaves.
     pub state: State,
 }
 
@@ -37,7 +37,7 @@ pub(crate) fn groups_of(mut links: u64, groups: u32) -> u16 {
     found
 }
 
-/// What a table needs to know of its switch.
+/// Facts about its switch that a table needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
     /// The tree.
@@ -52,14 +52,14 @@ pub struct Place {
 }
 
 impl Place {
-    /// Recomputes the row of `leaf` from everything known, except what the leaves below have been told of it.
+    /// Recomputes the row of `leaf` from everything known, except what was reported of it to the leaves below.
     pub(crate) fn work_out(&self, known: &Known, leaf: u32, row: &mut Row) {
         match self.tree.spot(self.switch) {
             Spot::Leaf { .. } => self.at_leaf(known, leaf, row),
             Spot::Aggregation { pod, column } if leaf / self.tree.leaves_per_pod != pod => {
                 self.at_aggregation(known, leaf, column, row);
             }
-            // Down there is no choice.
+            // There is no choice on the way down.
             Spot::Aggregation { .. } | Spot::Core { .. } => {}
         }
     }

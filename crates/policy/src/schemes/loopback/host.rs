@@ -48,7 +48,7 @@ pub struct Route {
 /// Row of the host.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Node {
-    /// What it has seen.
+    /// Its observations.
     pub witness: Witness,
     alarms: Alarms,
     probes: u32,
@@ -222,7 +222,7 @@ impl Policy for LoopbackHost {
                 witness.add(Count::NodeTimer);
                 cx.node.alarms.fired(which, now, witness, out);
                 if which == 0 {
-                    // From within its own hook: the timer that must not be lost.
+                    // Armed from within its own hook: the timer that must not be lost.
                     cx.node.alarms.arm(0, now + self.alarm, Key::Node, out);
                 }
             }
@@ -244,7 +244,7 @@ impl Policy for LoopbackHost {
     }
 }
 
-/// Is the current peer row `id`'s?
+/// Checks that the current peer row is `id`'s.
 fn check_peer(cx: &mut Cx<'_, LoopbackHost>, id: u32) {
     let kept = cx.peers.ids.get(cx.peers.current) == Some(&id) && owns(cx.peers.current().0, id);
     cx.node.witness.check(kept, Rule::PeerRow, &mut cx.out);

@@ -10,7 +10,7 @@ use crate::{
 use crate::{Peers, Phase, Policy, Port, Queue, Shape, Span, Tier, Time, Verdict, Way};
 
 crate::choice! {
-    /// What releases a held queue.
+    /// The event that releases a held queue.
     Release {
         /// A timer of the flow; until then all data of the flow is held.
         Timer = "timer",
@@ -50,7 +50,7 @@ crate::params! {
 /// Life of a held queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Hold {
-    /// There is none.
+    /// The queue is not in use.
     #[default]
     Idle,
     /// Packets are held here.
@@ -90,7 +90,7 @@ pub struct Held {
 /// Row of the switch.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Node {
-    /// What it has seen.
+    /// Its observations.
     pub witness: Witness,
     alarms: Alarms,
     turn: u32,
@@ -307,7 +307,7 @@ impl Policy for LoopbackSwitch {
                 witness.add(Count::NodeTimer);
                 cx.node.alarms.fired(which, now, witness, out);
                 if which == 0 {
-                    // From within its own hook: the timer that must not be lost.
+                    // Armed from within its own hook: the timer that must not be lost.
                     cx.node.alarms.arm(0, now + self.alarm, Key::Node, out);
                 }
             }
@@ -359,7 +359,7 @@ impl Policy for LoopbackSwitch {
     }
 }
 
-/// Is the current peer row `id`'s?
+/// Checks that the current peer row is `id`'s.
 fn check_peer(cx: &mut Cx<'_, LoopbackSwitch>, id: u32) {
     let kept = cx.peers.ids.get(cx.peers.current) == Some(&id) && owns(cx.peers.current().0, id);
     cx.node.witness.check(kept, Rule::PeerRow, &mut cx.out);
@@ -424,7 +424,7 @@ impl LoopbackSwitch {
         cx.out.send(to, target as u8, flow, way, &body.put(), MESSAGE_WIRE);
     }
 
-    /// From a leaf: probes the next way of the next leaf, end to end and with TTL 1 and 2 in turn.
+    /// At a leaf: probes the next way of the next leaf, end to end and with TTL 1 and 2 in turn.
     fn probe_next(&self, cx: &mut Cx<'_, Self>, turn: usize) {
         if cx.view.tier != Tier::Leaf || cx.peers.is_empty() {
             return;

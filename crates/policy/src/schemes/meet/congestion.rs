@@ -1,4 +1,4 @@
-//! Algorithms 1 and 2: what a delay is worth, and what the packets of a rack say of a path.
+//! Algorithms 1 and 2: the value of a delay, and the verdict of a rack's packets on a path.
 
 use crate::{Span, Way};
 
@@ -13,7 +13,7 @@ pub fn congestion(t: Span, k: Span) -> u64 {
     steps * steps * steps
 }
 
-/// What packets have reported of one path: lines 3 and 4 of Algorithm 2.
+/// Reports of packets on one path: lines 3 and 4 of Algorithm 2.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// C_total, in cubes of [`STEP`].
@@ -50,7 +50,7 @@ impl Tally {
         Score::known(mean.min(u128::from(u64::MAX)) as u64)
     }
 
-    /// In the form of reports: "a float number and an integer", 8 bytes (MEET §3.5).
+    /// Encodes it for reports: "a float number and an integer", 8 bytes (MEET §3.5).
     pub fn put(&self, has_flows: Option<Way>) -> [u8; 8] {
         let mark = if has_flows == Some(Way(0)) { HAS_FLOWS } else { 0 };
         let mut bytes = [0; 8];
@@ -71,7 +71,7 @@ impl Tally {
 /// Fractional bits of a score: means of few cubes differ.
 const FRACTION: u32 = 8;
 
-/// How congested a path is assumed to be: less is better, and among equals the one that is known.
+/// Assumed congestion of a path: less is better, and among equals the one that is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Score(u32);
 
@@ -95,7 +95,7 @@ impl Score {
         Score::known(congestion << FRACTION)
     }
 
-    /// Has anything been measured?
+    /// Whether anything has been measured.
     pub(crate) const fn is_known(self) -> bool {
         self.0 & 1 == 0
     }
@@ -120,12 +120,12 @@ impl Score {
         low * STEP.0 as f64 / 1e6
     }
 
-    /// In wire format.
+    /// Encodes it in wire format.
     pub const fn put(self) -> [u8; Self::BYTES] {
         self.0.to_le_bytes()
     }
 
-    /// From wire format.
+    /// Decodes it from wire format.
     pub const fn get(bytes: [u8; Self::BYTES]) -> Score {
         Score(u32::from_le_bytes(bytes))
     }

@@ -1,11 +1,11 @@
-//! What a host takes each path for: the rack's measurements and its probes together, and which paths are best.
+//! A host's perception of each path: the rack's measurements and its probes together, and which paths are best.
 
 use super::RouteBy;
 use super::congestion::{Score, Tally};
 use crate::edge::rounds::Rounds;
 use crate::{Rng, Time, Way};
 
-/// What the last probe on a path has reported.
+/// The result of the last probe on a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Probed {
     /// None was sent, or data have reported more since.
@@ -20,21 +20,21 @@ pub enum Probed {
 /// Row of a path.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Route {
-    /// What this host's packets have reported since its last report.
+    /// Reports of this host's packets since its last report.
     pub own: Tally,
-    /// At the proxy: what reports have said since its last broadcast.
+    /// At the proxy: the reports since its last broadcast.
     pub rack: Tally,
-    /// What the rack's data say of it.
+    /// The score of it by the rack's data.
     pub heard: Score,
     /// Its assumed congestion.
     pub score: Score,
-    /// What its last probe has reported.
+    /// The result of its last probe.
     pub probed: Probed,
     /// The last probe that was answered: its round, and its result.
     pub result: Option<(u32, Score)>,
     /// When the last probe that was answered was sent.
     proven: Time,
-    /// Was that since the last tick?
+    /// Whether that was since the last tick.
     pub fresh: bool,
     /// Whether no path is better.
     pub tied: bool,
@@ -56,7 +56,7 @@ impl Route {
         self.proven = self.proven.max(sent);
     }
 
-    /// Was a probe answered that was sent later than this?
+    /// Whether a probe was answered that was sent later than this.
     pub(crate) fn has_outdone(&self, sent: Time) -> bool {
         self.proven > sent
     }
@@ -72,7 +72,7 @@ impl Route {
 pub struct Peer {
     /// Flows of this host to it.
     pub active: u32,
-    /// At the proxy: does any host of the rack have flows to it, by the reports since the last broadcast?
+    /// At the proxy: whether any host of the rack has flows to it, by the reports since the last broadcast.
     pub wanting: bool,
     /// The same, for the previous window.
     pub wanted: bool,
@@ -82,7 +82,7 @@ pub struct Peer {
     pub round: u32,
     /// The host there that answers them.
     pub target: Option<u32>,
-    /// How many paths are best; zero before anything was heard.
+    /// Number of best paths; zero before anything was heard.
     pub tied: u16,
 }
 

@@ -12,12 +12,12 @@ use crate::{Span, Time, To, Way};
 pub(super) const PROBES: usize = 3;
 
 impl Meet {
-    /// Is this host its rack's proxy, and in service?
+    /// Whether this host is its rack's proxy, and in service.
     pub(super) fn is_proxy(&self, cx: &Cx<'_, Self>) -> bool {
         cx.node.proxy == cx.view.host && self.serves(cx)
     }
 
-    /// Can this host be a proxy? The first host of one rack fails, if a run asks for it.
+    /// Whether this host can be a proxy. The first host of one rack fails, if a run asks for it.
     fn serves(&self, cx: &Cx<'_, Self>) -> bool {
         let fails = |(leaf, at)| cx.view.leaf == leaf && cx.node.place == Some(0) && cx.now >= at;
         !self.fails.is_some_and(fails)
@@ -83,7 +83,7 @@ impl Meet {
         Parcel { to, class, mtu: cx.view.mtu, below: self.config.message_header_bytes, head }
     }
 
-    /// Tells the proxy what this host's packets have reported since the last time.
+    /// Reports the delays that this host's packets measured since the last time to the proxy.
     // MEET §3.2: "let each host accumulate first, and then transmit the cumulative value to the proxy".
     pub(super) fn report(&self, cx: &mut Cx<'_, Self>) {
         if cx.node.proxy != cx.view.host {
@@ -125,7 +125,7 @@ impl Meet {
         }
     }
 
-    /// The proxy's window ends: collects what the rack's packets have reported of each path.
+    /// Closes the proxy's window: collects the reports of the rack's packets on each path.
     pub(super) fn close_window(&self, cx: &mut Cx<'_, Self>) {
         for index in 0..cx.peers.len() {
             let ways = usize::from(cx.view.ways[index]);
@@ -141,7 +141,7 @@ impl Meet {
         }
     }
 
-    /// The proxy tells its rack.
+    /// Broadcasts the proxy's values to its rack.
     pub(super) fn broadcast(&self, cx: &mut Cx<'_, Self>) {
         let node = &mut *cx.node;
         let mean = if node.reports == 0 { cx.now } else { Time((node.sent / u128::from(node.reports)) as u64) };
@@ -151,7 +151,7 @@ impl Meet {
         }
         let parcel = self.parcel(cx, To::Rack, class::BROADCAST, mean);
         let (stride, routes) = (cx.peers.stride, &*cx.peers.routes);
-        // Where every host probes, each combines its own probes with what it hears.
+        // If every host probes, each combines its own probes with what it hears.
         let pooled = self.config.probe == Probe::Proxy;
         let entries = paths(&cx.view).map(|(leaf, way)| {
             let route = &routes[leaf as usize * stride + way.index()];
@@ -168,7 +168,7 @@ impl Meet {
             return;
         }
         if cx.node.proxy == cx.view.host {
-            // It steps down: what it gathered as the proxy is now dropped, except what it probed for itself.
+            // It steps down: everything it gathered as the proxy is now dropped, except its own probes' results.
             for route in &mut *cx.peers.routes {
                 route.rack = Tally::default();
                 if self.config.probe == Probe::Proxy {

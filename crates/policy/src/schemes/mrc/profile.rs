@@ -9,7 +9,7 @@ enum State {
     #[default]
     Good,
     Skip,
-    /// With this many consecutive probes answered.
+    /// The number of consecutive probes answered.
     AssumedBad(u8),
     Denied,
 }
@@ -25,7 +25,7 @@ impl State {
 pub struct Profile {
     /// Numbers: those in rotation, followed by the backups.
     slots: [u16; ROOM],
-    /// By number.
+    /// Indexed by number.
     states: [State; ROOM],
     pub(super) begun: bool,
     /// Outstanding probes.
@@ -119,7 +119,7 @@ impl Profile {
         }
     }
 
-    /// Its packet was lost, and not trimmed. Was it in use until now?
+    /// Its packet was lost, and not trimmed. Returns whether it was in use until now.
     pub(super) fn fail(&mut self, mrc: &Mrc, number: u16) -> bool {
         let before = self.state(number);
         if before == State::Denied {
@@ -146,7 +146,7 @@ impl Profile {
         }
     }
 
-    /// A probe of it was answered, marked or not, or was lost. Is it back?
+    /// A probe of it was answered, marked or not, or was lost. Returns whether it is back.
     pub(super) fn answered(&mut self, mrc: &Mrc, number: u16, marked: Option<bool>) -> bool {
         let State::AssumedBad(answers) = self.state(number) else { return false };
         let answers = if marked.is_some() { answers.saturating_add(1) } else { 0 };

@@ -16,8 +16,8 @@
 //! - The code reads the queue of every switch port and adds a constant per path; here delays come from probes, one
 //!   period old. D_g and D_b are the means of the two classes, not the code's constants of 250 and 300 µs.
 //! - The code decides at the switches, which share one state; here each host decides for itself, for each destination.
-//! - The code sends what is not a full 1,500-byte packet in turn, packet by packet. Here short data packets stay with
-//!   their cell and acknowledgements take the fabric's choice.
+//! - The code sends packets of less than a full 1,500 bytes in turn, packet by packet. Here short data packets stay
+//!   with their cell and acknowledgements take the fabric's choice.
 //! - The code recomputes when a packet arrives and 100 µs have passed; here at ticks.
 //! - Before the first answers the code knows everything; here `initial_packets` holds.
 

@@ -1,4 +1,4 @@
-//! Which paths are congested.
+//! The classification of paths as congested.
 //!
 //! The printed rule, "a latency larger than 2x the average RTT of all paths", counts the slow paths into the average:
 //! with a fraction f of them at X times the delay it holds only if X > 2 (1 - f) / (1 - 2 f), that is above 2.33 with
@@ -22,7 +22,7 @@ crate::choice! {
 /// The spread of a set of delays, µs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Spread {
-    /// How many.
+    /// Number of delays.
     pub count: u32,
     /// Their mean.
     pub mean: f64,
@@ -33,7 +33,7 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    /// Of these delays.
+    /// Computes the spread of these delays.
     pub(crate) fn of(delays: impl Iterator<Item = f64>) -> Spread {
         let (mut count, mut sum, mut min, mut max) = (0, 0.0, f64::INFINITY, 0.0);
         for delay in delays {

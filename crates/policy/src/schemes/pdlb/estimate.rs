@@ -1,6 +1,6 @@
-//! What is known of the paths: samples gathered in `feedback`, in integers, and settled once a period.
+//! Knowledge of the paths: samples gathered in `feedback`, in integers, and settled once a period.
 //!
-//! A path none of whose probes has come back yet counts as being as slow as it has kept silent: the slow paths of a new
+//! A path none of whose probes has come back yet counts as being as slow as it has been silent: the slow paths of a new
 //! pair are known as such before their first answers are in. A path that has answered counts with its last delay until
 //! its next answer, or until it is so long overdue that it is dead.
 
@@ -13,7 +13,7 @@ use crate::{Span, Time};
 pub struct Route {
     /// Sum of this period's samples, ps.
     sum: u64,
-    /// How many.
+    /// Number of samples.
     samples: u32,
     /// Mean of the last period that had any; zero: never.
     delay: Span,
@@ -69,13 +69,13 @@ impl Route {
         true
     }
 
-    /// Has it been silent for `limit` beyond its round trip, or, if it never answered, for `patience`?
+    /// Whether it has been silent for `limit` beyond its round trip, or, if it never answered, for `patience`.
     pub fn silent(&self, now: Time, limit: Span, patience: Span) -> bool {
         let age = now.since(self.since);
         self.asked && if self.rtt > Span::ZERO { age > self.rtt + limit } else { age > patience }
     }
 
-    /// Has it ever been measured?
+    /// Whether it has ever been measured.
     pub fn known(&self) -> bool {
         self.delay > Span::ZERO
     }
@@ -93,7 +93,7 @@ impl Route {
 pub struct Share {
     /// Acknowledgements.
     pub total: u32,
-    /// Those above the threshold.
+    /// Round trips above the threshold.
     pub large: u32,
     /// Sum of the round-trip times above it, ps.
     sum_large: u64,
@@ -103,7 +103,7 @@ pub struct Share {
     min: u64,
     /// The maximum.
     max: u64,
-    /// Above this a round-trip time is large, ps; zero: none is.
+    /// Above this a round-trip time is large, ps; zero: no round trip is.
     threshold: u64,
 }
 
@@ -144,7 +144,7 @@ impl Share {
         f64::from(self.large) / f64::from(self.total)
     }
 
-    /// What it implies for `m` paths. When all are large the threshold is out of date and no path stands out.
+    /// Returns its implication for `m` paths. When all are large the threshold is out of date and no path stands out.
     pub fn paths(&self, m: f64) -> Option<Paths> {
         if self.total == 0 {
             return None;

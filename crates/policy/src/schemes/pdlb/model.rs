@@ -4,7 +4,7 @@
 //! microseconds, windows and flows in packets, rates in packets per microsecond.
 
 crate::choice! {
-    /// What Eq. 10 minimises.
+    /// The objective of Eq. 10.
     Model {
         /// Round-trip time over window of the authors' code, in correct arithmetic.
         Authors = "authors",
@@ -19,7 +19,7 @@ crate::choice! {
 }
 
 crate::choice! {
-    /// How a window that is not a multiple of the granularity is cut.
+    /// The way a window that is not a multiple of the granularity is cut.
     Cells {
         /// Whole cells only.
         Floor = "floor",
@@ -38,7 +38,7 @@ crate::choice! {
     }
 }
 
-/// What has been learnt about the paths of one pair (or of one sender).
+/// Knowledge of the paths of one pair (or of one sender).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Paths {
     /// m: live paths.
@@ -66,7 +66,7 @@ impl Paths {
 /// The constants of the models.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Constants {
-    /// Which objective.
+    /// The objective.
     pub model: Model,
     /// Rounding of W / gran.
     pub cells: Cells,

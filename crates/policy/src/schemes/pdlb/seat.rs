@@ -18,7 +18,7 @@ impl<V: Variant> Adaptive<V> {
         peer.active += 1;
     }
 
-    /// How long a first answer is awaited; also when the shell gives a probe up.
+    /// How long a first answer is awaited; also when the shell gives up a probe.
     pub(super) fn patience(&self, view: &HostView<'_>) -> Span {
         self.dead_after() + view.base_rtt * u64::from(self.config.patience_rtts)
     }

@@ -1,5 +1,5 @@
-//! The whole scheme at a host, behind a shell small enough to see through: probes come back after the delays a test
-//! sets, acknowledgements when it says so.
+//! The whole scheme at a host, behind a minimal shell: probes come back after the delays a test sets, acknowledgements
+//! when it says so.
 
 use super::*;
 use crate::out::Action;

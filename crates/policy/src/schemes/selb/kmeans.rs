@@ -1,8 +1,8 @@
 //! SELB's Algorithm 1: k-means of queue lengths, one number per path.
 //!
 //! Centroids are kept as fractions, sum and count of their members: distances compare exactly, so that "until centroids
-//! do not change" is a question with an answer, and no rounding can make the cost rise. Nothing is copied or sorted;
-//! the values stay in the rows they come from, however many there are, and only the centroids stand on the stack.
+//! do not change" is well defined, and no rounding can make the cost rise. Nothing is copied or sorted; the values stay
+//! in the rows they come from, however many there are, and only the centroids are on the stack.
 //!
 //! Lengths are numbers on a line. So clusters are stretches of it, and stay in order: cluster 0 is that of the shortest
 //! queues, the paper's backup, whatever the start.
@@ -16,11 +16,11 @@ pub(crate) const MOST_K: usize = 16;
 pub(crate) const MOST_ROUNDS: u8 = 20;
 
 crate::choice! {
-    /// Where the centroids start.
+    /// The start of the centroids.
     Start {
-        /// At k quantiles of the different lengths: the same clusters for the same queues.
+        /// The k quantiles of the different lengths: the same clusters for the same queues.
         Quantile = "quantile",
-        /// At k different lengths drawn at random, as printed.
+        /// Any k different lengths, drawn at random, as printed.
         Random = "random",
     }
 }
@@ -40,7 +40,7 @@ pub trait Point {
 pub struct Centroid {
     /// The sum of their lengths.
     pub sum: u64,
-    /// How many there are; at least one.
+    /// Number of centroids; at least one.
     pub count: u32,
 }
 
@@ -51,7 +51,7 @@ pub struct Clusters {
     k: usize,
     /// Rounds it took, including the last one, which changes nothing if settled.
     pub rounds: u8,
-    /// Did the centroids settle?
+    /// Whether the centroids settled.
     pub settled: bool,
 }
 
@@ -63,7 +63,7 @@ impl Clusters {
 }
 
 impl Centroid {
-    /// Is `length` strictly nearer to this one than to `other`?
+    /// Whether `length` is strictly nearer to this one than to `other`.
     #[inline]
     pub fn nearer(&self, other: &Centroid, length: u64) -> bool {
         self.distance(length) * u128::from(other.count) < other.distance(length) * u128::from(self.count)
@@ -97,7 +97,8 @@ pub(crate) fn classify<P: Point>(points: &mut [P], k: usize, start: Start, rng: 
     clusters
 }
 
-/// Every point to the nearest centroid, then every centroid to the mean of its points: has any moved?
+/// Assigns every point to the nearest centroid, then moves every centroid to the mean of its points. Returns whether
+/// any has moved.
 // SELB Algorithm 1: the body of "repeat"
 pub fn round<P: Point>(points: &mut [P], centroids: &mut [Centroid]) -> bool {
     let mut members = [Centroid::default(); MOST_K];

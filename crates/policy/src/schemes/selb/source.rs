@@ -8,7 +8,7 @@ use crate::{Cx, Kind, Listed, Packet, Port, Quantity, Rule, Sees, Sight, Tier, T
 /// The state of a flow's current epoch at its source leaf.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Progress {
-    /// On its first path.
+    /// It is on its first path.
     #[default]
     Settled,
     /// TAIL has been sent, the flow has moved.
@@ -40,7 +40,7 @@ pub(super) fn hashed(cx: &Cx<'_, Selb>, packet: &Packet) -> usize {
 }
 
 crate::listed! {
-    /// Why a packet gets its way.
+    /// The rule that gave a packet its way.
     enum Why: Rule {
         Stays = Rule::Keeps("its uplink's queue does not grow faster than θ: it stays"),
         Drawn = Rule::Chooses("a flow that starts or was idle: an uplink drawn among those not congested"),
@@ -55,12 +55,12 @@ crate::listed! {
         Elsewhere = Rule::Keeps("not a data packet at its source leaf: by a hash of the header"),
     }
 
-    /// What it looks at of a flow.
+    /// Quantities of a flow that it considers.
     enum OfFlow: Quantity {
         Silence = quantity("silence", "µs", "time since the flow's last packet here; none if there was none"),
     }
 
-    /// What it looks at of a candidate.
+    /// Quantities of a candidate that it considers.
     enum OfWay: Quantity {
         Measured = quantity("measured", "bytes", "own queue at that uplink when it was last measured"),
         Now = quantity("now", "bytes", "the same queue now, as the backup reads it"),
@@ -69,7 +69,7 @@ crate::listed! {
     }
 }
 
-/// What is reported of choices.
+/// The reported quantities of choices.
 pub(super) const SEES: Sees = Sees { rules: Why::ALL, flow: OfFlow::ALL, way: OfWay::ALL, ..Sees::NOTHING };
 
 impl Selb {
@@ -108,13 +108,13 @@ impl Selb {
         });
     }
 
-    /// Is this uplink congested at this moment?
+    /// Whether this uplink is congested at this moment.
     fn is_congested(&self, cx: &Cx<'_, Self>, port: u16) -> bool {
         let uplink = &cx.ports[usize::from(port)];
         self.moment(cx).congested(self.monitor, &self.threshold, uplink, Port(port))
     }
 
-    /// What uplinks are judged by at this moment.
+    /// Returns the inputs by which uplinks are judged at this moment.
     pub(super) fn moment<'a>(&self, cx: &Cx<'a, Self>) -> Moment<'a> {
         Moment { now: cx.now, measured: cx.node.at, view: cx.view }
     }

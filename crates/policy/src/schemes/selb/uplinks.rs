@@ -1,4 +1,4 @@
-//! What a source leaf knows of its uplinks, the paths of SELB: their queues when it last looked, and their classes.
+//! A source leaf's knowledge of its uplinks, the paths of SELB: their queues when it last looked, and their classes.
 
 use super::Monitor;
 use super::kmeans::{Point, Start, classify};
@@ -16,9 +16,9 @@ pub struct Uplink {
     pub cluster: u8,
     /// Its class before the last measurement.
     pub before: u8,
-    /// Was it congested when it was last measured?
+    /// Whether it was congested when it was last measured.
     pub congested: bool,
-    /// Is its link down?
+    /// Whether its link is down.
     pub down: bool,
     /// Reorder queues in use here (at the destination leaf).
     pub in_use: InUse,
@@ -38,18 +38,18 @@ impl Point for Uplink {
     }
 }
 
-/// When a path is congested.
+/// The threshold at which a path is congested.
 #[derive(Clone, Copy, Debug)]
 pub struct Threshold {
     /// θ: growth of its queue, as a share of its link's rate.
     pub theta: f64,
-    /// Or its queue, bytes; 0 ignores lengths.
+    /// Its queue alone, bytes, may also make it congested; 0 ignores lengths.
     pub also_length: u64,
 }
 
 impl Threshold {
-    /// Is a path congested whose queue went from `before` to `length` bytes in `elapsed`, over a link of `rate` bits
-    /// per second? Growth in no time exceeds every θ; `None` stands for a queue that was not measured before.
+    /// Whether a path is congested whose queue went from `before` to `length` bytes in `elapsed`, over a link of `rate`
+    /// bits per second. Growth in no time exceeds every θ; `None` means that the queue was not measured before.
     pub fn congested(&self, before: u64, length: u64, elapsed: Option<Span>, rate: u64) -> bool {
         // SELB §"Rerouting Strategy": "when the queue length growth rate exceeds θ"
         let grown = length.saturating_sub(before) as f64 * 8.0e12;
@@ -69,7 +69,7 @@ pub struct Survey {
     pub changed: u16,
 }
 
-/// What every judgement of an uplink needs: the switch at an instant, and the last measurement.
+/// The inputs of every judgement of an uplink: the switch at an instant, and the last measurement.
 #[derive(Clone, Copy)]
 pub struct Moment<'a> {
     /// The instant.
@@ -81,7 +81,7 @@ pub struct Moment<'a> {
 }
 
 impl Moment<'_> {
-    /// Is `uplink`, which is `port`, congested at this moment?
+    /// Whether `uplink`, which is `port`, is congested at this moment.
     // SELB §"Rerouting Strategy"
     #[inline]
     pub fn congested(&self, monitor: Monitor, threshold: &Threshold, uplink: &Uplink, port: Port) -> bool {
@@ -93,7 +93,7 @@ impl Moment<'_> {
         self.grown(threshold, before, at, port)
     }
 
-    /// Has the queue of `port` grown too fast, from `before` bytes at the instant `at`?
+    /// Whether the queue of `port` has grown too fast, from `before` bytes at the instant `at`.
     fn grown(&self, threshold: &Threshold, before: u64, at: Option<Time>, port: Port) -> bool {
         let elapsed = at.map(|at| self.now.since(at));
         threshold.congested(before, self.view.queue_bytes(port), elapsed, self.view.rate(port))

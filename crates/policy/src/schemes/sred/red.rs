@@ -26,7 +26,7 @@ pub struct Law {
 }
 
 impl Law {
-    /// From these parameters.
+    /// Creates it from these parameters.
     pub fn new(config: &Config) -> Self {
         let packets = |count: f64| (count * (1u64 << PACKET) as f64 + 0.5) as u64;
         Law {
@@ -39,7 +39,7 @@ impl Law {
         }
     }
 
-    /// How long a packet of mean size takes at `rate` bits per second.
+    /// Returns how long a packet of mean size takes at `rate` bits per second.
     #[inline]
     pub(crate) const fn mean_packet(&self, rate: u64) -> Span {
         Span::sending(self.mean_packet as u64, rate)
@@ -103,7 +103,7 @@ impl Red {
         }
     }
 
-    /// Is a packet that RED watches to be dropped?
+    /// Whether a packet that RED watches is dropped.
     pub fn drops(&mut self, law: &Law, rng: &mut Rng) -> bool {
         let chance = law.chance(self.average);
         if chance == 0 {
@@ -186,7 +186,7 @@ mod tests {
             }
         }
         assert_eq!((gaps[0], gaps[21]), (0, 0));
-        // Of about 20,000 drops each of the gaps 1 to 20 has a twentieth.
+        // Each of the gaps 1 to 20 has a twentieth of about 20,000 drops.
         assert!(gaps[1..21].iter().all(|&times| times.abs_diff(1_000) < 130), "{gaps:?}");
         assert_eq!([spaced(CERTAIN / 20, 0), spaced(CERTAIN / 20, 10)].map(|p| (share(p) * 1e3) as u32), [49, 99]);
         assert_eq!(spaced(CERTAIN / 4, 5), CERTAIN);

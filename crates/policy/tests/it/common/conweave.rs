@@ -48,7 +48,7 @@ pub(crate) fn classes(shell: &Leaf) -> Vec<u8> {
     sent(shell).iter().map(|message| message.0).collect()
 }
 
-/// When the flow's timer was armed for.
+/// Returns the times for which the flow's timer was armed.
 pub(crate) fn armed(shell: &Leaf) -> Vec<Time> {
     let at = |action: &Action| match *action {
         Action::Arm { key: Key::Flow(_, TIMER), at } => Some(at),

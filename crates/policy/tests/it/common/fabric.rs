@@ -79,7 +79,7 @@ struct Lane<H> {
     owner: Option<FlowKey>,
 }
 
-/// A flow, and what arrived of it.
+/// A flow, and its arrivals.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Seen {
     pub sent: u64,
@@ -92,7 +92,7 @@ pub(crate) struct Seen {
 pub(crate) struct Fabric<P: Policy<Site = AtSwitch>> {
     pub leaves: [Shell<P>; 2],
     pub flows: Vec<Seen>,
-    /// What the scheme recorded: when, at which leaf, series, value.
+    /// Points recorded by the scheme: when, at which leaf, series, value.
     pub records: Vec<(Time, usize, u16, f64)>,
     setting: Setting,
     events: BTreeMap<(Time, u64), Event<P::Header>>,
@@ -168,7 +168,7 @@ impl<P: Policy<Site = AtSwitch>> Fabric<P> {
         self.records.iter().filter(|(_, _, series, _)| *series == index as u16).map(|(_, _, _, value)| *value).collect()
     }
 
-    /// Nothing remains in transit, held or armed, and everything sent has arrived.
+    /// Checks that nothing remains in transit, held or armed, and everything sent has arrived.
     pub(crate) fn assert_empty(&self) {
         for port in &self.ports {
             assert!(port.queue.is_empty());
@@ -301,7 +301,7 @@ impl<P: Policy<Site = AtSwitch>> Fabric<P> {
         self.carry_out(1, Some(port));
     }
 
-    /// Does what the last hook of a leaf requested; the packet in hand has been queued.
+    /// Carries out the requests of the last hook of a leaf; the packet in hand has been queued.
     fn carry_out(&mut self, leaf: usize, arrived: Option<usize>) {
         let (did, bodies) = (self.leaves[leaf].did.clone(), self.leaves[leaf].bodies.clone());
         for action in did {

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, VecDeque};
 /// A packet of a flow, by its position in the flow.
 pub(crate) type Item = (u32, u64);
 
-/// What waits for the line.
+/// An item that waits for the line.
 pub(crate) enum Waiting {
     Packet(Item),
     Lane(usize),
@@ -33,7 +33,7 @@ pub(crate) struct LastHop {
     pub lanes: Vec<Lane>,
     pub free_at: u64,
     pub armed: BTreeMap<u32, u64>,
-    /// What the host received, in order.
+    /// Items that the host received, in order.
     pub host: Vec<Item>,
     /// Control packets on their way back: flow, class, body.
     pub replies: Vec<(u32, u8, Body)>,
@@ -183,7 +183,7 @@ impl LastHop {
         flows
     }
 
-    /// Nothing waits, nothing is held, no timer runs, no queue is taken, and the ports' rows know it.
+    /// Checks that nothing waits, nothing is held, no timer runs, no queue is taken, and the ports' rows know it.
     pub(crate) fn assert_empty(&mut self) {
         self.run_to(u64::MAX / 2);
         assert!(self.queue.is_empty() && self.armed.is_empty());

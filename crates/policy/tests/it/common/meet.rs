@@ -7,13 +7,13 @@ use spinewise_policy::{Device, Event, Feedback, FlowKey, Message, Packet, Policy
 
 pub(crate) const WAYS: u16 = 4;
 pub(crate) const PERIOD: Span = Span::from_us(500);
-/// On the shell's empty path a full packet takes 6 µs of a round trip of 10: K is 6 + 20.
+/// A full packet takes 6 µs of a round trip of 10 on the shell's empty path: K is 6 + 20.
 pub(crate) const K: Span = Span::from_us(26);
 
 /// The first rack: hosts 0 to 3 of 16, four racks, four paths to each.
 pub(crate) struct Rack {
     pub hosts: Vec<Shell<Meet>>,
-    /// What was sent: from, action.
+    /// Actions sent: from, action.
     pub sent: Vec<(u32, Action)>,
     pub points: Vec<(u32, u16, f64)>,
 }
@@ -72,7 +72,7 @@ impl Rack {
         (0..self.hosts.len() as u32).rev().for_each(|host| self.tick(host));
     }
 
-    /// Carries out what a host requested; messages arrive at once.
+    /// Carries out a host's requests; messages arrive at once.
     pub(crate) fn work_off(&mut self, from: u32) {
         let (did, bodies) = {
             let host = &mut self.hosts[from as usize];
@@ -100,7 +100,7 @@ impl Rack {
         self.work_off(to);
     }
 
-    /// How many new flows of `host` take each path to rack 1.
+    /// Counts how many new flows of `host` take each path to rack 1.
     pub(crate) fn picks(&mut self, host: u32, flows: u32) -> [u32; WAYS as usize] {
         let mut seen = [0; WAYS as usize];
         for flow in 1000..1000 + flows {

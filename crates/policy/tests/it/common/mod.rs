@@ -1,4 +1,4 @@
-//! The smallest shell that can call a scheme's hooks: one device, its rows, and what it requested.
+//! The smallest shell that can call a scheme's hooks: one device, its rows, and its requests.
 
 pub(crate) mod conweave;
 pub(crate) mod fabric;
@@ -138,7 +138,7 @@ pub(crate) struct Shell<P: Policy> {
     pub ports: Vec<P::Port>,
     pub flows: BTreeMap<FlowKey, P::Flow>,
     pub rng: Rng,
-    /// What the last hook requested.
+    /// Requests of the last hook.
     pub did: Vec<Action>,
     /// The bodies of its messages.
     pub bodies: Vec<u8>,
@@ -148,7 +148,7 @@ impl<P: Policy> Shell<P>
 where
     P::Site: Lend,
 {
-    /// At device `device`, with `ways` uplinks of 10 Gbps (paths to every leaf).
+    /// A shell at device `device`, with `ways` uplinks of 10 Gbps (paths to every leaf).
     pub(crate) fn new(config: &P::Config, tier: Tier, device: u32, ways: u16) -> Self {
         let host_ports = if tier == Tier::Leaf { 4 } else { 0 };
         let ports = host_ports + ways;

@@ -15,7 +15,7 @@ pub(crate) fn tree(k: u32) -> Tree {
     Tree { pods: k, leaves_per_pod: half, columns: half, cores_per_column: half, hosts_per_leaf: half }
 }
 
-/// What a switch sees of itself.
+/// A switch's view of itself.
 struct Own<'a> {
     tree: Tree,
     packets: &'a [u32],
@@ -48,7 +48,7 @@ pub(crate) struct Switch {
     pub rows: Vec<Row>,
     pointers: Vec<u16>,
     ports: Vec<Link>,
-    /// Does the link that leaves by a port work?
+    /// Whether the link that leaves by a port works.
     pub up: Vec<bool>,
     /// Packets queued at each port.
     pub queued: Vec<u32>,
@@ -65,11 +65,11 @@ pub(crate) struct Fabric {
     pub tree: Tree,
     pub policy: Lbsp,
     pub switches: Vec<Switch>,
-    /// What the last hook recorded.
+    /// Points recorded by the last hook.
     pub recorded: Vec<f64>,
     /// Messages sent so far.
     pub sent: u64,
-    /// Where messages are in transit to: once for each.
+    /// Ends that messages are in transit to: one entry per message.
     waiting: Vec<End>,
     ids: Vec<u32>,
 }

@@ -1,4 +1,4 @@
-//! Where the threads of one run meet.
+//! The meeting point of the threads of one run.
 
 use super::Sim;
 use crate::ids::{SwitchId, Table};
@@ -19,7 +19,7 @@ const TURNS: u32 = 4000;
 const LOOKS: [Duration; 4] =
     [Duration::from_millis(50), Duration::from_millis(200), Duration::from_millis(600), Duration::from_millis(1500)];
 
-/// What a part tells the others before a window.
+/// A part's report to the others before a window.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Told {
     /// When the next thing that it knows of happens.
@@ -39,7 +39,7 @@ pub(super) struct Told {
 }
 
 impl Told {
-    /// What a part tells if it next has something to do at `next`, and had `busy` nodes in its last window.
+    /// Returns the report of a part that next has something to do at `next`, and had `busy` nodes in its last window.
     pub(super) fn of(sim: &Sim<'_>, next: Time, busy: usize) -> Told {
         let flows = &sim.world.flows;
         let (hops, arrived) = (sim.world.wires.hops, sim.world.log.arrived);
@@ -47,7 +47,7 @@ impl Told {
     }
 }
 
-/// [`Told`] where all threads can read it, on a cache line of its own.
+/// A [`Told`] that all threads can read, on a cache line of its own.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 struct Board {
@@ -58,7 +58,7 @@ struct Board {
     hops: AtomicU64,
     arrived: AtomicU64,
     busy: AtomicUsize,
-    /// For how long the thread has waited, in ns.
+    /// How long the thread has waited, in ns.
     waited: AtomicU64,
 }
 
@@ -87,15 +87,15 @@ impl Board {
     }
 }
 
-/// What goes from one part to another, on cache lines of its own: processors fetch two at once.
+/// Packets in transit from one part to another, on cache lines of its own: processors fetch two at once.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Mailbox(Mutex<Vec<Carried>>);
 
-/// The mail of a part: what it carries off for each of the others, and room to open what arrives.
+/// The mail of a part: packets that it carries off for each of the others, and room to open arrivals.
 #[derive(Debug)]
 pub(super) struct Mail {
-    /// What goes to each part.
+    /// Packets for each part.
     pub(super) out: Vec<Vec<Carried>>,
     opened: Vec<Carried>,
 }
@@ -107,23 +107,24 @@ impl Mail {
     }
 }
 
-/// Where the threads of one run meet: none goes on before all have come.
+/// The meeting point of the threads of one run: none continues before all have come.
 #[derive(Debug)]
 pub struct Meeting {
     boards: Vec<Board>,
-    /// What goes from one part to another, by sender and receiver.
+    /// Packets from one part to another, by sender and receiver.
     boxes: Vec<Mailbox>,
-    /// What goes to hosts of a part outside the network.
+    /// News for hosts of a part, outside the network.
     news: Vec<Mutex<Vec<News>>>,
     /// The switches of each part, while they are lent.
     lent: Vec<Mutex<Table<SwitchId, Switch>>>,
     locked: AtomicBool,
-    /// How many threads have come to this meeting, and how many meetings there have been.
+    /// Number of threads that have come to this meeting, and number of meetings so far.
     here: AtomicUsize,
     held: AtomicUsize,
-    /// Some thread will not come any more.
+    /// Some thread no longer comes to meetings.
     left: AtomicBool,
-    /// Which of [`LOOKS`] is next, none past the last; and whether threads were found not to be worthwhile.
+    /// Index of the next of [`LOOKS`], beyond the last when there is none; and whether threads were found not to be
+    /// worthwhile.
     next_look: AtomicUsize,
     given_up: AtomicBool,
     /// When the first check was made, and how long all threads had waited for each other's setup by that time.
@@ -161,7 +162,7 @@ impl Meeting {
         Meeting { next_look: AtomicUsize::new(0), ..self }
     }
 
-    /// Has it been given up?
+    /// Whether it has been given up.
     pub fn was_given_up(&self) -> bool {
         self.given_up.load(Ordering::Acquire)
     }
@@ -232,7 +233,7 @@ impl Meeting {
         Leaving(self)
     }
 
-    /// Publishes what a part tells the others.
+    /// Publishes a part's report to the others.
     pub(super) fn tell(&self, own: usize, told: Told) {
         self.boards[own].write(told);
     }
@@ -242,7 +243,7 @@ impl Meeting {
         self.boards.iter().map(|board| board.read().next).min().unwrap_or(Time::NEVER)
     }
 
-    /// How many nodes had something to do.
+    /// Number of nodes that had something to do.
     pub(super) fn busy(&self) -> usize {
         self.boards.iter().map(|board| board.read().busy).sum()
     }
@@ -262,17 +263,17 @@ impl Meeting {
         std::mem::take(&mut locked(&self.lent[part]))
     }
 
-    /// Tells the other threads whether pauses are deadlocked.
+    /// Publishes to the other threads whether pauses are deadlocked.
     pub(super) fn tell_locked(&self, locked: bool) {
         self.locked.store(locked, Ordering::Relaxed);
     }
 
-    /// The last value [told](Self::tell_locked).
+    /// The last value [reported](Self::tell_locked).
     pub(super) fn is_locked(&self) -> bool {
         self.locked.load(Ordering::Relaxed)
     }
 
-    /// What the other parts told last.
+    /// Returns the last reports of the other parts.
     pub(super) fn others(&self, own: usize) -> impl Iterator<Item = Told> {
         self.boards.iter().enumerate().filter(move |&(part, _)| part != own).map(|(_, board)| board.read())
     }
@@ -282,21 +283,21 @@ impl Meeting {
         self.of_all(at_first, |told| told.open)
     }
 
-    /// Will nothing more happen to any flow that ends on its own, or to any operation? All parts began with the same
-    /// `began`.
+    /// Whether nothing more happens to any flow that ends on its own, or to any operation. All parts began with the
+    /// same `began`.
     pub(super) fn all_done(&self, began: Told) -> bool {
         self.open(began.open) == 0
             && self.of_all(began.operations, |told| told.operations) == 0
             && self.boards.iter().map(|board| board.read().alive).sum::<i64>() == 0
     }
 
-    /// What all parts together have left of `at_first`, given what each has left, as far as it sees.
+    /// Returns how much of `at_first` all parts together have left, given what each has left, as far as it sees.
     fn of_all(&self, at_first: u64, left: impl Fn(Told) -> u64) -> u64 {
         let done: u64 = self.boards.iter().map(|board| at_first.saturating_sub(left(board.read()))).sum();
         at_first.saturating_sub(done)
     }
 
-    /// Hands over what a part has carried off for the others.
+    /// Hands over the packets that a part has carried off for the others.
     pub(super) fn hand_over(&self, from: usize, mail: &mut Mail) {
         for (to, out) in mail.out.iter_mut().enumerate().filter(|(_, out)| !out.is_empty()) {
             let mut letters = locked(&self.boxes[from * self.boards.len() + to].0);
@@ -308,17 +309,17 @@ impl Meeting {
         }
     }
 
-    /// Hands over what goes to a host of a part outside the network.
+    /// Hands over news to a host of a part outside the network.
     pub(super) fn hand_over_news(&self, to: usize, news: News) {
         locked(&self.news[to]).push(news);
     }
 
-    /// What hosts of other parts have sent to hosts of this part outside the network.
+    /// Returns the news from hosts of other parts to hosts of this part, outside the network.
     pub(super) fn news_for(&self, to: usize) -> Vec<News> {
         std::mem::take(&mut locked(&self.news[to]))
     }
 
-    /// Takes over what comes to a part from the others.
+    /// Takes over the packets for a part from the others.
     pub(super) fn take_over(&self, to: usize, mail: &mut Mail, mut take: impl FnMut(Carried)) {
         for from in 0..self.boards.len() {
             std::mem::swap(&mut *locked(&self.boxes[from * self.boards.len() + to].0), &mut mail.opened);
@@ -333,7 +334,7 @@ fn now() -> Instant {
     Instant::now()
 }
 
-/// Locks what threads share. A thread that panicked holding it has left the meeting, and all others will too.
+/// Locks data shared by threads. A thread that panicked holding it has left the meeting, and all others will too.
 fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! What the threads of one run leave behind, and how one takes it up.
+//! The shares that the threads of one run leave behind, and how one thread takes them up.
 
 use super::{Parts, Sim};
 use crate::flows::{Flows, Record};
@@ -13,7 +13,7 @@ use crate::workload::FlowSpec;
 use crate::world::World;
 use std::collections::BTreeSet;
 
-/// What a part leaves behind: the final state of its own nodes, and what they have written.
+/// A part's share: the final state of its own nodes, and their records.
 #[derive(Debug)]
 pub struct Share {
     hosts: Table<HostId, Host>,
@@ -40,19 +40,19 @@ impl From<Sim<'_>> for Share {
 }
 
 impl Share {
-    /// What this part has written.
+    /// The records of this part.
     pub fn into_log(self) -> Log {
         self.log
     }
 
-    /// Have the series of this part outgrown the memory?
+    /// Whether the series of this part have outgrown the memory.
     pub fn is_full(&self) -> bool {
         self.log.full
     }
 }
 
 impl Sim<'_> {
-    /// Takes up what the other parts leave.
+    /// Takes up the shares of the other parts.
     pub fn take_up(&mut self, parts: &Parts, shares: Vec<Share>) {
         self.keep_accounts();
         for (part, share) in (1..).zip(shares) {
@@ -64,8 +64,8 @@ impl Sim<'_> {
         }
     }
 
-    /// Copies what senders have counted into the records. A flow that waits for others gets its start from its sender,
-    /// and the receiver does not know it: for now its times count from zero.
+    /// Copies the senders' counts into the records. A flow that waits for others gets its start from its sender, and
+    /// the receiver does not know it: for now its times count from zero.
     fn keep_accounts(&mut self) {
         let flows = &mut self.world.flows;
         flows.specs.ids().for_each(|flow| flows.keep_account(flow));
@@ -80,7 +80,7 @@ impl Sim<'_> {
             std::mem::swap(&mut self.hosts[host], &mut share.hosts[host]);
         }
         self.swap_switches(parts, part, &mut share.switches);
-        // What is still on a link belongs to its sender, whoever receives it.
+        // A packet still on a link belongs to its sender, whoever receives it.
         for (link, ends) in topology.links.numbered().filter(|(_, ends)| parts.of(ends.from.0) == part) {
             debug_assert!(
                 parts.of(ends.to.0) > 0 || self.world.wires.ring(link).is_empty() || parts.of(ends.from.0) == 0

@@ -1,10 +1,10 @@
 //! Blocks of nodes that run several windows per visit.
 //!
-//! A window is no longer than the shortest link delay, so all that reaches a node in its next window has been sent once
-//! its neighbours have run as many windows as it has. Hence a node may run one window ahead of each neighbour, and no
-//! more. Nodes linked only through others may be further apart: a rack may run two windows while the switches above it
-//! wait one window ahead; those then do the same. What a block of nodes reads and writes stays in the cache for both
-//! windows.
+//! A window is no longer than the shortest link delay, so everything that reaches a node in its next window has been
+//! sent once its neighbours have run as many windows as it has. Hence a node may run one window ahead of each
+//! neighbour, and no more. Nodes linked only through others may be further apart: a rack may run two windows while the
+//! switches above it wait one window ahead; those then do the same. The data that a block of nodes reads and writes
+//! stays in the cache for both windows.
 //!
 //! A block is a leaf with its hosts, or one switch above. Blocks are visited in an order in which a switch comes right
 //! after the last of those below it: the racks of a pod, then the switches that join them, and the cores at the end.
@@ -22,12 +22,12 @@ pub(in crate::engine) struct Stretch {
     pub(in crate::engine) start: Time,
     /// The length of its windows; the last may be shorter.
     pub(in crate::engine) window: Span,
-    /// Where it ends.
+    /// The end of the block.
     pub(in crate::engine) end: Time,
 }
 
 impl Stretch {
-    /// How many windows it has.
+    /// Number of its windows.
     pub(in crate::engine) fn windows(&self) -> u64 {
         self.end.since(self.start).0.div_ceil(self.window.0)
     }
@@ -106,13 +106,13 @@ impl Blocks {
         self.done[block] = windows;
     }
 
-    /// Have all blocks run this many?
+    /// Whether all blocks have run this many.
     pub(super) fn have_run(&self, windows: u64) -> bool {
         self.done.iter().all(|&done| done == windows)
     }
 }
 
-/// For each switch, the switches that share a link with it.
+/// Returns, for each switch, the switches that share a link with it.
 pub(in crate::engine) fn switches_around(topology: &Topology) -> Vec<BTreeSet<SwitchId>> {
     let mut around = vec![BTreeSet::new(); topology.switches() as usize];
     for link in topology.links.iter() {

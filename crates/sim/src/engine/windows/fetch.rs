@@ -1,6 +1,6 @@
-//! Prefetches what the next nodes will need while another node is at work.
+//! Prefetches the data of the next nodes while another node is at work.
 //!
-//! A large network does not fit into the cache. What a node needs is behind pointers, so it is prefetched in steps,
+//! A large network does not fit into the cache. The data of a node is behind pointers, so it is prefetched in steps,
 //! each once the previous one has arrived.
 
 use crate::engine::Sim;
@@ -9,14 +9,14 @@ use crate::port::Port;
 use crate::prefetch;
 use spinewise_policy::Time;
 
-/// How many of a link's first packets are prefetched. They lie in a row, and processors fetch the rest of a row on
+/// How many of a link's first packets are prefetched. They are contiguous, and processors fetch the rest of the run on
 /// their own.
 const PACKETS: usize = 3;
 
 /// How many nodes ahead of the current one are prefetched.
 pub(super) const AHEAD: usize = 4;
 
-/// Prefetches what the nodes of `todo` need until `end`. The first is being run.
+/// Prefetches the data that the nodes of `todo` need until `end`. The first is being run.
 #[inline]
 pub(super) fn fetch_ahead(sim: &Sim<'_>, todo: &[NodeId], end: Time) {
     let steps: [fn(&Sim<'_>, NodeId, Time); 1 + AHEAD] =
@@ -47,8 +47,8 @@ fn fetch_arrivals(sim: &Sim<'_>, node: NodeId, end: Time) {
     }
 }
 
-/// For a host, the ends of the flows that packets arrive for; for a switch, the queues of its ports. Also where it
-/// sends.
+/// Prefetches, for a host, the ends of the flows that packets arrive for; for a switch, the queues of its ports. Also
+/// the place where it sends.
 #[inline(always)]
 fn fetch_ends(sim: &Sim<'_>, node: NodeId, end: Time) {
     let Some(host) = sim.net.topology.as_host(node) else {
@@ -62,7 +62,7 @@ fn fetch_ends(sim: &Sim<'_>, node: NodeId, end: Time) {
     }
 }
 
-/// Room for what it sends.
+/// Prefetches room for the packets it sends.
 #[inline(always)]
 fn fetch_room(sim: &Sim<'_>, node: NodeId, _: Time) {
     match sim.net.topology.as_host(node) {
@@ -74,7 +74,7 @@ fn fetch_room(sim: &Sim<'_>, node: NodeId, _: Time) {
     }
 }
 
-/// For a switch, what waits at its ports.
+/// Prefetches, for a switch, the packets that wait at its ports.
 #[inline(always)]
 fn fetch_waiting(sim: &Sim<'_>, node: NodeId, _: Time) {
     if sim.net.topology.as_host(node).is_none() {

@@ -1,4 +1,4 @@
-//! Orders what arrives at a switch in one window.
+//! Sorts the arrivals at a switch in one window.
 
 use crate::link::Track;
 use spinewise_policy::Span;
@@ -7,7 +7,7 @@ use spinewise_policy::Span;
 pub(super) const PLACE_BITS: u32 = 24;
 const PLACE_MASK: u64 = (1 << PLACE_BITS) - 1;
 
-/// Where something arrives: the in-port, and the track of its link.
+/// The place where something arrives: the in-port, and the track of its link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) port: u16,
@@ -22,7 +22,7 @@ impl Place {
         Place { port: (place >> 1) as u16, track: if place & 1 == 0 { Track::Main } else { Track::Ahead } }
     }
 
-    /// The key of what arrives here at this offset in the window.
+    /// The key of an arrival here at this offset in the window.
     #[inline(always)]
     pub(super) fn at(self, offset: Span) -> u64 {
         offset.0 << PLACE_BITS | u64::from(self.port) << 1 | u64::from(self.track == Track::Ahead)
@@ -33,7 +33,7 @@ impl Place {
 /// leaves hardly any comparisons.
 pub(super) struct Sorter {
     spare: Vec<u64>,
-    /// Where the buckets end.
+    /// The ends of the buckets.
     ends: [u32; Sorter::MOST_BUCKETS],
     /// Arrivals at one instant: place and key.
     tied: Vec<(u64, u64)>,
@@ -49,7 +49,7 @@ impl Sorter {
     const MOST_BUCKETS: usize = 256;
     const FEW: usize = 24;
 
-    /// Sorts `keys`, all of which lie in a window of this length. Do any two arrivals fall on one instant?
+    /// Sorts `keys`, all of which lie in a window of this length. Returns whether any two arrivals fall on one instant.
     pub(super) fn sort(&mut self, keys: &mut Vec<u64>, window: Span) -> bool {
         if keys.len() > Self::FEW {
             self.spread(keys, window);

@@ -1,4 +1,4 @@
-//! Does a scheme fit the fabric, the transport and the switches? If not, the spec is refused, with the reason.
+//! Checks that a scheme fits the fabric, the transport and the switches. If not, the spec is refused, with the reason.
 
 use serde_json::{Map, Value as Json};
 use spinewise_policy::config::Allowed;
@@ -90,7 +90,7 @@ pub(super) fn check_tag(
     let shape = shape(Tier::Host, fabric);
     let (name, layout) = (chosen.name(), chosen.layout(&shape));
     let rows = rows(chosen, &shape);
-    // What answers to probes say is kept for a host, and must be of the path of data.
+    // Answers to probes are recorded per host, and must be of the path of data.
     let probes = layout.draws_tags && layout.peers != Peers::None;
     if tag == PathTag::Explicit && layout.draws_tags {
         let hint =
@@ -167,7 +167,7 @@ pub(super) fn check_headers(reader: &Reader<'_>, edge: &Entry, under: &Entry) ->
     Ok(())
 }
 
-/// No key of host schemes goes with a switch scheme.
+/// Refuses keys of host schemes with a switch scheme.
 pub(super) fn check_at_switches(reader: &Reader<'_>, scheme: &str) -> Result<(), SpecError> {
     for name in ["path_tag", "fabric", "fabric_params"] {
         if reader.given(name).is_some() {

@@ -28,7 +28,7 @@ pub(super) fn check_given(reader: &Reader<'_>, keys: &SchemeKeys, known: Known<'
     Err(reader.refuse("name", allowed).hint(hint))
 }
 
-/// Writes down whose code it is. If the spec says that already, it must be the same.
+/// Records the scheme's code. If the spec names it already, it must be the same.
 pub(super) fn check_same(
     reader: &mut Reader<'_>,
     entry: &Entry,
@@ -37,7 +37,7 @@ pub(super) fn check_same(
     let Some(source) = entry.source else { return Ok(()) };
     let mut told = describe(source);
     if let Some(given) = given {
-        // The same code may lie in a file of another name.
+        // The same code may be in a file of another name.
         if given.get("sha256") == told.get("sha256")
             && let Some(Json::String(file)) = given.get("file").filter(|file| file.as_str() != Some(""))
         {

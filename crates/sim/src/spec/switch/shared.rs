@@ -68,17 +68,17 @@ keys! {
 }
 
 words! {
-    /// What goes to the headroom.
+    /// The data that goes to the headroom.
     HeadroomUse {
-        /// What is above the threshold of its ingress.
+        /// Data above the threshold of its ingress.
         AboveThreshold = "above_threshold",
-        /// What finds the shared part full.
+        /// Data that finds the shared part full.
         PoolFull = "pool_full",
     }
 }
 
 words! {
-    /// What renews a pause.
+    /// The events that renew a pause.
     PauseRenewal {
         /// A timer, and packets.
         Timer = "timer",
@@ -88,9 +88,9 @@ words! {
 }
 
 words! {
-    /// When the bound on queues holds.
+    /// The condition for the bound on queues.
     EgressThreshold {
-        /// Where nothing pauses.
+        /// If nothing pauses.
         WithoutPfc = "without_pfc",
         /// Always.
         Always = "always",
@@ -108,7 +108,7 @@ pub struct SharedBufferSpec {
     pub priorities: u32,
     /// Headroom of each port and priority, bytes; `None` = what its link needs.
     pub headroom: Option<u64>,
-    /// What goes there.
+    /// The packets that use it.
     pub headroom_use: HeadroomUse,
     /// Guarantee of each queue and ingress, bytes.
     pub guaranteed: u64,
@@ -116,17 +116,17 @@ pub struct SharedBufferSpec {
     pub reserved_packets: u64,
     /// Share of the free part that a queue may hold.
     pub egress_alpha: f64,
-    /// When that holds.
+    /// The condition for that threshold.
     pub egress_threshold: EgressThreshold,
     /// Share of it that an ingress may hold.
     pub ingress_alpha: f64,
     /// Bytes of an ingress that do not count.
     pub pause_offset: u64,
-    /// Bytes less for going on.
+    /// Bytes less for resuming.
     pub resume_less: u64,
-    /// Length of a pause; zero = until told.
+    /// Length of a pause; zero: until a resume frame.
     pub pause: Span,
-    /// What renews it.
+    /// The rule that renews it.
     pub pause_renewal: PauseRenewal,
     /// Bytes of a pause frame.
     pub pause_bytes: u32,
@@ -134,25 +134,25 @@ pub struct SharedBufferSpec {
     pub ramp: Ramp,
     /// Pause frames queue with other control, each for itself; otherwise the newest replaces one that waits.
     pub pauses_queue: bool,
-    /// An arrival may let the sender go on, not only a departure.
+    /// An arrival may let the sender continue, not only a departure.
     pub resume_on_arrival: bool,
     /// An ingress is low again below its threshold with the fraction of a byte that this has.
     pub resume_below_fraction: bool,
     /// The sum of headrooms counts a port 0 that no switch has, and not the last port.
     pub headroom_of_port_0: bool,
-    /// Held queues are outside the buffer, and are taken up packet by packet when they are let go.
+    /// Held queues are outside the buffer, and enter it packet by packet when they are released.
     pub holds_outside: bool,
 }
 
-/// Bytes of buffer for each Gbps of a switch, headroom left out: 9 MiB for 24 ports of 100 Gbps (conweave-ns3), and what
-/// chips have.
+/// Bytes of buffer for each Gbps of a switch, headroom left out: 9 MiB for 24 ports of 100 Gbps (source: conweave-ns3),
+/// and what chips have.
 const BYTES_PER_GBPS: u64 = 4_000;
-/// Where the marking ramp begins and ends, for each Gbps: 100 and 400 KB at 100 Gbps (conweave-ns3).
+/// Start and end of the marking ramp, for each Gbps: 100 and 400 KB at 100 Gbps (source: conweave-ns3).
 const RAMP_BYTES_PER_GBPS: [u64; 2] = [1_000, 4_000];
 /// The most that a scheme adds to a packet.
 const MOST_HEADER: u64 = 64;
 
-/// What `auto` stands for with a shared buffer.
+/// Resolves `auto` with a shared buffer.
 fn shared_autos(reader: &Reader<'_>, place: Place<'_>) -> Result<Autos, SpecError> {
     if !reader.wants_auto() {
         return Ok(Autos::new());
@@ -192,7 +192,7 @@ fn shared_autos(reader: &Reader<'_>, place: Place<'_>) -> Result<Autos, SpecErro
     ])
 }
 
-/// Do the keys go together?
+/// Checks that the keys fit each other.
 fn check(reader: &Reader<'_>, keys: &SharedKeys) -> Result<(), SpecError> {
     if !keys.pfc && keys.headroom_bytes.is_some() {
         let error = reader.refuse("headroom_bytes", "no headroom without pfc: nothing pauses");
@@ -216,7 +216,7 @@ fn check(reader: &Reader<'_>, keys: &SharedKeys) -> Result<(), SpecError> {
         ("pause_offset_bytes", keys.pause_offset_bytes),
         ("headroom_bytes", keys.headroom_bytes.unwrap_or(0)),
     ] {
-        // Of two that do not fit, the one to blame is the one that was given.
+        // If two do not fit, the one to blame is the one that was given.
         if bytes >= keys.buffer_bytes && reader.given(name).is_none() && reader.given("buffer_bytes").is_some() {
             return Err(reader.refuse("buffer_bytes", format!("more than {name} = {bytes}")));
         }
@@ -236,7 +236,7 @@ pub(super) fn read(
     autos: &mut Vec<Auto>,
 ) -> Result<(SharedBufferSpec, Value), SpecError> {
     if given.get("pfc") == Some(&Value::Bool(false)) {
-        // That of a preset does not apply.
+        // The preset's value does not apply.
         preset.remove("headroom_bytes");
     }
     let reader = Reader::new("switch", SharedKeys::KEYS, given)?.with_defaults(preset);

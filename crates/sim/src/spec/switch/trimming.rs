@@ -44,7 +44,7 @@ pub struct TrimmingSpec {
     pub buffer: u64,
     /// Room for control.
     pub control: u64,
-    /// What becomes of data without room.
+    /// The treatment of data without room.
     pub cut: Cut,
     /// Marks.
     pub ramp: Ramp,
@@ -68,7 +68,7 @@ impl TrimmingSpec {
     }
 }
 
-/// What `auto` stands for: bandwidth-delay products in whole packets (uet-htsim, `main_uec.cpp`).
+/// Resolves `auto`: bandwidth-delay products in whole packets (source: uet-htsim, `main_uec.cpp`).
 fn trimming_autos(reader: &Reader<'_>, place: Place<'_>) -> Result<Autos, SpecError> {
     if !reader.wants_auto() {
         return Ok(Autos::new());

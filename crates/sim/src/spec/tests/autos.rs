@@ -1,10 +1,10 @@
-//! What follows from the fabric.
+//! Values that follow from the fabric.
 
 use serde_json::{Value, json};
 
 use super::super::{resolve, worked_out};
 
-/// A leaf-spine of ConWeave's evaluation: links of 1 us at 100 Gbps.
+/// A leaf-spine of the followed program's evaluation: links of 1 us at 100 Gbps.
 fn leaf_spine() -> Value {
     json!({"leaves": 2, "spines": 2, "hosts_per_leaf": 2, "host_rate_gbps": 100, "fabric_rate_gbps": 100,
         "host_delay_ns": 1000, "fabric_delay_ns": 1000})

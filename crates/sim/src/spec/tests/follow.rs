@@ -10,7 +10,7 @@ use crate::spec::{Rules, SharedBufferSpec, Spec, SwitchSpec, resolve};
 use crate::transport::TransportSpec;
 use crate::transport::rdma::RdmaConfig;
 
-/// A spec of a run that follows ConWeave's public code, with these rules.
+/// A spec of a run that follows the program, with these rules.
 fn following(rules: Value) -> Value {
     json!({
         "preset": "conweave-ns3",

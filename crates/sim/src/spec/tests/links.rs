@@ -1,4 +1,4 @@
-//! What people read when a graph is refused, word by word, and what of it is accepted in two forms.
+//! The messages of refused graphs, word by word, and the parts of a graph that are accepted in two forms.
 
 use serde_json::{Value, json};
 

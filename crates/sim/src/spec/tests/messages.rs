@@ -1,4 +1,4 @@
-//! What people read when a spec is refused, word by word.
+//! The messages of refused specs, word by word.
 
 mod buffers;
 mod entropy;
@@ -29,14 +29,14 @@ fn schemes(site: &str) -> String {
     crate::keys::one_of(entries.map(|entry| entry.name()))
 }
 
-/// `said`, in which what the registry of congestion controls lists stands as TCP and KINDS.
+/// Replaces the list of congestion controls in `said` by TCP and KINDS.
 pub(super) fn without_kinds(said: &str) -> String {
     let names = crate::transport::congestion::window::Kind::NAMES.iter().copied();
     let kinds = crate::keys::one_of(names.clone().chain(["rdma", "uet"]));
     said.replace(&kinds, "KINDS").replace(&crate::keys::one_of(names), "TCP")
 }
 
-/// Each spec and its message; what the registries list stands as SCHEMES, SWITCH SCHEMES, TCP and KINDS.
+/// Checks each spec and its message; the lists of the registries are written as SCHEMES, SWITCH SCHEMES, TCP and KINDS.
 fn check(cases: Vec<(Value, &str)>) {
     for (spec, expected) in cases {
         let said = message(spec).replace(&schemes(""), "SCHEMES").replace(&schemes("switch"), "SWITCH SCHEMES");

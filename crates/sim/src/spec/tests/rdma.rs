@@ -31,7 +31,7 @@ fn rdma(spec: &Value) -> RdmaConfig {
     }
 }
 
-/// With this preset and these keys of `[transport]`.
+/// A spec with this preset and these keys of `[transport]`.
 fn with(preset: &str, transport: Value) -> Value {
     json!({"preset": preset, "transport": transport, "traffic": udp()})
 }

@@ -1,8 +1,8 @@
-//! What the reference says holds by default is what a spec resolves to.
+//! The defaults in the reference are those that a spec resolves to.
 
 use super::*;
 
-/// What the reference says holds under `preset`; `None` if it is in words.
+/// Returns the default in the reference under `preset`; `None` if it is in words.
 fn told(default: &Value, preset: &str) -> Option<Value> {
     let Some(words) = default.as_str().and_then(|text| text.strip_prefix('(')) else { return Some(default.clone()) };
     let mut parts = words.trim_end_matches(')').split([';', ',']).map(str::trim);
@@ -10,7 +10,7 @@ fn told(default: &Value, preset: &str) -> Option<Value> {
     Some(serde_json::from_str(said).expect("a value as in JSON"))
 }
 
-/// How many defaults of a table agree with a resolved spec; panics at one that does not.
+/// Counts the defaults of a table that agree with a resolved spec; panics at one that does not.
 fn agreeing(described: &Value, header: &str, table: &Value, preset: &str) -> usize {
     let tables = described["spec"].as_array().unwrap();
     let keys = tables.iter().find(|table| table["name"] == header).expect("a table of the spec")["params"].as_array();

@@ -1,4 +1,4 @@
-//! What is allowed, and said all the same.
+//! Settings that are allowed but cause warnings.
 
 use serde_json::{Value, json};
 
@@ -66,7 +66,7 @@ fn a_target_of_switches_that_trim_is_told_where_they_do_not() {
     assert_eq!(of(json!({}), json!({})), []);
 }
 
-/// Three leaves (4, 5, 6) under two spines (7, 8); what each leaf is linked to.
+/// Three leaves (4, 5, 6) under two spines (7, 8); the spines that each leaf is linked to.
 fn racks(up: [&[u32]; 3]) -> Value {
     let hosts = [[0, 4], [1, 5], [2, 6], [3, 4]].map(|[host, leaf]| json!([host, leaf, 10, 100]));
     let ups = up.iter().zip(4..).flat_map(|(ends, leaf)| ends.iter().map(move |&end| json!([leaf, end, 10, 100])));

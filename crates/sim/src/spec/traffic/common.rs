@@ -1,4 +1,4 @@
-//! What every entry of the traffic has, whatever its kind: declared once.
+//! The keys common to every entry of the traffic, whatever its kind: declared once.
 
 use serde_json::Value;
 
@@ -42,7 +42,7 @@ keys! {
     }
 }
 
-/// What an entry has whatever its kind.
+/// The keys of an entry, whatever its kind.
 #[derive(Debug, Default)]
 pub(super) struct Common {
     /// Priority of its data.
@@ -92,18 +92,18 @@ pub(super) fn read_carried(
     Ok(())
 }
 
-/// What an entry is called.
+/// The name of an entry.
 #[derive(Debug)]
 pub(super) struct Named {
     /// Its kind, as it was given.
     kind: String,
     /// Its name.
     pub name: String,
-    /// Does the spec say so?
+    /// Whether the spec gives it.
     given: bool,
 }
 
-/// The names of all entries. What is wrong with them is found as each is read.
+/// The names of all entries. Mistakes in them are found as each is read.
 pub(super) fn names(list: &[Value]) -> Vec<Named> {
     let text = |entry: &Value, key: &str| entry.get(key).and_then(Value::as_str).map(str::to_owned);
     let told: Vec<_> =

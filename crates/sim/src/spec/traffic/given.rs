@@ -181,7 +181,7 @@ pub(super) fn read_permutation(reader: &mut Reader<'_>, fabric: &TopologySpec) -
     })))
 }
 
-/// A period of one round would mean nothing, and who gives it means more.
+/// A period of one round would mean nothing, and giving one suggests another intention.
 fn check_period(reader: &Reader<'_>, period: Span) -> Result<(), SpecError> {
     if period == Span::ZERO || reader.given("repeat").is_some() {
         return Ok(());

@@ -8,11 +8,11 @@ use crate::topology::{Topology, TopologySpec};
 use crate::workload::collective::check_group;
 use crate::workload::{Members, WorkloadError};
 
-/// What is allowed as hosts.
+/// The values allowed as hosts.
 pub(super) const HOSTS: &str = "\"all\", a list of hosts, or a list of such lists (groups)";
 
 words! {
-    /// Which hosts form a group.
+    /// The hosts that form a group.
     Grouping {
         /// Consecutive hosts.
         Blocks = "blocks",
@@ -23,7 +23,8 @@ words! {
     }
 }
 
-/// Reads who takes part. What is not parted here, [`Collective::check`](crate::workload::Collective::check) checks.
+/// Reads the hosts that take part. Anything not checked here is checked by
+/// [`Collective::check`](crate::workload::Collective::check).
 pub(super) fn read(
     reader: &mut Reader<'_>,
     hosts: &Value,
@@ -77,7 +78,7 @@ fn by(hosts: &[u32], groups: u32, number: impl Fn(usize, u32) -> u32) -> Vec<Vec
     found
 }
 
-/// Of each host the number of its leaf, counted among leaves.
+/// Returns, for each host, the number of its leaf, counted among leaves.
 fn leaves(fabric: &TopologySpec) -> Result<Vec<u32>, SpecError> {
     let topology = Topology::new(fabric)?;
     let mut known: Vec<_> = topology.host_ids().map(|host| topology.leaf(host)).collect();

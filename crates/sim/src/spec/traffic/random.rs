@@ -71,7 +71,7 @@ keys! {
 }
 
 words! {
-    /// What a load of 1 fills.
+    /// The capacity that a load of 1 fills.
     LoadWord {
         /// The uplinks of the sender's leaf.
         LeafUplinks = "leaf_uplinks",
@@ -81,15 +81,15 @@ words! {
 }
 
 words! {
-    /// Who sends to whom.
+    /// The pairs of sender and receiver.
     PairsWord {
-        /// To hosts of other racks.
+        /// Hosts of different racks.
         InterRack = "inter_rack",
-        /// To any host.
+        /// Any two hosts.
         Any = "any",
-        /// From a leaf to a leaf.
+        /// A host of one leaf, and a host of another.
         LeafPair = "leaf_pair",
-        /// From each host of a leaf to its counterpart.
+        /// Each host of a leaf, and its counterpart.
         OneToOne = "one_to_one",
     }
 }

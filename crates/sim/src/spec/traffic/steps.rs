@@ -89,21 +89,21 @@ keys! {
 }
 
 words! {
-    /// How requests come.
+    /// The arrival process of requests.
     ArrivalWord {
         /// One each period.
         Periodic = "periodic",
-        /// As a Poisson process.
+        /// A Poisson process.
         Poisson = "poisson",
     }
 }
 
 words! {
-    /// In which order hosts take part.
+    /// The order in which hosts take part.
     OrderWord {
         /// As they are listed.
         Given = "given",
-        /// At random.
+        /// A random order.
         Random = "random",
     }
 }

@@ -10,7 +10,7 @@ use crate::topology::TopologySpec;
 use crate::transport::congestion::rate::Kind as Control;
 use crate::transport::rdma::{RdmaConfig, Recovery};
 
-/// The values of `[transport]` that make this configuration: what a preset says.
+/// The values of `[transport]` that make this configuration: those of a preset.
 pub(crate) fn values(config: &RdmaConfig) -> Map<String, Value> {
     config.values().into_iter().chain(config.control.values(config.kind)).collect()
 }

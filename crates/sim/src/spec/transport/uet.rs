@@ -10,8 +10,8 @@ use crate::transport::congestion::nscc::{bdp, window_of};
 use crate::transport::uet::config::{PullHeeds, Recovery};
 use crate::transport::{Frame, UetConfig};
 
-/// The values of `[transport]` that make this configuration: what a preset says, with what it leaves to the
-/// fabric and to other keys.
+/// The values of `[transport]` that make this configuration: those of a preset, including values left to the fabric and
+/// to other keys.
 pub(crate) fn values(config: &UetConfig) -> Map<String, Value> {
     let mut values = config.values();
     values.insert("rto_us".into(), AUTO.into());
@@ -20,8 +20,8 @@ pub(crate) fn values(config: &UetConfig) -> Map<String, Value> {
     values.into_iter().chain(config.control.values(config.kind)).collect()
 }
 
-/// How many times the hosts of a leaf could send what its uplinks carry when nothing is wrong: receivers are told of the
-/// fabric as it was built, not of faults.
+/// The factor by which the hosts of a leaf can send more than its uplinks carry when nothing is wrong: receivers know
+/// the fabric as it was built, not its faults.
 fn oversubscription(topology: &TopologySpec) -> Result<f64, SpecError> {
     let built = Topology::new(topology)?;
     let (up, _, _) = built.leaf_rates();
@@ -37,7 +37,7 @@ const LEAST_PULL: f64 = 0.1;
 /// The queueing delay that SLEEK takes for none where no key of the window says, in round trips of the empty network.
 const UNTRIMMED_TARGET: f64 = 1.0;
 
-/// What `auto` stands for.
+/// Resolves `auto`.
 fn uet_autos(reader: &Reader<'_>, topology: &TopologySpec) -> Result<Autos, SpecError> {
     if !reader.wants_auto() {
         return Ok(Autos::new());
@@ -47,10 +47,10 @@ fn uet_autos(reader: &Reader<'_>, topology: &TopologySpec) -> Result<Autos, Spec
     let fabric = Fabric::of(topology)?;
     let (rate, mtu) = (fabric.fabric_rate(), u64::from(frame.mtu()));
     let packets = (bdp(fabric.base_rtt(frame), rate) as u64).div_ceil(mtu).max(1);
-    // Whole nanoseconds, so that it is said as it is.
+    // Whole nanoseconds, so that it is printed exactly.
     let ns = 15_000 + 6 * packets * mtu * 8_000_000_000 / rate;
     let mut how = format!("15 us plus six times what a queue of {packets} packets takes (uet-htsim)");
-    // That program knows no links of other delays. An answer by one must come in time.
+    // That program knows no links of other delays. An answer over one must come in time.
     let longer = fabric.detour.0.div_ceil(1000);
     if longer > 0 {
         how += ", plus what the delays of overrides add to a round trip";
@@ -106,7 +106,7 @@ pub(super) fn read(
     let mut reader = reader.with_autos(worked_out);
     let mut config = UetConfig::read(&mut reader)?;
     autos.extend(reader.worked_out());
-    // What a preset says of a control that is not chosen holds for its senders, too: what tells round trips.
+    // The preset's values of a control that is not chosen hold for its senders, too: which ones report round trips.
     config.control = preset.uet_config().control;
     config.control.read(kind, &mut own)?;
     if kind == Control::None && !config.receiver_credit {

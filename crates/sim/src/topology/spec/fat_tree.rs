@@ -99,7 +99,7 @@ pub struct FatTree {
     pub rates: [u64; 3],
     /// One-way delays of the same.
     pub delays: [Span; 3],
-    /// From arrival at a switch to its output queue.
+    /// Time from arrival at a switch to its output queue.
     pub switch_latency: Span,
     /// Changes, in order.
     pub overrides: Vec<FatTreeOverride>,
@@ -121,7 +121,7 @@ pub struct FatTreeOverride {
 }
 
 impl FatTree {
-    /// How it is numbered.
+    /// Returns its numbering.
     pub fn numbering(&self) -> Tree {
         Tree {
             pods: self.pods,

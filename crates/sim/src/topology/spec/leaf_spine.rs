@@ -85,7 +85,7 @@ pub struct LeafSpine {
     pub fabric_delay: Span,
     /// Links per leaf and spine.
     pub parallel_links: u32,
-    /// From arrival at a switch to its output queue.
+    /// Time from arrival at a switch to its output queue.
     pub switch_latency: Span,
     /// Changes, in order.
     pub overrides: Vec<LinkOverride>,

@@ -86,13 +86,13 @@ pub struct Graph {
     pub links: Vec<Cable>,
     /// Next hops that replace shortest paths.
     pub routes: Vec<StaticRoute>,
-    /// From arrival at a switch to its output queue.
+    /// Time from arrival at a switch to its output queue.
     pub switch_latency: Span,
     /// Number of switches that have hosts.
     pub leaves: u32,
     /// At least the number of ways between any two leaves.
     pub most_ways: u16,
-    /// Is a way a whole path? See [`Topology::tags_name_paths`].
+    /// Whether a way is a whole path. See [`Topology::tags_name_paths`].
     pub tags_name_paths: bool,
 }
 

@@ -10,9 +10,9 @@ words! {
     Direction {
         /// Both.
         Both = "both",
-        /// From host to leaf, from leaf to spine.
+        /// Host to leaf, leaf to spine.
         Up = "up",
-        /// From spine to leaf, from leaf to host.
+        /// Spine to leaf, leaf to host.
         Down = "down",
     }
 }
@@ -20,7 +20,7 @@ words! {
 /// The change to the links that an override selects.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Change {
-    /// Which directions.
+    /// The directions it affects.
     pub direction: Direction,
     /// New rate, bits per second.
     pub rate: Option<u64>,
@@ -28,11 +28,11 @@ pub struct Change {
     pub delay: Option<Span>,
     /// Whether it works.
     pub up: Option<bool>,
-    /// The `[[topology.override]]` that says so, from 0. An entry with a list stands for several changes.
+    /// The `[[topology.override]]` it comes from, counted from 0. An entry with a list expands to several changes.
     pub entry: usize,
 }
 
-/// What an override selects links by: name, number given, and how many there are. The last is the host, whose link is
+/// The selectors of an override: name, number given, and how many there are. The last is the host, whose link is
 /// selected by nothing else.
 type Selectors = [(&'static str, Option<u32>, u32); 4];
 
@@ -72,10 +72,10 @@ impl Change {
 /// Maximum number of links that the lists of one override may select individually.
 const MOST_SELECTED: usize = 65_536;
 
-/// The overrides that one entry stands for: where a selector is a list, one for each of its numbers.
+/// Returns the overrides that one entry expands to: where a selector is a list, one for each of its numbers.
 ///
 /// # Errors
-/// An empty list, or lists that select too many.
+/// A list is empty, or lists select too many.
 pub(super) fn one_by_one(path: &str, value: &Value, selectors: &[&str]) -> Result<Vec<Value>, SpecError> {
     let mut all = vec![value.clone()];
     for &name in selectors {

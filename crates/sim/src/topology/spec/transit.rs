@@ -1,4 +1,4 @@
-//! Which leaves of a graph only other leaves join.
+//! The leaves of a graph that only other leaves join.
 
 use std::collections::BTreeSet;
 
@@ -9,13 +9,13 @@ use super::links::Graph;
 pub(crate) struct Transit {
     /// The first pair, as nodes of the graph.
     pub first: (u32, u32),
-    /// How many pairs there are.
+    /// Number of pairs.
     pub pairs: usize,
 }
 
 impl Graph {
-    /// Pairs of leaves without a path over switches that have no hosts; none where every switch has hosts, which are
-    /// meant to forward for each other. Static routes are taken as meant, too.
+    /// Pairs of leaves without a path over switches that have no hosts; `None` where every switch has hosts, which are
+    /// meant to forward for each other. Static routes are taken as intended, too.
     pub(crate) fn transit(&self) -> Option<Transit> {
         let leaves: BTreeSet<u32> = self.leaf_nodes();
         if leaves.len() == self.switches as usize || !self.routes.is_empty() {
@@ -55,7 +55,7 @@ impl Graph {
     }
 }
 
-/// The root of a node; what lies on the way is shortened.
+/// The root of a node; the path to it is shortened.
 fn find(root: &mut [u32], mut node: u32) -> u32 {
     while root[node as usize] != node {
         let next = root[root[node as usize] as usize];

@@ -8,7 +8,7 @@
 //! | §4.6: the cut, for losses and for marks | [`Cubic::on_loss`], [`Cubic::on_mark`] |
 //! | §4.7: fast convergence | [`Cubic::remember`] |
 //! | §4.8: the stage after a timeout | [`Cubic::on_timeout`] |
-//! | §4.9: the loss was none | [`Cubic::undo`] |
+//! | §4.9: the loss was not one | [`Cubic::undo`] |
 //! | §5.8: time in which the window is not used | [`Cubic::elapsed`] |
 //!
 //! Checked line by line against sections 4 and 5 of the text from which the RFC was made, the editors' draft of
@@ -207,7 +207,7 @@ mod tests {
     }
 
     impl Flow {
-        /// Of so many segments, when a loss has just been found.
+        /// The state with so many segments, when a loss has just been found.
         fn cut(config: Config, segments: u64, rtt: Span) -> Self {
             let mut cubic = Cubic::new(&config, &Start::default());
             let mut window = Window { cwnd: segments * MSS, ssthresh: 0 };
@@ -264,7 +264,7 @@ mod tests {
 
     #[test]
     fn with_short_round_trips_it_is_a_reno_that_is_as_fair() {
-        // RFC 9438 §4.3: 3 * 0.3 / 1.7 segments a round trip until the window is what it was, then one.
+        // RFC 9438 §4.3: 3 * 0.3 / 1.7 segments a round trip until the window has its former size, then one.
         let mut flow = Flow::cut(Config::defaults(), 100, Span::from_us(100));
         let (slow, back) = (0.9 / 1.7, 30.0 * 1.7 / 0.9);
         for trips in [20.0, 40.0, 66.0] {
@@ -282,7 +282,7 @@ mod tests {
         let smaller = Window { cwnd: 80 * MSS, ssthresh: 0 };
         assert_eq!(flow.cubic.on_loss(&config, &smaller, 60 * MSS, Time::ZERO), 42 * MSS);
         assert!((flow.cubic.w_max - 68_000.0).abs() < 1e-6 && flow.cubic.prior == 80_000.0);
-        // What has arrived beyond a hole counts as under way, and the window is cut all the same.
+        // Data that has arrived beyond a hole counts as under way, and the window is still cut.
         assert_eq!(flow.cubic.on_loss(&config, &smaller, 160 * MSS, Time::ZERO), 56 * MSS);
         let apart = Config { fast_convergence: false, ..config };
         flow.cubic.on_loss(&apart, &smaller, 60 * MSS, Time::ZERO);

@@ -87,7 +87,7 @@ impl DcqcnConfig {
     }
 }
 
-/// Below this alpha is zero: the cut it makes is less than a bit per second at any link rate.
+/// Alpha below this counts as zero: the cut it makes is less than a bit per second at any link rate.
 pub(super) const LEAST_ALPHA: f64 = 1.0 / (1_u64 << 48) as f64;
 
 /// Checks come this long after the slots of alpha that end with them.
@@ -145,7 +145,7 @@ impl Controller for Dcqcn {
 }
 
 impl Dcqcn {
-    /// At the full rate of the link, bits per second.
+    /// Starts at the full rate of the link, bits per second.
     pub fn at(config: &DcqcnConfig, line: u64) -> Self {
         Self {
             rate: line,
@@ -265,7 +265,7 @@ impl Dcqcn {
             self.slot_cnp = false;
             empty -= 1;
         }
-        // With g = 1/256 alpha is gone after 8,600 slots. No power is taken, because slot by slot must give the same.
+        // Alpha is gone after 8,600 slots with g = 1/256. No power is taken, because slot by slot must give the same.
         while empty > 0 && self.alpha > 0.0 {
             self.alpha *= 1.0 - config.g; // DCQCN eq. (2)
             if self.alpha < LEAST_ALPHA {

@@ -1,4 +1,4 @@
-//! HPCC: a window, and the matching rate, from what ports report.
+//! HPCC: a window, and the matching rate, from the reports of ports.
 //!
 //! Li et al., "HPCC: High precision congestion control", SIGCOMM 2019. The paper was not available: algorithm 1 is
 //! second-hand, from a summary of its authors' public ns-3 code (rdma-hw.cc, int-header.h).
@@ -12,9 +12,9 @@
 //! Departures:
 //! * The first answer reports only the path, as in that code, and so does the first after a change of path: in the
 //!   paper, a change is a different path ID in the header.
-//! * W is at most what the NIC sends in T, and at least what the minimum rate sends in T. As the limit on data in
-//!   flight, it is at least a packet.
-//! * What ports report is not rounded to units of the header: see [telemetry](crate::telemetry). The NIC reports
+//! * W is at most the bytes that the NIC sends in T, and at least those that the minimum rate sends in T. As the limit
+//!   on data in flight, it is at least a packet.
+//! * Reports of ports are not rounded to units of the header: see [telemetry](crate::telemetry). The NIC reports
 //!   nothing: its queue pairs take turns.
 //! * Marks are ignored. Losses do not change the window.
 //!
@@ -56,7 +56,7 @@ const BYTE: f64 = BYTE_PS as f64;
 pub struct Hpcc {
     /// T, picoseconds.
     base: f64,
-    /// W, bytes; and what the NIC sends in T.
+    /// W, bytes; and the bytes that the NIC sends in T.
     window: f64,
     most: f64,
     /// W^c, the reference window.
@@ -67,9 +67,9 @@ pub struct Hpcc {
     stage: u32,
     /// lastUpdateSeq.
     until: u64,
-    /// L: what the ports last reported.
+    /// L: the last reports of the ports.
     path: Vec<Hop>,
-    /// What else limits the data in flight.
+    /// Another limit of the data in flight.
     bound: u64,
 }
 
@@ -100,8 +100,7 @@ impl Controller for Hpcc {
         if !self.measure(hops) {
             return;
         }
-        // HPCC alg. 1, NewAck: the reference moves with the first answer to what was sent after the reference last
-        // moved.
+        // HPCC alg. 1, NewAck: the reference moves with the first answer to data sent after the reference last moved.
         let moves = ack.cumulative > self.until;
         self.compute(config, moves);
         if moves {
@@ -117,7 +116,7 @@ impl Controller for Hpcc {
 }
 
 impl Hpcc {
-    /// Takes in what the ports of the path report. Is it new?
+    /// Takes in the reports of the path's ports. Returns whether they are new.
     fn measure(&mut self, hops: Hops<'_>) -> bool {
         // HPCC alg. 1, MeasureInflight
         let (mut most, mut over) = (0.0, self.base);
@@ -187,7 +186,7 @@ mod tests {
             Pair { config, hpcc, window, at: 0, sent: 0 }
         }
 
-        /// An answer `us` microseconds after the previous one, in which link `link` has been used to `used`, with
+        /// Sends an answer `us` microseconds after the previous one, in which link `link` has been used to `used`, with
         /// `queue` bytes waiting; `next` is the next byte to be sent, and the one acknowledged.
         fn told(&mut self, us: u64, used: f64, queue: u32, (cumulative, next, link): (u64, u64, u32)) {
             self.at += us;

@@ -55,7 +55,7 @@ impl Controller for Lia {
 pub(crate) fn coupled_window(subflows: impl Iterator<Item = (u64, Span)> + Clone) -> u64 {
     let paths =
         subflows.map(|(cwnd, rtt)| (u128::from(cwnd.clamp(1, MOST)), u128::from((rtt.0 / 1000).clamp(1, MOST))));
-    // By cross-multiplication: cwnd / rtt² of one is greater than that of the other. If equal, the first.
+    // Compares by cross-multiplication: cwnd / rtt² of one is greater than that of the other. If equal, the first.
     let greater = |(c, r): (u128, u128), (d, s): (u128, u128)| c * s * s > d * r * r;
     let best = paths.clone().reduce(|best, path| if greater(path, best) { path } else { best });
     let Some((cwnd, rtt)) = best else { return 0 };

@@ -4,14 +4,14 @@
 //! (ultraethernet/uet-htsim, `htsim/sim/uec.cpp` at 40ccb05), from a description of that code and from reading a later
 //! version of it. The text of the Ultra Ethernet specification 1.0 was not available.
 //!
-//! | mark | queueing delay | what follows |
+//! | mark | queueing delay | reaction |
 //! |---|---|---|
 //! | no | target or more | fair increase: [`Nscc::rises`] |
 //! | no | less | proportional increase, or a fast one where there is no queue: [`Nscc::rises`], [`Nscc::is_fast`] |
 //! | yes | target or more | multiplicative decrease by the average delay, once a round trip: [`Nscc::falls`] |
-//! | yes | less | nothing: another path is what helps, and that is the load balancer's |
+//! | yes | less | nothing: only another path helps, and that is the load balancer's task |
 //!
-//! Heavy loss or delay sets the window to what has been delivered in a round trip (*quick adapt*, [`Nscc::adapts`]).
+//! Heavy loss or delay sets the window to the bytes delivered in a round trip (*quick adapt*, [`Nscc::adapts`]).
 //! Increases are summed and take effect every 8 packets or network round trip ([`Nscc::settles`]).
 //!
 //! Windows are whole bytes: each step cuts off the fraction, as that code does.
@@ -71,7 +71,7 @@ pub struct Nscc {
     mtu: i64,
     mss: f64,
     most: i64,
-    /// How the network compares with the reference.
+    /// Ratio of the network to the reference.
     scale: f64,
     /// Increases that have not taken effect, in bytes times bytes of window; and bytes delivered since the last took
     /// effect.
@@ -188,7 +188,8 @@ impl Nscc {
         self.average = averaged(self.average, (delay, marked), (self.base_rtt, self.target), config.weight);
     }
 
-    /// Quick adapt: has the window become what was delivered, or is this the echo of what was before?
+    /// Whether quick adapt acts now (setting the window to the bytes delivered), or this feedback is older than the
+    /// last adaptation.
     fn adapts(
         &mut self,
         config: &Config,
@@ -224,7 +225,7 @@ impl Nscc {
         self.increase = (self.increase as f64 + by) as i64;
     }
 
-    /// Without a queue for a window's worth of data: does the window grow at once?
+    /// Whether the window grows at once, because there has been no queue for a window's worth of data.
     fn is_fast(&mut self, window: &mut Window, bytes: i64, delay: u64) -> bool {
         self.fast = if delay < NO_QUEUE {
             self.idle += bytes;
@@ -334,9 +335,9 @@ mod tests {
     #[test]
     fn less_than_nothing_under_way_wraps() {
         let [wraps, plain] = [true, false].map(|flight_wraps| Config { flight_wraps, ..Config::defaults() });
-        // What was in flight is out of date, including one packet of it.
+        // Data in flight is out of date, including one packet of it.
         assert_eq!([&wraps, &plain].map(|config| adapted(config, 50_000)), [12_450; 2]);
-        // With nothing in flight nothing is out of date, so the window falls; a count that wraps never ends.
+        // If nothing is in flight nothing is out of date, so the window falls; a count that wraps never ends.
         assert_eq!([&wraps, &plain].map(|config| adapted(config, 0)), [8_300; 2]);
         assert_eq!([&wraps, &plain].map(|config| adapted(config, -4_150)), [12_450, 8_300]);
     }

@@ -1,8 +1,8 @@
 //! The small congestion controls used in studies of packet spraying: one packet more per round trip without marks, a
 //! fraction of each marked packet less.
 //!
-//! From a summary of uet-htsim's "dctcp" and of the REPS artifact's "mprdma" (`uec.cpp`); neither is DCTCP or MP-RDMA
-//! as in their papers.
+//! Source: a summary of uet-htsim's "dctcp" and of the REPS artifact's "mprdma" (`uec.cpp`); neither is DCTCP or
+//! MP-RDMA as in their papers.
 
 use super::{About, Acked, Controller, NoKeys, Start, Trimmed, Window, nscc};
 
@@ -18,7 +18,7 @@ pub(super) const QUARTER: About = About {
     source: "the REPS artifact (uec.cpp, its mprdma), second-hand",
 };
 
-/// A window that falls by one `PART`th of what was marked.
+/// A window that falls by one `PART`th of the marked bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct PerMark<const PART: u64> {
     mtu: u64,

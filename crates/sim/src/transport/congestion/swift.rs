@@ -12,7 +12,7 @@
 //! | algorithm 1, on an ACK above it: multiplicative decrease, once per round trip | [`Swift::on_ack`], [`Swift::decrease`] |
 //! | algorithm 1, on a retransmission timeout, and in fast recovery | [`Swift::on_timeout`], [`Swift::on_loss`] |
 //! | algorithm 1, `pacing_delay`: below one packet | [`Swift::gap`] |
-//! | §3.5: the target, scaled by hops and by flows, of which 1 / √`cwnd` tells | [`Swift::target`] |
+//! | §3.5: the target, scaled by hops and by flows, as indicated by 1 / √`cwnd` | [`Swift::target`] |
 //!
 //! Departures:
 //! * There is one window, that of the fabric. Hosts here take no time that grows with load, so the second window, for
@@ -188,7 +188,7 @@ mod tests {
     }
 
     impl Flow {
-        /// With a window of this many packets.
+        /// A flow with a window of this many packets.
         fn of(packets: f64) -> Self {
             let config = Config::defaults();
             let swift = Swift { cwnd: packets, ..Swift::new(&config, &Start { hops: 3, ..Start::default() }) };
@@ -241,7 +241,7 @@ mod tests {
         close(flow.acked(110, 1.0, 58), expected);
         close(flow.acked(160, 1.0, 60), expected);
         close(flow.acked(209, 1.0, 100), expected);
-        // At 120 packets the target is still the one of large windows.
+        // The target at 120 packets is still that of large windows.
         expected *= 1.0 - 0.8 * (70.0 - 29.0) / 70.0;
         close(flow.acked(210, 1.0, 70), expected);
         close(flow.acked(1300, 1.0, 1000), expected * 0.5);

@@ -120,12 +120,12 @@ impl Timely {
         }
     }
 
-    /// By this many steps.
+    /// Raises the rate by this many steps.
     fn rise(&mut self, config: &Config, times: u32) {
         self.rate = (self.rate + config.increase * u64::from(times)).min(self.line);
     }
 
-    /// By beta times `by`, but no more than half.
+    /// Cuts the rate by beta times `by`, but no more than half.
     fn fall(&mut self, config: &Config, by: f64) {
         let left = (1.0 - config.beta * by).max(0.5);
         self.rate = ((self.rate as f64 * left) as u64).max(config.min_rate).min(self.line);

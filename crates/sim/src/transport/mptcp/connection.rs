@@ -1,11 +1,11 @@
 //! The sending end of an MPTCP connection: the subflows of one flow, and which of them sends next.
 //!
 //! Each subflow has a number of its own, above those of all flows, which its packets, its timers and its rows at
-//! schemes use: to switches and schemes it is a flow. The flow's own number stands for the connection: in the NIC's
+//! schemes use: to switches and schemes it is a flow. The flow's own number identifies the connection: in the NIC's
 //! round, at gates and in the records. So the NIC pulls a segment from the connection, which asks its subflows, in this
 //! order:
 //! * one that has a handshake packet to send;
-//! * one that has to send again what it has sent;
+//! * one that has to send again earlier data;
 //! * of those whose windows have room, for data that another one has given up as lost, else for new data: that of the
 //!   minimum smoothed round-trip time, as in Linux's default scheduler. One without a sample counts as 0, and the
 //!   lowest number wins a tie.
@@ -57,7 +57,7 @@ impl<S: Stream> Subflow<S> {
         self.end.open().is_some_and(|stream| stream.can_send(config))
     }
 
-    /// Does it have something to send that it has sent before?
+    /// Whether it has something to send that it has sent before.
     fn repeats(&self, config: &TcpConfig) -> bool {
         self.end.open().is_some_and(|stream| stream.repeats() && stream.can_send(config))
     }
@@ -69,7 +69,7 @@ impl<S: Stream> Subflow<S> {
     }
 
     /// Its window and round-trip time as RFC 6356 counts them. In a recovery the window is inflated, or on its way
-    /// down: what it will be afterwards counts.
+    /// down: its size afterwards counts.
     fn share(&self) -> Option<(u64, Span)> {
         let tcp = self.tcp()?;
         let cwnd = if tcp.in_recovery() { tcp.ssthresh() } else { tcp.cwnd() };
@@ -103,7 +103,7 @@ impl<S: Stream> Connection<S> {
             data.take(&chunk);
             subflow.sent.push(end, chunk.data);
             subflow.is_closed = chunk.len < u64::from(config.mss);
-            // Including what it may take after it: a sender looks beyond the segment it sends.
+            // This includes data it may take after it: a sender looks beyond the segment it sends.
             let behind = if subflow.is_closed { 0 } else { data.chunk_for(n).map_or(0, |chunk| chunk.len) };
             subflow.resize(config, end + chunk.len + behind);
         }
@@ -135,7 +135,7 @@ impl<S: Stream> Connection<S> {
         self.subflows.iter_mut().for_each(|subflow| subflow.end.begin());
     }
 
-    /// Tells each subflow what it would take next: to itself, a subflow has that much left to send.
+    /// Gives each subflow its next data: to itself, a subflow has that much left to send.
     fn share_out(&mut self, config: &TcpConfig) {
         for (n, subflow) in self.subflows.iter_mut().enumerate() {
             if let Some(sent) = subflow.tcp().map(TcpSender::sent) {
@@ -218,7 +218,7 @@ impl<S: Stream> Sender for Connection<S> {
 
     fn account(&self, counts: &mut Counts) {
         self.subflows.iter().for_each(|subflow| subflow.end.account(counts));
-        // To their subflow they are new.
+        // They are new to their subflow.
         counts.retransmits += self.data.reinjections();
     }
 }

@@ -1,4 +1,5 @@
-//! The data of a connection at its sending end: what has gone on which subflow, and what is to go on another one.
+//! The data of a connection at its sending end: the parts that have gone on each subflow, and those to go on another
+//! one.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -9,11 +10,11 @@ pub(crate) struct Chunk {
     pub data: u64,
     /// Its bytes.
     pub len: u64,
-    /// It has gone on another subflow before.
+    /// It has been sent on another subflow before.
     pub again: bool,
 }
 
-/// Which data a segment of a subflow carries (RFC 8684 §3.3.1).
+/// The data that a segment of a subflow carries (RFC 8684 §3.3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Mapping {
     /// Its first byte in the subflow.
@@ -22,7 +23,7 @@ pub(super) struct Mapping {
     pub data: u64,
 }
 
-/// The mappings of what is outstanding on a subflow, in the order of the subflow.
+/// The mappings of the outstanding data of a subflow, in the order of the subflow.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Mappings(VecDeque<Mapping>);
 
@@ -46,7 +47,7 @@ impl Mappings {
         }
     }
 
-    /// Is nothing outstanding?
+    /// Whether nothing is outstanding.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -64,7 +65,7 @@ pub(crate) struct DataSender {
     mss: u64,
     /// The receiver has room for this much beyond what it has acknowledged.
     window: u64,
-    /// The next byte that has gone on no subflow.
+    /// The next byte that has been sent on no subflow.
     next: u64,
     /// Data ACK: everything before this has arrived.
     acked: u64,
@@ -76,13 +77,14 @@ pub(crate) struct DataSender {
 }
 
 impl DataSender {
-    /// For `size` bytes on `subflows`, cut into segments of `mss`, and a receiver with room for `window` bytes.
+    /// Creates the data of `size` bytes on `subflows`, cut into segments of `mss`, and a receiver with room for
+    /// `window` bytes.
     pub(crate) fn new(size: u64, mss: u32, window: u64, subflows: usize) -> Self {
         let distrusted = vec![BTreeSet::new(); subflows];
         DataSender { size, mss: mss.into(), window, next: 0, acked: 0, distrusted, waiting: 0, reinjections: 0 }
     }
 
-    /// What subflow `subflow` would take next: a segment that another one has given up, else new data.
+    /// Returns the data that subflow `subflow` would take next: a segment that another one has given up, else new data.
     pub(crate) fn chunk_for(&self, subflow: usize) -> Option<Chunk> {
         let given_up = if self.waiting > 0 { self.given_up_by_others(subflow) } else { None };
         let (data, again) = given_up.map_or((self.next, false), |data| (data, true));
@@ -94,7 +96,7 @@ impl DataSender {
         others.filter_map(|(_, of)| of.first().copied()).min()
     }
 
-    /// Does the receiver have room for a segment? For what has been sent before, it has.
+    /// Whether the receiver has room for a segment. It always has for data that has been sent before.
     pub(crate) fn fits(&self, chunk: &Chunk) -> bool {
         // RFC 8684 §3.3.4: the window counts from the Data ACK
         chunk.again || chunk.data + chunk.len <= self.acked.saturating_add(self.window)
@@ -126,8 +128,8 @@ impl DataSender {
         }
     }
 
-    /// Subflow `subflow` has given up waiting for segments that begin at these bytes: another may take them (RFC 8684
-    /// §3.3.6).
+    /// Notes that subflow `subflow` has given up waiting for segments that begin at these bytes: another may take them
+    /// (RFC 8684 §3.3.6).
     pub(crate) fn distrust(&mut self, subflow: usize, data: impl Iterator<Item = u64>) {
         // RFC 8684 §3.3.6
         if self.distrusted.len() > 1 {
@@ -137,12 +139,12 @@ impl DataSender {
         }
     }
 
-    /// Has everything arrived?
+    /// Whether everything has arrived.
     pub(crate) fn is_done(&self) -> bool {
         self.acked == self.size
     }
 
-    /// Segments that have gone on another subflow.
+    /// Segments that have been sent on another subflow.
     pub(crate) fn reinjections(&self) -> u32 {
         self.reinjections
     }

@@ -1,11 +1,11 @@
-//! A set of byte ranges: what a receiver holds beyond a hole, and what a sender was told about it.
+//! A set of byte ranges: those that a receiver holds beyond a hole, or those that were reported to a sender.
 
 /// Byte ranges `start..end`, ascending, disjoint and not touching.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Blocks(Vec<(u64, u64)>);
 
 impl Blocks {
-    /// Is it empty?
+    /// Whether it is empty.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -22,7 +22,7 @@ impl Blocks {
         self.0.remove(0);
     }
 
-    /// Is every byte of `start..end` in one range?
+    /// Whether every byte of `start..end` is in one range.
     pub(super) fn covers(&self, start: u64, end: u64) -> bool {
         let at = self.0.partition_point(|block| block.1 < end);
         self.0.get(at).is_some_and(|block| block.0 <= start)
@@ -30,7 +30,7 @@ impl Blocks {
 
     /// Adds `start..end`; returns how many of its bytes were not there.
     pub(super) fn insert(&mut self, start: u64, end: u64) -> u64 {
-        // Packets mostly come at the end of what is there.
+        // Packets mostly come at the end of the last range.
         match self.0.last_mut() {
             Some(last) if start == last.1 => {
                 last.1 = end;

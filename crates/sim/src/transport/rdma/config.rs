@@ -10,18 +10,18 @@ use crate::transport::sheet::{Frame, Sheet};
 use spinewise_policy::time::Span;
 
 words! {
-    /// What a queue pair does about a packet that is missing.
+    /// A queue pair's reaction to a missing packet.
     Recovery {
-        /// The receiver drops what is out of order; the sender goes back to the oldest unacknowledged packet.
+        /// The receiver drops packets out of order; the sender goes back to the oldest unacknowledged packet.
         GoBackN = "go_back_n",
-        /// The receiver keeps what is out of order and says so; the sender sends the rest again (Mittal et al., "Revisiting
-        /// Network Support for RDMA", SIGCOMM 2018).
+        /// The receiver keeps packets out of order and reports them; the sender sends the rest again (Mittal et al.,
+        /// "Revisiting Network Support for RDMA", SIGCOMM 2018).
         Irn = "irn",
     }
 }
 
 words! {
-    /// How messages use the queue pairs of their connection.
+    /// The use of a connection's queue pairs by messages.
     QueuePairUse {
         /// Each message on the next one.
         RoundRobin = "round_robin",
@@ -108,14 +108,15 @@ keys! {
         also {
             /// The parameters of each congestion control.
             control: Settings = Settings::default();
-            /// The window counts from the newest packet, whatever its size: a last packet that is shorter than the others
-            /// may go beyond it (`CanIrnTransmit` of ConWeave's public code).
+            /// The window counts from the newest packet, whatever its size: a last packet that is shorter than the
+            /// others may go beyond it (source: `CanIrnTransmit` of ConWeave's public code).
             window_from_newest: bool = false;
             /// IRN: a timeout leaves the end of the recovery where it was, so that the first NACK after it ends that
-            /// recovery and makes the sender go back once more (ConWeave's public code).
+            /// recovery and makes the sender go back once more (source: ConWeave's public code).
             recover_kept_on_timeout: bool = false;
-            /// IRN: a sender steps over what NACKs told of as its NIC looks at it, not as it sends (`GetBytesLeft` of ConWeave's
-            /// public code). The NIC has asked before whether the window has room, so a packet may go beyond it.
+            /// IRN: a sender skips data reported by NACKs as its NIC looks at it, not as it sends (source:
+            /// `GetBytesLeft` of ConWeave's public code). The NIC has asked before whether the window has room, so a
+            /// packet may go beyond it.
             steps_at_looks: bool = false;
         }
     }

@@ -1,4 +1,4 @@
-//! When a queue pair may send next: a packet's time at the current rate after the previous packet.
+//! The pacing of a queue pair: the next packet may leave a packet's time at the current rate after the previous one.
 
 use crate::packet::ns3_nanoseconds;
 use spinewise_policy::time::{BYTE_PS, Span, Time};
@@ -8,7 +8,7 @@ use spinewise_policy::time::{BYTE_PS, Span, Time};
 pub(super) struct Pacing {
     /// The floor of the exact instant.
     next: Time,
-    /// What the floor cut off, in units of 1 / `rate` picoseconds.
+    /// The remainder of the floor, in units of 1 / `rate` picoseconds.
     fraction: u64,
     rate: u64,
 }
@@ -19,7 +19,7 @@ impl Pacing {
         Self { next: now, fraction: 0, rate: 1 }
     }
 
-    /// Not before this instant.
+    /// Returns the earliest instant of the next packet.
     #[inline]
     pub(super) fn next(&self) -> Time {
         self.next

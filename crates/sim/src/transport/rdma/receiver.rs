@@ -1,4 +1,4 @@
-//! The receiving end of a queue pair: which data is taken, and how each packet is answered.
+//! The receiving end of a queue pair: which data it takes, and how it answers each packet.
 
 use super::blocks::Blocks;
 use super::config::{RdmaConfig, Recovery};
@@ -14,7 +14,7 @@ pub struct RdmaReceiver {
     expected: u64,
     /// One past the last byte that has arrived, kept or not.
     highest: u64,
-    /// IRN: what lies beyond a hole.
+    /// IRN: bytes beyond a hole.
     beyond: Blocks,
     /// Until when a NACK is not repeated, and the expected byte of the last one.
     nack_at: Time,
@@ -62,7 +62,7 @@ impl RdmaReceiver {
         };
         out.completed = out.new_bytes > 0 && self.expected == self.size;
         if says_so {
-            // IRN answers with a NACK as long as anything is missing before what is here.
+            // IRN answers with a NACK as long as anything is missing before the bytes here.
             let holes = !self.beyond.is_empty();
             let mark = ce && self.may_cnp(config, now);
             out.answers[0] = Some(Answer {
@@ -86,7 +86,7 @@ impl RdmaReceiver {
         self.expected
     }
 
-    /// In-order bytes up to `end`: takes what is new, and what it joins up with.
+    /// Takes in-order bytes up to `end`: the new ones, and those that they join up with.
     #[inline]
     fn take_in_order(&mut self, end: u64) -> u64 {
         if end <= self.expected {
@@ -98,7 +98,7 @@ impl RdmaReceiver {
         self.join_up(end)
     }
 
-    /// The same when something is here beyond a hole.
+    /// The same when there is data beyond a hole.
     fn join_up(&mut self, end: u64) -> u64 {
         // Counted as a set, in case packets should ever overlap.
         let new = self.beyond.insert(self.expected, end);
@@ -126,7 +126,7 @@ impl RdmaReceiver {
     }
 }
 
-/// What a NACK of IRN reports. It is charged no bytes.
+/// Returns the report of an IRN NACK. It is charged no bytes.
 #[cold]
 fn told(sack: (u64, u32)) -> Told {
     Told { option: Rider::of(&put_sack(sack)), wire: 0 }

@@ -1,4 +1,4 @@
-//! The sending end of a queue pair: what may leave, what must leave again, and when to stop waiting.
+//! The sending end of a queue pair: packets that may leave, packets that must leave again, and the timeout.
 //!
 //! Go-back-N: a NACK or a timeout takes the next byte to send back to the oldest unacknowledged one. IRN: the first
 //! NACK does so too and begins a recovery, in which packets reported by a NACK are skipped; it ends with an ACK that is
@@ -41,7 +41,7 @@ pub struct RdmaSender {
     newest: u64,
     /// IRN: `snd_nxt` as the recovery began.
     recover: u64,
-    /// IRN: what NACKs reported beyond `snd_una`.
+    /// IRN: the packets reported by NACKs beyond `snd_una`.
     sacked: Blocks,
     pacing: Pacing,
     /// Bytes that may be in flight.
@@ -93,12 +93,12 @@ impl RdmaSender {
         len > 0 && (fits || (config.window_from_newest && self.fits_from_newest(config, len)))
     }
 
-    /// Is there data that has not been sent, or is to be sent again?
+    /// Whether there is data that has not been sent, or is to be sent again.
     pub fn has_unsent(&self) -> bool {
         self.snd_nxt < self.size
     }
 
-    /// [`RdmaConfig::window_from_newest`]: a packet may start in the window, or what is in flight before the newest
+    /// [`RdmaConfig::window_from_newest`]: a packet may start in the window, or the data in flight before the newest
     /// packet leaves room.
     #[cold]
     fn fits_from_newest(&self, config: &RdmaConfig, len: u64) -> bool {
@@ -156,7 +156,7 @@ impl RdmaSender {
         if !self.sacked.is_empty() {
             self.clean_up();
         }
-        // What arrived before the sender went back need not be sent again.
+        // Data that arrived before the sender went back need not be sent again.
         self.snd_nxt = self.snd_nxt.max(self.snd_una);
         self.step();
         out.newly_acked = self.snd_una - before;
@@ -292,7 +292,7 @@ impl RdmaSender {
         begins
     }
 
-    /// Drops what lies before `snd_una`, and moves `snd_una` past a block that begins there.
+    /// Drops blocks before `snd_una`, and moves `snd_una` past a block that begins there.
     fn clean_up(&mut self) {
         self.sacked.remove_below(self.snd_una);
         if let Some((start, end)) = self.sacked.first()

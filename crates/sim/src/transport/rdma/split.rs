@@ -1,9 +1,10 @@
 //! A message over all queue pairs of its connection: each carries an equal part, and the message is complete when all
 //! parts are.
 //!
-//! As in NCCL with `NCCL_IB_SPLIT_DATA_ON_QPS = 1` (its documentation and scripts that set it; Gangidi et al., "RDMA
-//! over Ethernet for Distributed AI Training at Meta Scale", SIGCOMM 2024, second-hand). Each queue pair has its own
-//! congestion control, numbers and timer, and its own fields in the hash of switches. Parts differ by at most one byte.
+//! This is how NCCL works with `NCCL_IB_SPLIT_DATA_ON_QPS = 1` (its documentation and scripts that set it; Gangidi et
+//! al., "RDMA over Ethernet for Distributed AI Training at Meta Scale", SIGCOMM 2024, second-hand). Each queue pair has
+//! its own congestion control, numbers and timer, and its own fields in the hash of switches. Parts differ by at most
+//! one byte.
 //!
 //! Departure: at its NIC a message has one turn, which its queue pairs take in turn; at an RNIC each queue pair has
 //! one.

@@ -30,7 +30,7 @@ fn a_sack_travels_in_twelve_bytes() {
     assert_eq!([0, 11, 13].map(|len| get_sack(&[1; 13][..len])), [None; 3]);
 }
 
-/// How bad the wire is, in percent; delays in steps of the wire, of 100 ns.
+/// The impairments of the wire, in percent; delays in steps of the wire, of 100 ns.
 #[derive(Clone, Copy, Debug)]
 struct Wire {
     loss: u64,

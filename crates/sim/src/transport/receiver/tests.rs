@@ -255,7 +255,7 @@ fn what_is_here_already_can_be_passed_over_in_silence() {
         "it ends where the next byte is due"
     );
     assert_eq!(arrive(&mut r, &config, 4, false).answers, [ack(3, false, 4), None], "beyond a gap");
-    // Sent a timeout later than what came last: its sender does not know, and must be told.
+    // Sent a timeout later than the last arrival: its sender does not know, and must be notified.
     let packet = |stamp| Arrival { seq: 0, len: MSS as u32, stamp, ..Arrival::default() };
     let due = Time(104) + config.min_rto;
     assert_eq!(r.on_data(&config, due, &packet(Time(due.0 - 1))).answers, [None, None]);

@@ -14,7 +14,7 @@ use crate::transport::rdma;
 use spinewise_policy::{Span, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How bad a wire is: percent lost and duplicated, and the microseconds that a packet may be late.
+/// The impairments of a wire: percent lost and duplicated, and the microseconds that a packet may be late.
 #[derive(Clone, Copy, Debug)]
 struct Wire {
     lost: u64,
@@ -34,7 +34,7 @@ enum Event {
 /// The one flow.
 const FLOW: FlowId = FlowId::new(0);
 
-/// One flow: what a host does for it, without hosts.
+/// One flow: a host's work for it, without hosts.
 struct Flow {
     ends: Ends,
     /// Its subflows, 0 if it has one path.
@@ -63,7 +63,7 @@ impl Flow {
         }
     }
 
-    /// When a packet that leaves now arrives, once for each copy.
+    /// Returns when a packet that leaves now arrives, once for each copy.
     fn arrivals(&mut self) -> Vec<Time> {
         let fate = self.draw(100);
         let copies = if fate < self.wire.lost { 0 } else { 1 + u64::from(fate < self.wire.lost + self.wire.doubled) };
@@ -150,7 +150,7 @@ impl Flow {
         self.plan(timer, Event::Delayed(subflow));
     }
 
-    /// Is all acknowledged?
+    /// Lets an event happen. Returns whether everything is acknowledged.
     fn happen(&mut self, event: Event) -> bool {
         match event {
             Event::Data(subflow, data, option) => self.arrive(subflow, &data, &option),
@@ -272,7 +272,7 @@ fn arrival(data: &Data, stamp: Time) -> Arrival {
         seq: data.seq,
         len: data.len.into(),
         stamp,
-        // What queue pairs and TCP have at these places is not read on arrival here.
+        // The values of queue pairs and TCP at these places are not read on arrival here.
         urgent: is(URGENT),
         retransmit: is(RETRANSMIT),
         ..Arrival::default()

@@ -1,46 +1,47 @@
-//! The receive buffer of the public ns-3 code of Hermes (snowzjx/ns3-load-balance, `tcp-resequence-buffer`).
+//! A receive buffer with periodic checks (source: public ns-3 code of Hermes, snowzjx/ns3-load-balance,
+//! `tcp-resequence-buffer`).
 //!
 //! It checks its two clocks only once a period, and the periods begin with the packet that finds it idle. In-order data
-//! goes on as soon as enough of it is there, [`Periods::at_once`] bytes, or when a check finds that nothing in order
-//! has gone on for more than [`Rules::in_order`]. Data beyond a gap goes on when the gap closes, or when a check finds
-//! that no gap has closed for more than [`Rules::timeout`].
+//! continues as soon as enough of it is there, [`Periods::at_once`] bytes, or when a check finds that nothing in order
+//! has continued for more than [`Rules::in_order`]. Data beyond a gap continues when the gap closes, or when a check
+//! finds that no gap has closed for more than [`Rules::timeout`].
 //!
-//! The byte it expects next stays at the gap, even after data beyond the gap has gone on. So from then on everything
-//! lies beyond a gap that nothing will close, and goes on by the clock. A retransmitted segment takes it back to what
-//! follows that segment, however much else has come, with the same result again. The first packet of a connection,
-//! which should be the acknowledgement that ends the handshake, sets what is expected; if data overtakes it, it is
-//! taken for such a retransmission.
+//! The byte it expects next stays at the gap, even after data beyond the gap has continued. So from then on everything
+//! lies beyond a gap that nothing will close, and continues by the clock. A retransmitted segment takes it back to the
+//! byte that follows that segment, however much else has come, with the same result again. The first packet of a
+//! connection, which should be the acknowledgement that ends the handshake, sets the byte that is expected; if data
+//! overtakes it, it is taken for such a retransmission.
 
 use super::{Rules, Tally};
 use spinewise_policy::time::{Span, Time};
 use std::collections::BTreeMap;
 
-/// When it checks its clocks, and what does not wait for that.
+/// The times at which it checks its clocks, and the data that does not wait for that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Periods {
     /// It checks this often while anything waits, and once after.
     pub every: Span,
-    /// This many payload bytes in order go on at once.
+    /// This many payload bytes in order continue at once.
     pub at_once: u64,
 }
 
 /// The waiting packets of one flow.
 #[derive(Clone, Debug)]
 pub(crate) struct Periodic<T> {
-    /// What is before this byte has gone on, in order or not: data there is a retransmission.
+    /// Data before this byte has continued, in order or not: data there is a retransmission.
     first: u64,
     /// The byte that is expected.
     next: u64,
-    /// What has come from `first` to `next`, and its bytes.
+    /// The items from `first` to `next`, and their bytes.
     in_order: Vec<T>,
     bytes: u64,
-    /// What lies beyond, by its first byte, with its end.
+    /// Data beyond, by its first byte, with its end.
     beyond: BTreeMap<u64, (u64, T)>,
     /// The first packet has come.
     begun: bool,
     /// The next check; in the past when nothing waits: it is idle.
     look: Time,
-    /// When something in order last went on, and when a gap last closed; or when it began to check.
+    /// When something in order last continued, and when a gap last closed; or when it began to check.
     moved: Time,
     closed: Time,
 }
@@ -61,7 +62,7 @@ impl<T> Periodic<T> {
         self.in_order.push(item);
     }
 
-    /// Bytes `seq..seq + len` arrive as `item`. What may go on now is added to `ready`, in order.
+    /// Bytes `seq..seq + len` arrive as `item`. Items that may continue now are added to `ready`, in order.
     pub(crate) fn arrive(
         &mut self,
         (rules, periods): (&Rules, &Periods),
@@ -102,7 +103,7 @@ impl<T> Periodic<T> {
         } // else it waits here already
     }
 
-    /// Adds what may go on at `now` to `ready`.
+    /// Adds the items that may continue at `now` to `ready`.
     pub(crate) fn expire(
         &mut self,
         (rules, periods): (&Rules, &Periods),
@@ -135,14 +136,14 @@ impl<T> Periodic<T> {
         self.in_order.is_empty() && self.beyond.is_empty()
     }
 
-    /// Takes what is expected.
+    /// Takes the expected item.
     fn join(&mut self, end: u64, item: T) {
         self.bytes += end - self.next;
         self.next = end;
         self.in_order.push(item);
     }
 
-    /// Passes on what is in order.
+    /// Passes on the items in order.
     fn pass(&mut self, now: Time, ready: &mut Vec<T>) {
         ready.append(&mut self.in_order);
         self.bytes = 0;
@@ -199,7 +200,7 @@ mod tests {
         assert_eq!(bench.machine.deadline(), Some(us(30)));
         assert!(bench.expire(29).is_empty());
         assert_eq!(bench.expire(30), [1]);
-        // The first of these checks comes too soon after the last packet has gone on.
+        // The first of these checks comes too soon after the last packet has been passed on.
         assert_eq!(bench.bytes(40, LEN + 99, 200, 2), [2]);
         assert!(bench.bytes(46, LEN + 299, 1, 3).is_empty());
         assert_eq!(bench.machine.deadline(), Some(us(50)));

@@ -102,7 +102,7 @@ fn data_in_order_can_wait_for_more() {
 }
 
 proptest! {
-    /// Every packet goes on once, none waits longer than it may, and if none waits that long, all go on in order.
+    /// Every packet continues once, none waits longer than it may, and if none waits that long, all continue in order.
     #[test]
     fn any_order_of_arrival(
         numbers in prop::collection::vec(0u64..30, 1..80),

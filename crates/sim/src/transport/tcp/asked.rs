@@ -1,4 +1,4 @@
-//! The queries that others make of a TCP sender.
+//! Queries about a TCP sender.
 
 use super::TcpSender;
 use crate::transport::config::TcpConfig;
@@ -33,7 +33,7 @@ impl TcpSender {
         self.size = size;
     }
 
-    /// In congestion avoidance the window grows as one of `window` bytes would, if that is larger (RFC 6356).
+    /// Makes the window grow in congestion avoidance as one of `window` bytes would, if that is larger (RFC 6356).
     pub fn couple(&mut self, window: u64) {
         self.control.couple(window);
     }
@@ -53,7 +53,7 @@ impl TcpSender {
         self.snd_max
     }
 
-    /// Whether what [`Self::next_segment`] would return has been sent before.
+    /// Whether the segment that [`Self::next_segment`] would return has been sent before.
     pub fn repeats(&self) -> bool {
         self.retransmit_due || self.snd_nxt < self.snd_max
     }

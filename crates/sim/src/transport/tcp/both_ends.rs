@@ -62,8 +62,8 @@ impl Sender {
     }
 }
 
-/// How bad a wire is: percent lost and duplicated in the forward direction, percent lost in the reverse direction, and
-/// the steps of 10 us that a packet may be late.
+/// The impairments of a wire: percent lost and duplicated in the forward direction, percent lost in the reverse
+/// direction, and the steps of 10 us that a packet may be late.
 #[derive(Clone, Copy)]
 struct Wire {
     lost: u64,

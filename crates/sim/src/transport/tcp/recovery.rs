@@ -1,4 +1,4 @@
-//! How a TCP sender reacts to marks and losses: fast retransmit and fast recovery of RFC 5681, with the changes of RFC
+//! A TCP sender's reaction to marks and losses: fast retransmit and fast recovery of RFC 5681, with the changes of RFC
 //! 6582.
 
 use super::{AckOutcome, Cut, TcpSender};
@@ -43,7 +43,7 @@ impl TcpSender {
         }
     }
 
-    /// Counts a duplicate ACK. Is it the third in a row?
+    /// Counts a duplicate ACK. Returns whether it is the third in a row.
     #[inline]
     pub(super) fn count_duplicate(&mut self) -> bool {
         self.dupacks = self.dupacks.saturating_add(1);
@@ -77,7 +77,7 @@ impl TcpSender {
             self.leave_recovery();
             return true;
         }
-        // A partial one: the next hole is lost as well. Deflate by what was acknowledged, and add back one segment.
+        // A partial one: the next hole is lost as well. Deflate by the bytes acknowledged, and add back one segment.
         self.retransmit_due = true;
         let back = if acked >= mss { mss } else { 0 };
         self.window.cwnd = (self.window.cwnd.saturating_sub(acked) + back).max(mss);

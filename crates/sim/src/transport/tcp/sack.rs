@@ -1,14 +1,14 @@
 //! The sending end of a TCP connection with selective acknowledgements: conservative recovery (RFC 6675), or RACK-TLP
 //! (RFC 8985) with proportional rate reduction (RFC 6937) as Linux runs it.
 //!
-//! Window, estimate and timeout are those of the inner [`TcpSender`]; this module decides from the scoreboard what is
-//! lost and what is sent when. `snd_nxt` never goes back: after a timeout what was lost goes first, as recorded on the
-//! board.
+//! Window, estimate and timeout are those of the inner [`TcpSender`]; this module decides from the scoreboard which
+//! segments are lost and what is sent when. `snd_nxt` never goes back: after a timeout lost segments go first, as
+//! recorded on the board.
 //! * Segments keep the boundaries at which the flow is cut, so RFC 6675's rules in bytes are rules in segments.
 //! * A sender may send what `cwnd` leaves beyond the pipe, in every state: that is limited transmit (RFC 6675 §5 step
 //!   3).
-//! * After a timeout slow start fills in what is lost, lowest first (RFC 6675 §5.1 leaves this open).
-//! * SACK information is kept across a timeout: no receiver here discards what it has reported.
+//! * After a timeout slow start fills in lost segments, lowest first (RFC 6675 §5.1 leaves this open).
+//! * SACK information is kept across a timeout: no receiver here discards data it has reported.
 
 use super::{AckOutcome, Segment, TcpSender};
 use crate::transport::config::{Recovery, TcpConfig};
@@ -21,7 +21,7 @@ use spinewise_policy::time::Time;
 mod board;
 mod rack;
 
-/// What may go next.
+/// The segment that may go next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Due {
     /// The next new segment.
@@ -32,7 +32,7 @@ enum Due {
     Rescue(u64),
 }
 
-/// Which timer has expired.
+/// The timer that has expired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expired {
     /// The retransmission timeout.
@@ -49,7 +49,7 @@ pub struct SackSender {
     /// None with RFC 6675.
     rack: Option<Box<Rack>>,
     due: Option<Due>,
-    /// What is due goes whatever the window.
+    /// The due segment goes whatever the window.
     forced: bool,
     /// Segments that the bound on bursts still allows.
     burst: u64,
@@ -92,7 +92,7 @@ impl SackSender {
         }
     }
 
-    /// Whether what [`Self::next_segment`] would return has been sent before.
+    /// Whether the segment that [`Self::next_segment`] would return has been sent before.
     pub fn repeats(&self) -> bool {
         matches!(self.due, Some(Due::Again(_) | Due::Rescue(_)))
     }
@@ -108,7 +108,7 @@ impl SackSender {
         self.due.is_some() && (self.forced || self.burst > 0 && self.fits())
     }
 
-    /// RFC 6675 §5 step (C): does the window leave room for what is due?
+    /// RFC 6675 §5 step (C): whether the window leaves room for the due segment.
     #[inline]
     fn fits(&self) -> bool {
         let number = match self.due {
@@ -236,7 +236,7 @@ impl SackSender {
         (at != Time::NEVER).then_some(at)
     }
 
-    /// An event lets another burst go; whatever the window prevented of the previous one is forfeit.
+    /// Allows another burst after an event; anything the window prevented of the previous one is forfeit.
     fn release(&mut self, config: &TcpConfig) {
         if config.max_burst > 0 {
             let kept = if self.fits() { self.burst } else { 0 };
@@ -320,7 +320,7 @@ impl SackSender {
         self.board.rewind();
     }
 
-    /// Decides what may go next: RFC 6675 §4, NextSeg.
+    /// Decides which segment may go next: RFC 6675 §4, NextSeg.
     fn look_ahead(&mut self, config: &TcpConfig) {
         let tcp = &self.tcp;
         let limit = tcp.snd_una.saturating_add(config.limit_bytes(config.max_window));
@@ -331,7 +331,7 @@ impl SackSender {
             self.forced = true;
             return;
         }
-        // Rule (1); what was sent after a timeout waits for a recovery of its own.
+        // Rule (1); data sent after a timeout waits for a recovery of its own.
         let waits = self.board.number(tcp.recover);
         let all = tcp.in_recovery || self.after_timeout && self.rack.is_some();
         let lost = self.board.next_lost().filter(|&number| all || self.after_timeout && number < waits);

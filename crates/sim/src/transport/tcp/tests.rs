@@ -38,7 +38,7 @@ fn send(s: &mut TcpSender, config: &TcpConfig, now: Time) -> Vec<i64> {
     sent
 }
 
-/// How [`send`] shows that segment `number` was sent again.
+/// The value of [`send`] for segment `number` sent again.
 fn again(number: i64) -> i64 {
     -1 - number
 }
@@ -330,7 +330,7 @@ fn dctcp_cuts_by_alpha_once_per_window() {
     // Window 1 ended when 9 > 8 was acknowledged: of 8 segments (2 to 9) 4 were marked, alpha stays 1/2.
     assert_eq!((alpha(&s), s.cwnd()), (0.5, 6750));
     assert_eq!(send(&mut s, &config, us(103)), (10..16).collect::<Vec<_>>());
-    // Beyond 10 the next mark counts: 6750 * 3/4 = 5062.5, whole bytes.
+    // The next mark counts beyond 10: 6750 * 3/4 = 5062.5, whole bytes.
     ack(&mut s, &config, us(200), 11, true);
     assert_eq!(s.cwnd(), 5062);
     // A duplicate with a mark falls into the same window.
@@ -380,7 +380,7 @@ fn dctcp_does_not_cut_for_marks_on_what_a_timeout_sends_again() {
         ack(&mut s, &config, us(10_100), next, ece);
         assert_eq!(s.cwnd(), cwnd * MSS, "ACK of {next}");
     }
-    // What is new since then counts again: half of 4, nearly, for an alpha just below 1.
+    // Data that is new since then counts again: half of 4, nearly, for an alpha just below 1.
     send(&mut s, &config, us(10_200));
     ack(&mut s, &config, us(10_300), 11, true);
     assert!((2 * MSS..3 * MSS).contains(&s.cwnd()), "{}", s.cwnd());

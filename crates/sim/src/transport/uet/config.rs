@@ -8,31 +8,32 @@ use crate::transport::uet::Psn;
 use spinewise_policy::time::Span;
 
 words! {
-    /// How a sender finds losses of which no trimmed packet tells.
+    /// A sender's detection of losses that no trimmed packet reports.
     Recovery {
-        /// By the timeout alone.
+        /// The timeout alone.
         Timeout = "timeout",
-        /// By packets out of order and by probes, too (SLEEK).
+        /// Packets out of order and probes, too (SLEEK).
         Sleek = "sleek",
     }
 }
 
 words! {
-    /// How the NIC takes what a sender asks its receiver: requests and probes.
+    /// The NIC's handling of a sender's requests and probes.
     Requests {
-        /// With answers, at the instant that they fall due (uet-htsim).
+        /// They go with answers, at the instant that they fall due (uet-htsim).
         Control = "as_control",
-        /// When it is the turn of their flow.
+        /// They go when it is the turn of their flow.
         Data = "as_data",
     }
 }
 
 words! {
-    /// Where receivers pace senders that have no window: when do they heed congestion inside the fabric?
+    /// The fabrics in which receivers that pace senders without a window heed congestion inside the fabric.
     PullHeeds {
-        /// Where the core is oversubscribed (uet-htsim): elsewhere two flows that share a link there are trimmed for good.
+        /// Fabrics with an oversubscribed core (uet-htsim): elsewhere two flows that share a link there are trimmed
+        /// permanently.
         Oversubscription = "oversubscription",
-        /// In every fabric.
+        /// All fabrics.
         Congestion = "congestion",
     }
 }
@@ -125,7 +126,7 @@ impl UetConfig {
             connections: self.connections,
             paths: ("subflows", 0),
             most_subflows: 1,
-            // One number stands for no packet.
+            // One number means no packet.
             most_bytes: u64::from(self.mss) * u64::from(Psn::MAX - 1),
             fixed_timeout: Some(("rto_us", self.rto)),
             least_timeout: None,

@@ -1,4 +1,4 @@
-//! Receiver credit (RCCC): a receiver paces its senders, which send only what they have been granted.
+//! Receiver credit (RCCC): a receiver paces its senders, which send only as much as they have been granted.
 //!
 //! The rules are those of uet-htsim (`uec.cpp`: computePullTarget, handlePull, UecSink::pull). Credit counts in quanta
 //! of 256 bytes. A sender states up to where it requests credit, its *target*; a receiver grants up to there, one
@@ -9,7 +9,7 @@ use crate::transport::contract::{After, Asks};
 
 /// Bytes of a quantum, as a power of two.
 const SHIFT: u32 = 8;
-/// Where both ends begin to count, quanta. Targets may lie below what has been granted.
+/// Start of the count at both ends, quanta. Targets may lie below the credit that has been granted.
 const BEGIN: u64 = 100_000_000;
 
 /// A number of quanta in bytes.
@@ -17,7 +17,7 @@ fn bytes(quanta: u64) -> i64 {
     (quanta << SHIFT) as i64
 }
 
-/// What a sender may send.
+/// The credit that a sender may use.
 #[derive(Clone, Debug)]
 pub(super) struct Allowance {
     /// Bytes on the wire that it may send now; the last packet may overdraw.
@@ -25,17 +25,17 @@ pub(super) struct Allowance {
     most: i64,
     /// The receiver has not been heard from yet: the first window is sent without asking.
     speculating: bool,
-    /// What has been granted, and the last target, quanta.
+    /// The credit granted, and the last target, quanta.
     granted: u64,
     target: u64,
 }
 
-/// What a sender has left to send, bytes on the wire.
+/// The data that a sender has left to send, bytes on the wire.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Backlog {
     /// Never sent.
     pub new: i64,
-    /// To be sent again.
+    /// Bytes to be sent again.
     pub again: i64,
     /// The most that its own window would let it send, if it has one.
     pub window: Option<i64>,
@@ -54,7 +54,7 @@ impl Allowance {
         self.bytes > 0
     }
 
-    /// May another packet be sent once these bytes have been?
+    /// Whether another packet may be sent once these bytes have been.
     pub(super) fn covers(&self, wire: u32) -> bool {
         self.bytes > i64::from(wire)
     }
@@ -79,7 +79,7 @@ impl Allowance {
         }
     }
 
-    /// Up to where it requests credit, with this left to send.
+    /// Sets the target up to which it requests credit, with this left to send.
     pub(super) fn set_target(&mut self, left: &Backlog) -> u64 {
         let mut wants = left.new + left.again;
         if let Some(window) = left.window {
@@ -102,7 +102,7 @@ impl Allowance {
     }
 }
 
-/// What a receiver grants one of its senders.
+/// The credit that a receiver grants one of its senders.
 #[derive(Clone, Debug)]
 pub(super) struct Account {
     granted: u64,
@@ -120,7 +120,8 @@ impl Account {
         Account { granted: BEGIN, target: BEGIN, asks: false, turns: 0, pulls: 0 }
     }
 
-    /// Its sender requests credit up to here, or has to retransmit a packet. Is it to be served from now on?
+    /// Its sender requests credit up to here, or has to retransmit a packet. Returns whether it is to be served from
+    /// now on.
     pub(super) fn hear(&mut self, target: Option<u64>, again: bool) -> bool {
         let more = target.is_some_and(|target| target > self.target);
         self.target = self.target.max(target.unwrap_or(0));
@@ -130,7 +131,7 @@ impl Account {
         joins
     }
 
-    /// Does it have a turn to come?
+    /// Whether it has a turn to come.
     pub(super) fn has_turn(&self) -> bool {
         self.turns > 0
     }

@@ -91,7 +91,7 @@ impl UetReceiver {
         Some(Grant { answer: Answer::default(), told, value, quanta, after })
     }
 
-    /// Is everything here, with no turn to grant to come?
+    /// Whether everything is here, with no turn to grant to come.
     pub(super) fn is_over(&self, config: &UetConfig) -> bool {
         let has_turn = || self.credit.as_ref().is_some_and(Account::has_turn);
         self.expected == self.packets && !(config.pull_after_end && has_turn())
@@ -167,7 +167,7 @@ impl UetReceiver {
         self.tell(data, self.sack(psn, base))
     }
 
-    /// What is here, in bits from `base` on; packet `psn` caused the answer.
+    /// Reports the packets that are here, in bits from `base` on; packet `psn` caused the answer.
     fn sack(&self, psn: Psn, base: Psn) -> Sack {
         let last = self.is_here(self.packets - 1);
         let (expected, bits, waiting) = (self.expected, self.bits_from(base), self.waiting);

@@ -1,10 +1,10 @@
-//! What a sender knows of its packets between first sending and acknowledgement.
+//! A sender's knowledge of its packets between first sending and acknowledgement.
 
 use super::Psn;
 use spinewise_policy::time::Time;
 use std::collections::{BTreeSet, VecDeque};
 
-/// Where a packet is, as far as its sender knows.
+/// The state of a packet, as far as its sender knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// In flight.
@@ -18,7 +18,7 @@ enum State {
 #[derive(Clone, Copy, Debug)]
 struct Record {
     sent: Time,
-    /// How many times it was sent again.
+    /// Number of times it was sent again.
     again: u8,
     state: State,
 }
@@ -28,7 +28,7 @@ struct Record {
 pub(super) struct Records {
     base: Psn,
     records: VecDeque<Record>,
-    /// Those that wait to be sent again.
+    /// The packets that wait to be sent again.
     queued: BTreeSet<Psn>,
     /// All packets before this one have been sent again, are no longer in flight, or have no timer.
     first_new: Psn,
@@ -53,7 +53,7 @@ impl Records {
         self.queued.first().copied()
     }
 
-    /// Those that are to be sent again.
+    /// Returns the packets that are to be sent again.
     pub(super) fn queued(&self) -> impl Iterator<Item = Psn> {
         self.queued.iter().copied()
     }
@@ -71,14 +71,14 @@ impl Records {
         }
     }
 
-    /// When an in-flight packet was sent, if an answer to it that says whether it had been sent again reveals its round
-    /// trip.
+    /// Returns when an in-flight packet was sent, if an answer to it that says whether it had been sent again reveals
+    /// its round trip.
     pub(super) fn timed(&mut self, psn: Psn, again: bool) -> Option<Time> {
         let record = self.record(psn).filter(|record| record.state == State::Flying)?;
         (record.again == u8::from(again)).then_some(record.sent)
     }
 
-    /// When an in-flight packet was sent.
+    /// Returns when an in-flight packet was sent.
     pub(super) fn flying(&mut self, psn: Psn) -> Option<Time> {
         self.record(psn).filter(|record| record.state == State::Flying).map(|record| record.sent)
     }
@@ -93,7 +93,7 @@ impl Records {
         }
     }
 
-    /// A packet has arrived. Was it waiting to be sent again?
+    /// A packet has arrived. Returns whether it was waiting to be sent again.
     pub(super) fn arrived(&mut self, psn: Psn) -> bool {
         let Some(record) = self.record(psn) else { return false };
         let was_queued = std::mem::replace(&mut record.state, State::Arrived) == State::Queued;
@@ -116,12 +116,12 @@ impl Records {
         }
     }
 
-    /// Was a packet that has not arrived sent again?
+    /// Whether a packet that has not arrived was sent again.
     pub(super) fn was_sent_again(&mut self, psn: Psn) -> bool {
         self.record(psn).is_some_and(|record| record.again > 0)
     }
 
-    /// No timer covers the [oldest](Self::oldest) packet, which was sent at `sent`, until it is sent again.
+    /// Notes that no timer covers the [oldest](Self::oldest) packet, which was sent at `sent`, until it is sent again.
     pub(super) fn untimed(&mut self, sent: Time, psn: Psn) {
         if self.first_new == psn {
             self.first_new += 1;

@@ -24,8 +24,7 @@ pub struct UetSender {
     pub(super) window: Window,
     control: Control,
     records: Records,
-    /// Bytes on the wire in flight, according to what the receiver has counted. Negative while the count is being
-    /// corrected.
+    /// Bytes on the wire in flight, according to the receiver's count. Negative while the count is being corrected.
     pub(super) flight: i64,
     /// Bytes on the wire that the receiver has counted.
     received: u64,
@@ -36,7 +35,7 @@ pub struct UetSender {
     /// The packet that the timer is for, or was for last, while it need not be the oldest: since when it has been in
     /// flight, and its number.
     pub(super) held: Option<(Time, Psn)>,
-    /// Where receivers pace: what it may send, and the number of flows that share the NIC with it.
+    /// Where receivers pace: the credit it may use, and the number of flows that share the NIC with it.
     credit: Option<Allowance>,
     sharing: i64,
     /// A request is to be sent; and when the last one was.
@@ -84,7 +83,7 @@ impl UetSender {
         }
     }
 
-    /// Reduces it to what the next message of the connection begins with.
+    /// Reduces it to the state in which the next message of the connection begins.
     pub(super) fn rest(&mut self) {
         self.records = Records::default();
         self.sleek = None;
@@ -104,13 +103,13 @@ impl UetSender {
         self.records.first_queued().or_else(new)
     }
 
-    /// Does the window have room for a packet of `wire` bytes?
+    /// Whether the window has room for a packet of `wire` bytes.
     #[inline]
     fn has_room(&self, wire: u32) -> bool {
         self.window.cwnd as i64 >= self.flight + i64::from(wire)
     }
 
-    /// Is a request or a probe to be sent?
+    /// Whether a request or a probe is to be sent.
     pub(super) fn is_to_ask(&self) -> bool {
         self.asks || self.sleek.as_ref().is_some_and(|sleek| sleek.is_due())
     }
@@ -120,7 +119,7 @@ impl UetSender {
         granted && self.upcoming().is_some_and(|psn| self.has_room(self.cut.wire(psn)) || self.recovers(psn))
     }
 
-    /// Is this packet sent whatever is in flight?
+    /// Whether this packet is sent whatever is in flight.
     #[inline]
     fn recovers(&self, psn: Psn) -> bool {
         psn < self.records.next() && self.sleek.as_ref().is_some_and(|sleek| sleek.recovers())
@@ -131,7 +130,7 @@ impl UetSender {
         self.sharing = waiting as i64;
     }
 
-    /// Up to where it requests credit.
+    /// Returns the target up to which it requests credit.
     fn target(&mut self, config: &UetConfig) -> Option<u64> {
         let has_window = config.kind != delivery::Kind::None;
         let left = Backlog {
@@ -159,7 +158,7 @@ impl UetSender {
             self.asked = Some(now);
             (URGENT, self.credit.as_ref().map_or(Rider::NONE, |credit| put_quanta(credit.target())))
         } else {
-            // It must meet what data meets: queues, marks, and losses.
+            // It must meet the same conditions as data: queues, marks, and losses.
             (ECT, put_probe(self.sleek.as_mut().filter(|sleek| sleek.is_due())?.send(now)))
         };
         Some(Outgoing::Question { seq, wire: config.header as u16, flags, option })
@@ -260,7 +259,8 @@ impl UetSender {
         Some(rtt)
     }
 
-    /// Queues what SLEEK presumes lost to be sent again. The answer may report less than an earlier one did.
+    /// Queues the packets that SLEEK presumes lost to be sent again. The answer may report less than an earlier one
+    /// did.
     fn recover(&mut self, (now, rtt): (Time, Span), answer: &Answer, sack: &Sack) {
         let Some(sleek) = &mut self.sleek else { return };
         let known = Known {
@@ -300,7 +300,7 @@ impl UetSender {
     fn arrive(&mut self, sack: &Sack) -> u64 {
         let before = self.cut.seq(self.expected);
         let (cut, flight) = (self.cut, &mut self.flight);
-        // What waited to be sent again was presumed lost, and no longer counted as in flight.
+        // Packets that waited to be sent again were presumed lost, and no longer counted as in flight.
         self.records.all_arrived(sack.expected, |psn| *flight += i64::from(cut.wire(psn)));
         self.expected = self.expected.max(sack.expected);
         let mut bits = sack.bits;
@@ -368,16 +368,16 @@ impl UetSender {
         let mtu = u64::from(config.mss + config.header);
         self.window.cwnd = self.window.cwnd.saturating_sub(u64::from(wire)).max(mtu);
         self.watch(config, now);
-        // Where receivers pace, a request says that more waits. Otherwise a request goes for what cannot be sent now,
-        // or, if it can, for one more packet: the reference checks for room after it has sent that packet. With a
-        // window, once a round trip.
+        // Where receivers pace, a request says that more waits. Otherwise a request goes for packets that cannot be
+        // sent now, or, if they can, for one more packet: the reference checks for room after it has sent that packet.
+        // With a window, once a round trip.
         let asks = if others_wait { self.credit.is_some() } else { !self.has_room_for(wire, now) };
         let recently = self.asked.is_some_and(|asked| now.since(asked) < self.network_rtt);
         self.asks |= asks && !(recently && config.kind != delivery::Kind::None);
         Some(self.cut.seq(psn))
     }
 
-    /// Can a packet of `wire` bytes be sent, and if the NIC takes it at once, one more?
+    /// Whether a packet of `wire` bytes can be sent, and if the NIC takes it at once, one more.
     fn has_room_for(&self, wire: u32, now: Time) -> bool {
         let all = if now >= self.sent_until { 2 * wire } else { wire };
         self.has_room(all) && self.credit.as_ref().is_none_or(|credit| credit.covers(all - wire))
@@ -400,8 +400,8 @@ impl UetSender {
         }
     }
 
-    /// There is no timer, and SLEEK has just queued the packet that it was last for. If the NIC takes that packet at
-    /// once, the timer becomes its own.
+    /// Whether there is no timer, and SLEEK has just queued the packet that it was last for. If the NIC takes that
+    /// packet at once, the timer becomes its own.
     fn restarts(&self) -> bool {
         self.deadline.is_none() && self.held.is_some_and(|(_, psn)| self.records.queued().any(|queued| queued == psn))
     }
@@ -418,7 +418,7 @@ impl UetSender {
         self.ask_at = waits.then(|| now + config.rto);
     }
 
-    /// Is credit the only thing it waits for?
+    /// Whether credit is the only thing it waits for.
     fn lacks_credit(&self) -> bool {
         self.upcoming().is_some() && self.credit.as_ref().is_some_and(|credit| !credit.may_send())
     }

@@ -1,4 +1,4 @@
-//! SLEEK: how a sender finds losses where nothing is trimmed, long before the timeout.
+//! SLEEK: the way a sender finds losses where nothing is trimmed, long before the timeout.
 //!
 //! | sign of a loss | function |
 //! |---|---|
@@ -6,7 +6,7 @@
 //! | nothing is heard; a probe is answered, and finds next to no queue in which packets could still wait | [`Sleek::judge`] |
 //!
 //! After a loss, everything unacknowledged within a window of the first missing packet is sent again once, whatever is
-//! in flight. Recovery ends when all that had been sent at its start has arrived.
+//! in flight. Recovery ends when everything that had been sent at its start has arrived.
 //!
 //! A timeout during recovery sends nothing itself: [`Sleek::goes_back`].
 //!
@@ -28,7 +28,7 @@ const NEXT: u64 = 5;
 /// Weight of a new sample in the average delay.
 const WEIGHT: f64 = 0.0125;
 
-/// What a sender knows when an answer arrives.
+/// A sender's knowledge when an answer arrives.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Known {
     /// Packets at the receiver that wait for an earlier one.
@@ -90,7 +90,7 @@ impl Sleek {
         }
     }
 
-    /// Are retransmissions sent whatever is in flight?
+    /// Whether retransmissions are sent whatever is in flight.
     #[inline]
     pub(super) fn recovers(&self) -> bool {
         self.recovering
@@ -102,7 +102,7 @@ impl Sleek {
         self.probe_at
     }
 
-    /// Is a probe to be sent?
+    /// Whether a probe is to be sent.
     #[inline]
     pub(super) fn is_due(&self) -> bool {
         self.due

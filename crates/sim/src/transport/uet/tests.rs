@@ -12,7 +12,7 @@ use crate::transport::contract::{
 use spinewise_policy::time::{Span, Time};
 
 const WIRE: u64 = 4_150;
-/// For the fabric of the preset's timeout: eight links of 1 us, there and back.
+/// Round trip in the fabric of the preset's timeout: eight links of 1 us, there and back.
 const RTT: Span = Span(9_348_480);
 
 fn us(us: u64) -> Time {
@@ -169,7 +169,7 @@ fn credit_is_granted_up_to_what_is_asked_for_and_then_unasked() {
     assert_eq!((unasked.quanta, unasked.after), (64, After::Idles));
     let heard = Sender::on_answer(&mut sender, &config, us(9), 0, &unasked.answer, || &unasked.told.option);
     assert!(matches!(heard, Answered::Opened));
-    // What was overdrawn is paid back first.
+    // The overdraft is paid back first.
     let paid = (18 * 17 + 64) * 256 - (sent * WIRE - 175_284);
     let more = std::iter::from_fn(|| send(&mut sender, &config, us(9))).count() as u64;
     assert_eq!(more, paid.div_ceil(WIRE).min(60 - sent));
@@ -294,7 +294,7 @@ fn a_sender_that_waits_asks_as_often_as_its_control_has_it() {
             }
             asks
         };
-        // The second packet expires, too: the first waits already. Only a receiver that paces is told of more.
+        // The second packet expires, too: the first waits already. Only a receiver that paces gets notice of more.
         let at = us(0) + config.rto;
         assert_eq!([asks(&mut sender, at), asks(&mut sender, at)], asked);
     }
@@ -308,7 +308,7 @@ fn a_request_goes_beside_data_or_in_the_turn_of_its_flow() {
         while send(&mut sender, &config, us(0)).is_some() {}
         let at = us(0) + config.rto;
         Sender::on_timeout(&mut sender, &config, at, 0);
-        // The window has no room for what was lost: only the request goes.
+        // The window has no room for the lost packet: only the request goes.
         assert_eq!(sender.may_send_from(&config) != Time::NEVER, requests == Requests::Data);
         let beside = Sender::beside(&mut sender, &config, at);
         assert_eq!(beside.is_some(), requests == Requests::Control);
@@ -326,7 +326,7 @@ fn the_answer_to_a_request_tells_of_no_packet_under_way() {
     let at = us(0) + config.rto;
     Sender::on_timeout(&mut sender, &config, at, 0);
     let asks = Sender::beside(&mut sender, &config, at).expect("a request");
-    // Of those that were sent first, packet 1 is next to be acknowledged: it is not what was answered.
+    // Packet 1, of those that were sent first, is next to be acknowledged: it is not the answered one.
     answer(&mut sender, &mut receiver, &config, (0, at));
     let base = sender.base_rtt;
     let (answer, told) = answered(&mut receiver, &config, &asks);
@@ -349,7 +349,8 @@ fn an_early_probe_is_judged_by_the_average_delay() {
     answer(&mut sender, &mut receiver, &config, (0, us(10)));
     let (_, first) = probe(&mut sender, &config);
     let (at, _) = probe(&mut sender, &config);
-    // The answer to the first comes late, after the second has gone: it reveals no delay, and the average is none.
+    // The answer to the first comes late, after the second has gone: it reveals no delay, so the average is still
+    // unset.
     let (reply, told) = answered(&mut receiver, &config, &first);
     Sender::on_answer(&mut sender, &config, at, 0, &reply, || &told);
     assert_eq!(send(&mut sender, &config, at).map(|(psn, _)| psn), Some(1));

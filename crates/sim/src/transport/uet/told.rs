@@ -1,9 +1,9 @@
-//! What answers of Ultra Ethernet carry in addition to the fields of every answer.
+//! Fields of Ultra Ethernet's answers, in addition to those of every answer.
 
 use super::Psn;
 use crate::rider::Rider;
 
-/// Stands for the packet that caused an answer if a request did.
+/// In place of the packet that caused an answer, if a request did.
 pub(super) const REQUEST: Psn = Psn::MAX;
 
 /// A selective acknowledgement.
@@ -13,30 +13,30 @@ pub(super) struct Sack {
     pub expected: Psn,
     /// The packet that caused it.
     pub psn: Psn,
-    /// The packet that the lowest bit stands for.
+    /// The packet of the lowest bit.
     pub base: Psn,
-    /// Which packets from there on are here.
+    /// The packets from there on that are here.
     pub bits: u64,
     /// Packets that are here and wait for an earlier one.
     pub waiting: u32,
-    /// Is the last packet of the flow here?
+    /// Whether the last packet of the flow is here.
     pub last: bool,
     /// The probe that it answers; 0: none.
     pub probe: u32,
 }
 
-/// The packet that the lowest bit stands for, unless there is a reason to begin with `psn`, which caused the answer;
-/// all before `expected` are here.
+/// Returns the packet of the lowest bit, unless there is a reason to begin with `psn`, which caused the answer; all
+/// before `expected` are here.
 pub(super) fn first_told(psn: Psn, expected: Psn) -> Psn {
     psn.saturating_sub(u64::BITS - 1).max(expected + 1)
 }
 
-/// Bytes of a typical [`Sack`], where `base` is one of two packets and 22 bits hold what waits, and of any other.
+/// Bytes of a typical [`Sack`], where `base` is one of two packets and 22 bits hold the waiting ones, and of any other.
 const SHORT: usize = 15;
 const LONG: usize = 25;
 
 impl Sack {
-    /// As it travels.
+    /// Encodes it in wire format.
     pub(super) fn put(&self) -> Rider {
         let begins = self.base == self.psn || self.bits == 0;
         let few = self.probe == 0 && self.waiting < 1 << 22;
@@ -58,7 +58,8 @@ impl Sack {
         Rider::of(&bytes)
     }
 
-    /// What [`Sack::put`] wrote, in an answer that says which packet is `expected`; none in bytes of another length.
+    /// Decodes the bytes of [`Sack::put`], in an answer that says which packet is `expected`; `None` if their length
+    /// differs.
     #[inline]
     pub(super) fn get(bytes: &[u8], expected: Psn) -> Option<Sack> {
         let (psn, rest) = bytes.split_first_chunk()?;
@@ -104,22 +105,22 @@ pub(crate) fn blocks(option: &[u8], cumulative: u64, mss: u32) -> Vec<(u64, u64)
     found
 }
 
-/// A number of quanta as it travels: what a sender requests, or what it is granted.
+/// Encodes a number of quanta: a sender's request, or its grant.
 pub(super) fn put_quanta(quanta: u64) -> Rider {
     Rider::of(&quanta.to_le_bytes())
 }
 
-/// What [`put_quanta`] wrote; none in bytes of another length.
+/// Decodes the bytes of [`put_quanta`]; `None` if their length differs.
 pub(super) fn get_quanta(bytes: &[u8]) -> Option<u64> {
     Some(u64::from_le_bytes(bytes.try_into().ok()?))
 }
 
-/// The number of a probe as it travels.
+/// Encodes the number of a probe in wire format.
 pub(super) fn put_probe(number: u32) -> Rider {
     Rider::of(&number.to_le_bytes())
 }
 
-/// What [`put_probe`] wrote; none in bytes of another length.
+/// Decodes the bytes of [`put_probe`]; `None` if their length differs.
 pub(super) fn get_probe(bytes: &[u8]) -> Option<u32> {
     Some(u32::from_le_bytes(bytes.try_into().ok()?))
 }

@@ -18,9 +18,8 @@ fn all_to_all(share: Share, concurrent: bool) -> Collective {
     Collective::new(Pattern::AllToAll { share, concurrent })
 }
 
-/// Carries out what the flows say: each host begins with its own share of every chunk, and step by step what a host
-/// sends is added to what its neighbour has (first half) or replaces it (second half). In the end every host has
-/// everything.
+/// Carries out the flows: each host begins with its own share of every chunk, and step by step the chunk that a host
+/// sends is added to its neighbour's (first half) or replaces it (second half). In the end every host has everything.
 #[test]
 fn a_ring_reduces_and_gathers_every_chunk() {
     for n in 2..=9u32 {
@@ -107,7 +106,7 @@ fn a_step_of_all_to_all_waits_for_both_directions_of_the_one_before() {
     }
 }
 
-/// Whatever the numbers: no cycle, every flow starts, and the longest chain is one step after another.
+/// For any numbers: no cycle, every flow starts, and the longest chain is one step after another.
 #[test]
 fn every_flow_starts_in_the_end() {
     let groups = Members::Groups(vec![vec![5, 1, 3], vec![0, 1], vec![7, 6, 5, 4, 3]]);

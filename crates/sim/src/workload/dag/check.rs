@@ -4,7 +4,7 @@ use spinewise_policy::time::Span;
 
 use super::{Does, Milestone, Operation, Table};
 
-/// How many names of a chain are shown.
+/// Number of names of a chain that are shown.
 const TOLD: usize = 8;
 
 /// An operation that can never start.
@@ -12,7 +12,7 @@ const TOLD: usize = 8;
 pub struct Stuck {
     /// Its number.
     pub operation: u32,
-    /// What it waits for, what that waits for, and so on, up to one already in the list.
+    /// The operation it waits for, the one that waits for, and so on, up to one already in the list.
     pub waits_for: Vec<u32>,
 }
 
@@ -95,10 +95,10 @@ impl<'a> Flood<'a> {
     }
 }
 
-/// Can all operations start, assuming that each send arrives?
+/// Checks that all operations can start, assuming that each send arrives.
 ///
 /// # Errors
-/// The first that cannot, with what it waits for: a cycle at the end.
+/// The first that cannot, with the chain that it waits for: a cycle at the end.
 pub fn check(table: &Table) -> Result<(), Stuck> {
     let mut flood = Flood::new(table, Span::ZERO);
     flood.run();
@@ -127,12 +127,12 @@ pub fn check(table: &Table) -> Result<(), Stuck> {
     Err(Stuck { operation, waits_for: chain.split_off(1) })
 }
 
-/// What `n` waits for: for a receive that has started, its send.
+/// Returns the operation that `n` waits for: for a receive that has started, its send.
 fn next(table: &Table, waits_for: &[Option<u32>], starts: &impl Fn(u32) -> bool, n: u32) -> Option<u32> {
     if starts(n) { Some(table.operations()[n as usize].mate).filter(|&mate| mate != n) } else { waits_for[n as usize] }
 }
 
-/// How long the longest chain takes, with `rtt` for each send.
+/// Returns how long the longest chain takes, with `rtt` for each send.
 pub(super) fn longest_chain(table: &Table, rtt: Span) -> Span {
     let mut flood = Flood::new(table, rtt);
     flood.run();

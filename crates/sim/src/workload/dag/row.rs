@@ -8,27 +8,27 @@ words! {
     Column {
         /// Name of the operation.
         Id = "id",
-        /// Whose it is.
+        /// The rank that it belongs to.
         Rank = "rank",
-        /// What it does.
+        /// Its action.
         Op = "op",
         /// The rank at the other end.
         Peer = "peer",
         /// Payload.
         Size = "size_bytes",
-        /// Which messages pair.
+        /// The tag by which messages pair.
         Tag = "tag",
-        /// How long a computation takes.
+        /// The duration of a computation.
         Duration = "duration_ns",
-        /// What must have ended.
+        /// The operations that must have ended.
         Requires = "requires",
-        /// What must have started.
+        /// The operations that must have started.
         Irequires = "irequires",
-        /// How many of these are enough.
+        /// The number of these that are enough.
         Needs = "needs",
-        /// Which unit computes.
+        /// The unit that computes.
         Unit = "unit",
-        /// It starts no earlier.
+        /// The earliest start.
         Start = "start_ns",
         /// Number of its batch.
         Batch = "batch",

@@ -22,8 +22,8 @@ const LARGEST_EXACT: u64 = 1 << 53;
 pub struct Table {
     operations: Vec<Operation>,
     names: Names,
-    /// Those that wait for `operation` to reach a milestone are at `first[2 * operation + milestone]` and on, up to the
-    /// next of these.
+    /// The operations that wait for `operation` to reach a milestone begin at `first[2 * operation + milestone]` and
+    /// end at the next of these.
     first: Vec<u32>,
     waiting: Vec<u32>,
     ranks: u32,
@@ -76,7 +76,7 @@ impl Table {
         self.names.get(operation)
     }
 
-    /// Those that wait for an operation to reach a milestone.
+    /// Returns the operations that wait for an operation to reach a milestone.
     pub fn waiting(&self, operation: u32, milestone: Milestone) -> &[u32] {
         let at = 2 * operation as usize + milestone as usize;
         &self.waiting[self.first[at] as usize..self.first[at + 1] as usize]
@@ -106,7 +106,7 @@ struct End {
     operation: u32,
 }
 
-/// What has been read.
+/// The rows read.
 #[derive(Default)]
 struct Rows {
     operations: Vec<Operation>,
@@ -114,7 +114,7 @@ struct Rows {
     lines: Vec<u32>,
     /// Names of the operations awaited, as written.
     awaited: Names,
-    /// By [`Rows::awaited`]: who waits, for what.
+    /// Indexed by [`Rows::awaited`]: the waiting operation, and its milestone.
     edges: Vec<(u32, Milestone)>,
     sends: Vec<End>,
     receives: Vec<End>,
@@ -163,7 +163,7 @@ impl Rows {
         Ok(())
     }
 
-    /// What an operation does.
+    /// Reads the action of an operation.
     fn read_op(&mut self, row: &Row<'_>, operation: u32, rank: u32, ranks: &str) -> Result<Does, ListError> {
         let op = row.get(Op).unwrap_or_default();
         let peer = row.number(Peer, u64::from(MOST_RANKS - 1), ranks)?.map(|peer| peer as u32);

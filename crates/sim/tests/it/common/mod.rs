@@ -193,7 +193,7 @@ pub(crate) fn fat_tree() -> Value {
     json!({"kind": "fat_tree", "k": 4, "host_rate_gbps": 10, "fabric_rate_gbps": 10})
 }
 
-/// What changes at every switch.
+/// Returns the changes at every switch.
 pub(crate) fn steps(spec: &Value) -> Vec<(u32, Time, Step)> {
     let spec = resolved(spec);
     let mut topology = Topology::new(&spec.topology).expect("a topology");
@@ -213,7 +213,7 @@ pub(crate) fn trace_column(trace: &Trace, name: &str) -> Vec<u64> {
     whole(values)
 }
 
-/// The same of what was lost of traced flows.
+/// The same for the lost packets of traced flows.
 pub(crate) fn loss_column(trace: &Trace, name: &str) -> Vec<u64> {
     let place = LOSS_COLUMNS.iter().position(|column| column.name == name);
     whole(&trace.losses[place.unwrap_or_else(|| panic!("no column {name}"))])

@@ -1,4 +1,4 @@
-//! One flow as its sender's NIC saw it: what a capture and a trace of one run show together, in order of time.
+//! One flow as its sender's NIC saw it: a capture and a trace of one run together, in order of time.
 
 use super::{merged, trace_column as column, traced};
 use serde_json::{Value, json};
@@ -20,11 +20,11 @@ pub(crate) struct Pass {
 pub(crate) enum What {
     /// Data chose this value, by this rule, for this uplink, and was on the line at `sent`; also the row of the trace.
     Data { seq: u64, bytes: u64, value: u16, sent: u64, rule: String, uplink: String, row: usize },
-    /// An answer came to what was sent with this value at that instant.
+    /// An answer came to a packet sent with this value at that instant.
     Ack { next: u64, value: u16, marked: bool, sent: u64 },
-    /// What was sent with this value was not answered in time.
+    /// A packet with this value was not answered in time.
     TimedOut { value: u16 },
-    /// What was sent with this value has been trimmed.
+    /// A packet with this value has been trimmed.
     Trim { value: u16, last_hop: bool, sent: u64 },
     /// A probe left.
     Probe { value: u16, number: u64 },
@@ -33,7 +33,7 @@ pub(crate) enum What {
 }
 
 impl What {
-    /// At one instant a host receives before it sends; its scheme learns of a trim when data has left.
+    /// Order at one instant: a host receives before it sends; its scheme learns of a trim when data has left.
     fn rank(&self) -> u8 {
         match self {
             What::Ack { .. } | What::Reply { .. } => 0,
@@ -44,7 +44,7 @@ impl What {
     }
 }
 
-/// What is computed of a flow from what passes its NIC.
+/// A computation about a flow from the packets that pass its NIC.
 pub(crate) trait Follows: Clone {
     /// Advances by one step.
     ///
@@ -53,7 +53,7 @@ pub(crate) trait Follows: Clone {
     fn follow(&mut self, at: u64, what: &What) -> Result<(), String>;
 
     /// Follows a whole flow. A NIC whose line is free at the very instant at which it receives something may have taken
-    /// the next packet just before: the value of that packet tells.
+    /// the next packet just before: the value of that packet decides.
     fn follow_all(mut self, passes: &[Pass]) -> Self {
         for at_once in passes.chunk_by(|one, other| one.at == other.at) {
             let at = at_once[0].at;
@@ -97,7 +97,7 @@ pub(crate) fn with_timeouts(mut passes: Vec<Pass>, rto: u64) -> Vec<Pass> {
         What::Ack { sent, .. } | What::Trim { sent, .. } => Some((sent, pass.at)),
         What::Data { .. } | What::Probe { .. } | What::Reply { .. } | What::TimedOut { .. } => None,
     };
-    // Of several answers the first.
+    // The first of several answers.
     let answered: BTreeMap<u64, u64> = passes.iter().rev().filter_map(answer).collect();
     let end = passes.last().map_or(0, |pass| pass.at);
     let late = |pass: &Pass| match pass.what {
@@ -134,7 +134,7 @@ fn choices(trace: &Trace) -> Vec<Pass> {
     (0..at.len()).filter(of_data).map(data).collect()
 }
 
-/// The captured packets; for data, what the capture knows.
+/// The captured packets; for data, the facts that the capture has.
 fn packets(outcome: &Outcome) -> Vec<Pass> {
     let packets = outcome.packets.as_ref().expect("a capture");
     assert!(packets.full().is_empty(), "all were kept");
@@ -170,7 +170,7 @@ fn numbers(outcome: &Outcome, name: &str) -> Vec<u64> {
     }
 }
 
-/// What left by a captured port: when, and of which flow.
+/// Returns the packets that left by a captured port: when, and of which flow.
 pub(crate) fn left(outcome: &Outcome) -> Vec<(u64, u64)> {
     let packets = outcome.packets.as_ref().expect("a capture");
     let [at, out, flow] = ["time_ps", "outbound", "flow"].map(|name| numbers(outcome, name));

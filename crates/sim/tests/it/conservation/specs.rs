@@ -79,7 +79,7 @@ fn change() -> impl Strategy<Value = Change> {
         })
 }
 
-/// Which fabric links are up, by (leaf, spine, parallel link), upwards and downwards.
+/// The state of fabric links, by (leaf, spine, parallel link), upwards and downwards.
 struct Fabric {
     size: Size,
     up: Vec<bool>,
@@ -96,7 +96,7 @@ impl Fabric {
         ((leaf * self.size.spines + spine) * self.size.parallel + link) as usize
     }
 
-    /// Can every leaf reach every other by one spine?
+    /// Whether every leaf can reach every other by one spine.
     fn connected(&self) -> bool {
         let any = |links: &[bool], leaf, spine| (0..self.size.parallel).any(|p| links[self.at(leaf, spine, p)]);
         (0..self.size.leaves).all(|from| {
@@ -105,7 +105,7 @@ impl Fabric {
         })
     }
 
-    /// The override a change stands for; one that would cut leaves off leaves the links up.
+    /// Returns the override for a change; one that would cut leaves off leaves the links up.
     fn apply(&mut self, change: &Change) -> Value {
         let Size { leaves, spines, parallel, .. } = self.size;
         let mut told = json!({"direction": change.direction});
@@ -170,8 +170,8 @@ fn leaf_spine() -> impl Strategy<Value = (u32, Value)> {
     })
 }
 
-/// Three tiers of any counts, links of any speed. At most one cable is down, so what is left still goes up and then
-/// down; if it would cut hosts off, [`made_to_fit`] leaves it up.
+/// Three tiers of any counts, links of any speed. At most one cable is down, so the remaining paths still go up and
+/// then down; if it would cut hosts off, [`made_to_fit`] leaves it up.
 fn fat_tree() -> impl Strategy<Value = (u32, Value)> {
     let counts = (1u32..=3, 1u32..=3, 1u32..=4, 1u32..=2, 1u32..=3);
     let rates = (rate(), rate(), rate());
@@ -384,8 +384,9 @@ fn tcp() -> impl Strategy<Value = Value> {
     )
 }
 
-/// A scheme of the registry, and for those at hosts how their tags are read and what runs in the fabric. One in ten is
-/// drawn among those that use every hook, and three in twenty among those for fat-trees, however many others there are.
+/// A scheme of the registry, and for those at hosts the reading of their tags and the scheme of the fabric. One in ten
+/// is drawn among those that use every hook, and three in twenty among those for fat-trees, however many others there
+/// are.
 fn scheme() -> impl Strategy<Value = Value> {
     let entries: Vec<&Entry> = REGISTRY.iter().collect();
     let loopbacks: Vec<&Entry> = entries.iter().copied().filter(|e| e.name().starts_with("loopback")).collect();

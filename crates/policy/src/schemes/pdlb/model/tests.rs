@@ -224,7 +224,7 @@ fn without_congested_paths_every_model_sprays() {
     for model in [Model::Authors, Model::Released, Model::Paper, Model::Repaired] {
         let k = constants(model);
         assert_eq!(best_granularity(&paths(0, 1.0), &k, 1..=44), 1);
-        // And not only by rule: one packet has the lowest cost.
+        // This holds not only by rule: one packet has the lowest cost.
         let costs: Vec<f64> = (1..=44).map(|gran| cost(gran, &paths(0, 1.0), &k)).collect();
         assert!(costs.iter().all(|&cost| cost >= costs[0]), "{model:?}");
     }

@@ -187,7 +187,7 @@ fn the_cost_never_rises_and_the_end_is_a_fixed_point() {
                 break;
             }
         }
-        // Sixty-four paths may need a few more rounds; what a leaf has settles.
+        // Sixty-four paths may need a few more rounds; those of a real leaf settle.
         unsettled += u32::from(rounds > u32::from(MOST_ROUNDS));
         assert!(lengths.len() == 64 || rounds <= u32::from(MOST_ROUNDS), "{rounds} rounds: {lengths:?}");
         longest = longest.max(rounds);
@@ -206,8 +206,8 @@ fn the_cost_never_rises_and_the_end_is_a_fixed_point() {
     assert!(unsettled < 40 && longest < 40, "{unsettled} want more rounds, at most {longest}");
 }
 
-/// How much costlier than the best division the classification is, over many queues: (mean, maximum, share of the
-/// best).
+/// Returns how much costlier than the best division the classification is, over many queues: (mean, maximum, share of
+/// the best).
 fn gap(start: Start, k: usize, n: usize) -> (f64, f64, f64) {
     let mut rng = Rng::stream(2, "queues", n as u64);
     let mut gaps = vec![];

@@ -19,7 +19,7 @@ fn switch(switch: Value) -> Value {
     star(switch, json!({}))
 }
 
-/// With a ramp that fits small buffers.
+/// Adds a ramp that fits small buffers.
 fn small(mut keys: Value) -> Value {
     keys["ecn_min_bytes"] = json!(1000);
     keys["ecn_max_bytes"] = json!(2000);
@@ -130,7 +130,7 @@ fn thresholds_above_the_buffer() {
             "switch.ecn_max_bytes = 200000: expected ecn_min_bytes or more",
         ),
         (switch(json!({"ecn_max_bytes": 90_000})), "switch.ecn_max_bytes = 90000: expected ecn_min_bytes or more"),
-        // What the preset says is not to blame.
+        // The preset's value is not to blame.
         (
             switch(json!({"buffer_bytes": 100_000})),
             "switch.buffer_bytes = 100000: expected more than ecn_max_bytes = 400000",

@@ -1,5 +1,5 @@
-//! What people read of entropy values: what a timeout means to REPS, who hashes values, and how many a header of 16 bits
-//! holds; and of credit, which Ultra Ethernet alone has.
+//! The messages about entropy values: what a timeout means to REPS, which switches hash values, and how many a header
+//! of 16 bits holds; and about credit, which Ultra Ethernet alone has.
 
 use super::{check, message};
 use serde_json::{Value, json};

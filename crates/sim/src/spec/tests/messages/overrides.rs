@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 #[test]
 fn an_override_is_named_as_it_was_given() {
-    // Each entry with a list stands for several changes: what follows has its own number all the same.
+    // Each entry with a list expands to several changes: the next entry still has its own number.
     let slow = json!({"leaf": [0, 1], "spine": 0, "rate_gbps": 5});
     let spine = |more: Value| json!({"topology": {"override": [slow.clone(), more]}});
     let tree = |more: Value| {

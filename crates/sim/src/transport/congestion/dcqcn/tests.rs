@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 const LINE: u64 = 100_000_000_000;
 
-/// What happens at one instant, in that order.
+/// Events at one instant, in that order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Event {
     Slot,
@@ -14,7 +14,7 @@ enum Event {
     Touch(usize),
 }
 
-/// What the outside does.
+/// An action from outside.
 #[derive(Clone, Copy, Debug)]
 enum Touch {
     Cnp,

@@ -1,4 +1,4 @@
-//! What the sender does with each answer, case by case.
+//! The sender's reaction to each answer, case by case.
 
 use super::*;
 use crate::transport::contract::Sender;
@@ -55,7 +55,7 @@ fn go_back_n_goes_back_to_the_oldest() {
     // Any NACK does, even one that was overtaken.
     assert!(s.on_ack(&config, us(3), &nack(1, None)).went_back);
     assert_eq!(send(&mut s, &config, 1), [(2, true)]);
-    // What arrived nevertheless is not sent again.
+    // Data that arrived nevertheless is not sent again.
     s.on_ack(&config, us(4), &ack(6));
     assert_eq!(send(&mut s, &config, 1), [(6, false)]);
     assert_eq!((s.packets(), s.retransmits(), s.nacks()), (11, 4, 2));

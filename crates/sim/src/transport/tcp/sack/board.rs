@@ -28,7 +28,7 @@ struct Seg {
     flags: u8,
 }
 
-/// What the delivery of a segment reveals.
+/// The findings from the delivery of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Delivery {
     /// Its number.
@@ -46,7 +46,7 @@ pub(super) struct Board {
     /// Number of the first of them.
     first: u64,
     mss: u64,
-    /// By how many bytes segments begin before a multiple of `mss`: a short segment is behind them.
+    /// Number of bytes by which segments begin before a multiple of `mss`: a short segment is behind them.
     shift: u64,
     size: u64,
     /// RFC 6675's pipe: bytes thought to be in flight.
@@ -54,10 +54,10 @@ pub(super) struct Board {
     /// Segments reported beyond the cumulative acknowledgement, and one past the highest.
     sacked: u64,
     fack: u64,
-    /// Below it every segment is sacked or presumed lost; `above` are sacked from there on.
+    /// The number below which every segment is sacked or presumed lost; `above` are sacked from there on.
     edge: u64,
     above: u64,
-    /// Below these no segment is lost and not sent again; or neither sacked nor sent again.
+    /// The numbers below which no segment is lost and not sent again; or neither sacked nor sent again.
     lost_from: u64,
     hole_from: u64,
     /// One past the highest that was lost.
@@ -68,7 +68,7 @@ pub(super) struct Board {
 }
 
 impl Board {
-    /// For a flow of `size` bytes in segments of `mss`.
+    /// Creates the board of a flow of `size` bytes in segments of `mss`.
     pub(super) fn new(mss: u32, size: u64) -> Self {
         Board {
             segs: VecDeque::new(),
@@ -141,12 +141,12 @@ impl Board {
         self.segs[(number - self.first) as usize].flags
     }
 
-    /// Is the first outstanding segment presumed lost?
+    /// Whether the first outstanding segment is presumed lost.
     pub(super) fn first_is_lost(&self) -> bool {
         self.segs.front().is_some_and(|seg| seg.flags & LOST != 0)
     }
 
-    /// How many times a segment with these flags counts in the pipe (RFC 6675 §4, SetPipe).
+    /// Returns how many times a segment with these flags counts in the pipe (RFC 6675 §4, SetPipe).
     fn weight(flags: u8) -> u64 {
         if flags & SACKED != 0 { 0 } else { u64::from(flags & LOST == 0) + u64::from(flags & AGAIN != 0) }
     }
@@ -247,7 +247,7 @@ impl Board {
         }
     }
 
-    /// Nothing is lost after all.
+    /// Marks nothing as lost after all.
     pub(super) fn find_all(&mut self) {
         for number in self.first..self.end() {
             let flags = self.flags(number);
@@ -297,7 +297,7 @@ impl Board {
         Some(self.first + at as u64)
     }
 
-    /// A recovery begins: what earlier ones have examined is examined again.
+    /// A recovery begins: segments that earlier ones have examined are examined again.
     pub(super) fn rewind(&mut self) {
         (self.lost_from, self.hole_from) = (self.first, self.first);
     }

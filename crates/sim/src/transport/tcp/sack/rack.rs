@@ -26,7 +26,7 @@ const PERSIST: u32 = 16;
 /// `tcp_recovery.c`: the window is at most this many quarters of the minimum round trip.
 const MOST_STEPS: u32 = 255;
 
-/// What a reduction of the window has changed, until it is known to have been right.
+/// The changes of a window reduction, until it is known to have been right.
 #[derive(Clone, Debug)]
 struct Undo {
     /// `snd_una` when the recovery began.
@@ -76,8 +76,8 @@ pub(super) struct Rack {
 }
 
 impl Rack {
-    /// For a connection whose handshake took `srtt`, if there was one; `known` is a round trip known in advance, zero
-    /// if none was.
+    /// Creates the state of a connection whose handshake took `srtt`, if there was one; `known` is a round trip known
+    /// in advance, zero if none was.
     pub(super) fn new(srtt: Option<Span>, known: Span) -> Self {
         let known = if known == Span::ZERO { Span::FOREVER } else { known };
         Rack {
@@ -109,7 +109,7 @@ impl Rack {
         self.reorder_at.min(self.probe_at)
     }
 
-    /// Is a probe to be sent now?
+    /// Whether a probe is to be sent now.
     pub(super) fn probes(&self) -> bool {
         self.probing
     }
@@ -160,7 +160,7 @@ impl Rack {
         self.left = true;
     }
 
-    /// RFC 8985 §6.2 step 4: what DSACK and the end of a recovery imply for the window. `tcp` has taken the ACK.
+    /// RFC 8985 §6.2 step 4: the effect of DSACK and of the end of a recovery on the window. `tcp` has taken the ACK.
     fn adapt(&mut self, tcp: &TcpSender, dsack: bool) {
         let left = std::mem::take(&mut self.left);
         self.dsack_round = self.dsack_round.filter(|&round| tcp.snd_una < round);
@@ -216,7 +216,7 @@ impl SackSender {
         }
     }
 
-    /// RFC 8985 §6.2 step 5: marks what is lost, begins a recovery, arms the reordering timer.
+    /// RFC 8985 §6.2 step 5: marks lost segments, begins a recovery, arms the reordering timer.
     fn detect(&mut self, config: &TcpConfig, now: Time) {
         let Some(rack) = self.rack.as_deref_mut() else { return };
         let recovers = self.tcp.in_recovery || self.after_timeout;
@@ -282,14 +282,15 @@ impl SackSender {
         self.tcp.window.cwnd = pipe + more;
     }
 
-    /// A timer of RACK-TLP has expired, or the retransmission timeout: was it only the former?
+    /// Handles a timer of RACK-TLP that has expired, or the retransmission timeout. Returns whether it was only the
+    /// former.
     pub(super) fn rack_timer(&mut self, config: &TcpConfig, now: Time) -> bool {
         let Some(rack) = self.rack.as_deref_mut() else { return false };
         let (reorder, probe) = (rack.reorder_at <= now, rack.probe_at <= now);
         if reorder {
             rack.reorder_at = Time::NEVER;
             self.detect(config, now);
-            // As in Linux: something goes, though nothing has arrived.
+            // As in Linux: something is sent, though nothing has arrived.
             self.reduce(config, u64::from(config.mss));
         } else if probe {
             rack.probe_at = Time::NEVER;
@@ -299,8 +300,8 @@ impl SackSender {
         (reorder || probe) && self.tcp.deadline > now
     }
 
-    /// RFC 8985 §6.3: what the retransmission timeout declares lost. `before` is the state before it, unless a recovery
-    /// was under way.
+    /// RFC 8985 §6.3: the segments that the retransmission timeout declares lost. `before` is the state before it,
+    /// unless a recovery was under way.
     pub(super) fn rack_timeout(&mut self, config: &TcpConfig, now: Time, before: Option<(Window, Control)>) {
         if let Some((window, control)) = before {
             self.save(window, control);
@@ -351,14 +352,14 @@ impl SackSender {
 }
 
 impl Rack {
-    /// Does this acknowledgement show that the last reduction was wrong?
+    /// Whether this acknowledgement shows that the last reduction was wrong.
     fn judge(&mut self, ack: &Answer, una: u64, duplicate: Option<(u64, u64)>) -> bool {
         let of_probe = |end: u64| self.probe_again && self.probe_end == Some(end);
         let Some(undo) = self.undo.as_mut().filter(|undo| undo.sent > 0) else { return false };
         if duplicate.is_some_and(|(start, end)| start >= undo.una && !of_probe(end)) {
             undo.open = undo.open.saturating_sub(1);
         }
-        // RFC 3522 §3.2 step 4: the answer to the first transmission of what was sent again
+        // RFC 3522 §3.2 step 4: the answer to the first transmission of data that was sent again
         let first_arrived = una < undo.first_end && undo.first_end <= ack.cumulative && ack.echo < undo.first_at;
         let spurious = first_arrived || undo.open == 0;
         self.reordering_seen |= spurious;

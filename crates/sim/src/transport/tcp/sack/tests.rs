@@ -24,7 +24,7 @@ pub(super) fn send(s: &mut SackSender, config: &TcpConfig, now: Time) -> Vec<i64
     sent
 }
 
-/// How [`send`] shows that segment `number` was sent again.
+/// The value of [`send`] for segment `number` sent again.
 pub(super) fn again(number: i64) -> i64 {
     -1 - number
 }
@@ -105,7 +105,7 @@ fn the_end_of_a_flow_is_rescued() {
     assert_eq!((s.tcp.retransmits, s.tcp.timeouts), (3, 0));
 }
 
-/// Of ten segments only 5 and 6 arrive.
+/// Only 5 and 6 of ten segments arrive.
 #[test]
 fn after_a_timeout_what_has_arrived_is_left_out() {
     let config = TcpConfig { initial_ssthresh: 0, ..config(Recovery::Sack) };

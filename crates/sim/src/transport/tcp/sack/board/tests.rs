@@ -50,7 +50,7 @@ fn three_segments_above_make_one_lost() {
     // It is neither lost nor sacked, so it counts twice.
     assert_eq!((board.next_hole(), board.pipe()), (None, 8_000));
     assert_eq!(board.last_hole(), Some(9));
-    // 6 arrives: 3 is now lost as well, except for what was sent again.
+    // 6 arrives: 3 is now lost as well, except for the data sent again.
     sack(&mut board, 6, 7);
     board.lose_overtaken(3);
     assert_eq!((lost(&board), board.pipe()), (vec![0, 1, 3], 6_000));

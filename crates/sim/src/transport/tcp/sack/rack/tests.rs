@@ -85,7 +85,7 @@ fn a_first_window_sprayed_over_unequal_paths_is_sent_again_in_part() {
         let mut s = sender(&config, 10 * MSS);
         spaced(&mut s, &config, 0, 10);
         let (mut told, mut again) = (Vec::new(), Vec::new());
-        // The odd ones take 100 us, the even ones 150: what the receiver says of those that have come.
+        // The odd ones take 100 us, the even ones 150: the receiver's reports of those that have come.
         let mut arrivals: Vec<(u64, u64)> = (0..10).map(|k| (k + if k % 2 == 1 { 100 } else { 150 }, k)).collect();
         arrivals.sort_unstable();
         for (at, number) in arrivals {
@@ -280,7 +280,7 @@ fn a_timeout_takes_back_only_what_is_late() {
     spaced(&mut s, &config, 0, 10);
     let at = s.deadline().unwrap();
     assert_eq!((at, s.on_timeout(&config, at)), (us(209), Expired::Other));
-    // The probe waits; the window is full, but the probe goes all the same.
+    // The probe waits; the window is full, but the probe goes anyway.
     assert_eq!(send(&mut s, &config, at), [10]);
     let at = s.deadline().unwrap();
     assert_eq!(s.on_timeout(&config, at), Expired::Timeout);
