@@ -11,6 +11,7 @@ import pytest
 
 import samples
 import spinewise as sw
+from spinewise.comparison.measured import measure
 from spinewise.errors import SpecError
 from spinewise.measures import stats
 from spinewise.own.load import load_scheme
@@ -382,3 +383,34 @@ def test_seeds_are_added_where_the_mean_is_not_known(tmp_path: Path, monkeypatch
         assert len(values) > 5
     monkeypatch.setattr(Metric, "value", value)
     assert all(len(ones) == 5 for ones in conducted(wanted, tmp_path).repeats)
+
+
+def test_times_of_rounds_are_metrics() -> None:
+    """The hint for a round's mean time was the mean time of single flows."""
+    ring = {"name": "ring", "kind": "all_reduce", "size_bytes": 10_000, "hosts": [0, 1, 4, 5], "rounds": 2}
+    given = {"topology": {"leaves": 2, "spines": 2, "hosts_per_leaf": 4}, "traffic": [ring]}
+    spec = sw.resolve(given)
+    assert (
+        metric("m", "round_s.mean", spec) == metric("m", "round_s.mean of ring", spec) == Metric("round_s.mean", "ring")
+    )
+    measured = measure(spec, sw.run(given, seed=1))
+    job = measured.jobs["ring"]
+    for path, value in (("round_s.mean", job.mean_s), ("round_s.max", job.max_s), ("job_s", job.total_s)):
+        assert metric("m", path, spec).value(measured) == value > 0
+    assert metric("m", "job_s", spec).shown(0.002) == "2.000 ms"
+    with pytest.raises(SpecError, match=r"round_s\.mean of one of ring"):
+        metric("m", "round_s.mean of rnig", spec)
+    with pytest.raises(SpecError, match="no traffic entry has rounds"):
+        metric("m", "job_s", sw.resolve(samples.TINY_SPEC))
+
+
+def test_a_load_of_the_grid_is_blamed_on_the_study(tmp_path: Path) -> None:
+    """The line of the spec was named, in which the load was right."""
+    with pytest.raises(SpecError) as caught:
+        study(tmp_path, STUDY.replace("0.2, 0.4", "0.3, 30"))
+    assert (caught.value.key, caught.value.value) == ("traffic[0].load", "30.0")
+    assert str(caught.value.file).endswith("study.toml")
+    assert str(caught.value.hint).startswith("a share: 30 % is 0.3")
+    with pytest.raises(SpecError) as caught:
+        study(tmp_path, STUDY.replace("schemes =", "scheems ="))
+    assert (caught.value.key, caught.value.hint) == ("grid.scheems", 'did you mean "schemes"?')

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from spinewise.advice.observed import Flows, Observed, Operations, Rounds, completes, has_bus
 from spinewise.errors import SpecError, nearest
 from spinewise.measures.classes import ALL
+from spinewise.measures.collectives import WITH_ROUNDS
 from spinewise.measures.entries import Entry, entries_of
 from spinewise.shapes import Spec
 
@@ -38,7 +39,6 @@ FORM = (
     ' of reduce"; STATISTIC: mean, median, p95, p99, p99.9, worst; QUANTITY: slowdown, FCT, round time, job time, bus'
     " bandwidth"
 )
-WITH_ROUNDS = ("all_reduce", "all_to_all", "incast", "permutation", "rpc")
 WITH_OPERATIONS = "dag"
 """A kind of traffic whose job is done when all its operations have ended."""
 TAIL_FLOWS = 5

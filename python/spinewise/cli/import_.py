@@ -97,13 +97,14 @@ def placing_of(args: argparse.Namespace) -> placing.Placing | None:
 
 
 def looks_like_records(file: str) -> bool:
-    """Whether the first line of a file has names separated by commas."""
+    """Whether the first line of a file has names in columns: separated by commas, semicolons or tabs."""
     try:
         with Path(file).open(encoding="utf-8-sig", errors="replace") as stream:
             first = next((line for line in stream if line.strip() and not line.startswith("#")), "")
     except OSError:
         return False
-    return "," in first and not first.split(",")[0].strip().isdecimal()
+    by = records.separator(first)
+    return by in first and not first.split(by)[0].strip().isdecimal()
 
 
 def import_cdf(args: argparse.Namespace) -> Imported:

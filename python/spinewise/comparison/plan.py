@@ -161,6 +161,8 @@ class Plan:
         if schemes is None:
             raise SpecError("--schemes", "(nothing)", "two or more schemes, such as ecmp,rps,pdlb")
         loads = loads if loads is not None else table.get("loads")
+        if (one := as_number(loads)) is not None:
+            loads = [one]
         checked = [check_load(load) for load in listed([] if loads is None else loads, "--loads", LOADS)]
         if len(set(checked)) < len(checked):
             raise SpecError("--loads", ", ".join(f"{load:g}" for load in checked), "loads that differ")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from io import StringIO
 from pathlib import Path
@@ -19,7 +20,7 @@ from spinewise.interop.flows import Flow, FlowList
 from spinewise.interop.looks import looks_like
 from spinewise.interop.placing import Placing
 from spinewise.interop.text import TIME_UNITS, exact
-from spinewise.magnitudes import PS_PER_NS, PS_PER_SECOND
+from spinewise.magnitudes import PS_PER_NS, PS_PER_SECOND, PS_PER_US
 from spinewise.reading import TABLE_BYTES, ordinary, printable, read_text
 
 FIELDS = ("src", "dst", "size", "start")
@@ -82,20 +83,22 @@ def read(path: str | Path, columns: Columns, placing: Placing | None = None) -> 
 
     Raises:
         SpecError: with file and row: a column or a unit that is missing, a field that is no number of its kind, a
-            flow to its own sender, a file without rows.
+            file without a flow between two hosts.
     """
     file = printable(path)
     header, rows = parquet_rows(path, file) if is_parquet(path) else csv_rows(path, file)
     places, unit = columns.locate(header, file)
     found: list[tuple[str, str, int, int]] = []
     empty: list[str] = []
+    local: list[str] = []
     told: set[Fraction | None] = set()
     for where, row in rows:
         if len(row) != len(header):
             raise SpecError(f"{where}, all", f"{len(row)} fields", f"{len(header)}, as the header has", file=file)
         src, dst, size, start = (row[places[what]] for what in FIELDS)
         if src == dst:
-            raise SpecError(f"{where}, dst", dst, "another host than src", file=file)
+            local.append(where)
+            continue
         bytes_ = whole(size, "size", where, file) * columns.unit_bytes
         if bytes_ == 0:
             empty.append(where)
@@ -103,12 +106,14 @@ def read(path: str | Path, columns: Columns, placing: Placing | None = None) -> 
             told.add(exact(start))
         found.append((src, dst, max(bytes_, 1), time_ps(start, unit, where, file)))
     if not found:
-        raise SpecError("(whole file)", "only a header", "at least one flow", file=file)
+        only = "only flows from a host to itself" if local else "only a header"
+        raise SpecError("(whole file)", only, "at least one flow", file=file)
     hosts, named, notes = (placing or Placing()).of({end for src, dst, _, _ in found for end in (src, dst)}, file)
-    if empty:
-        notes.append(
-            f"{file}: {empty[0]}" + (f" and {len(empty) - 1} more" if len(empty) > 1 else "") + ": size 0 taken as 1"
-        )
+    notes += [
+        f"{file}: {places[0]}" + (f" and {len(places) - 1:,} more" if len(places) > 1 else "") + f": {what}"
+        for places, what in ((empty, "size 0 taken as 1"), (local, "left out, a flow from a host to itself"))
+        if places
+    ]
     starts = [start for *_, start in found]
     if len(told) > 1 and max(starts) - min(starts) < PS_PER_NS:
         notes.append(f"{file}: all {len(found):,} flows start within a nanosecond: is the unit of starts right?")
@@ -119,13 +124,19 @@ def read(path: str | Path, columns: Columns, placing: Placing | None = None) -> 
 def csv_rows(path: str | Path, file: str) -> tuple[list[str], Iterator[tuple[str, list[str]]]]:
     """The header and the rows of a CSV file, with the line of each; ``#`` begins a remark."""
     text = read_text(path, "FILE", most=TABLE_BYTES)
-    reader = csv.reader(StringIO(text), skipinitialspace=True)
+    reader = csv.reader(StringIO(text), skipinitialspace=True, delimiter=separator(text))
     lines = ((f"line {reader.line_num}", row) for row in reader if row and not row[0].startswith("#"))
     _, header = next(lines, ("", []))
     if len(header) < len(FIELDS):
         raise SpecError("line 1", ",".join(header), "a header with names of columns, separated by commas",
                         looks_like(path, "flows"), file=file)  # fmt: skip
     return [name.strip() for name in header], ((where, [word.strip() for word in row]) for where, row in lines)
+
+
+def separator(text: str) -> str:
+    """What parts the columns of a text: a semicolon or a tab where the header has more of them than commas."""
+    header = next((line for line in text.splitlines() if line.strip() and not line.startswith("#")), "")
+    return max(",;\t", key=header.count)
 
 
 def parquet_rows(path: str | Path, file: str) -> tuple[list[str], Iterator[tuple[str, list[str]]]]:
@@ -163,8 +174,21 @@ def whole(text: str, what: str, where: str, file: str) -> int:
 
 
 def time_ps(text: str, unit: Fraction, where: str, file: str) -> int:
-    """A time in picoseconds, rounded to whole ones."""
+    """A time in picoseconds, rounded to whole ones: a number in `unit`, or a date with a time (ISO 8601, else UTC)."""
     number = exact(text)
+    if number is None and (since := since_1970(text)) is not None:
+        return since
     if number is None or number < 0:
-        raise SpecError(f"{where}, start", text, "a number, 0 or more", file=file)
+        raise SpecError(f"{where}, start", text, "a number, 0 or more, or 2026-05-01T12:00:00.25Z", file=file)
     return round(number * unit * PS_PER_SECOND)
+
+
+def since_1970(text: str) -> int | None:
+    """A date with a time in picoseconds since 1970, to the microsecond; None for other texts and earlier times."""
+    try:
+        then = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    then = then if then.tzinfo else then.replace(tzinfo=UTC)
+    micros = (then - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+    return micros * PS_PER_US if micros >= 0 else None

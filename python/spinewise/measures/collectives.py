@@ -34,6 +34,7 @@ from spinewise.measures.least import Ways, least_s
 from spinewise.measures.stragglers import NEEDED, Columns, Straggler, straggler
 from spinewise.measures.tables import numbers
 from spinewise.measures.units import counted, size
+from spinewise.shapes import Traffic
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,8 +53,17 @@ BUS_FACTORS: Mapping[str, Callable[[int], float]] = {
 GATHERS = ("incast", "rpc")
 """Kinds of which all hosts of a round but one send to that one."""
 
+WITH_ROUNDS = tuple(BUS_FACTORS)
+"""Kinds of traffic whose flows always come in rounds."""
 MOST_ROUNDS = 64
 """About how many rounds of an entry are set against their ideals."""
+
+
+def has_rounds(entry: Traffic) -> bool:
+    """Whether the flows of a resolved traffic entry come in rounds: a list of flows may say so."""
+    return entry.get("kind") in WITH_ROUNDS or bool(entry.get("rounds"))
+
+
 # Columns of flows that say which round they are of.
 KEYS = ("entry", "batch", "group")
 

@@ -171,6 +171,6 @@ def line_of(label: str, looks: Looks, points: Sequence[Spot], *, joined: bool) -
 
 def unit_of(done: Conducted, metric: int) -> tuple[str, float]:
     """The unit of a metric and its size."""
-    if not done.study.metrics[metric].path.startswith("fct_s"):
+    if not done.study.metrics[metric].is_time:
         return "", 1.0
     return units.time_unit([done.interval(number, metric).mean for number in range(len(done.study.cells))])

@@ -42,10 +42,12 @@ def of_name(error: SpecError) -> str | None:
 def of_share(error: SpecError) -> str | None:
     """That a share was given in percent."""
     most = _SHARE.search(error.allowed)
-    if most is None or error.hint or not _NUMBER.fullmatch(error.value):
+    if most is None or not _NUMBER.fullmatch(error.value):
         return None
     value = float(error.value)
-    return f"a share: {value:g} % is {value / 100:g}" if int(most[1]) < value <= 100 * int(most[1]) else None
+    if not int(most[1]) < value <= 100 * int(most[1]):
+        return None
+    return "; ".join(filter(None, (f"a share: {value:g} % is {value / 100:g}", error.hint)))
 
 
 def of_list(error: SpecError) -> str | None:
@@ -63,7 +65,7 @@ def of_list(error: SpecError) -> str | None:
         more = look or (usual if value == "missing" else "")
     elif value == "missing":
         options = "--columns size=NAME,start=NAME --start-unit s --out FILE"
-        more = f"`spinewise import flows {file} {options}` reads columns of other names and units"
+        more = f"`spinewise import flows {file} {options}` reads columns of other names, units and separators"
     elif column == "start_ns" and _NUMBER.fullmatch(value) and float(value) > LATEST_START_NS:
         more = (
             f"a start is at most {LATEST_START_NS} ns: `spinewise import flows {file} --from-first --out FILE` lets the"

@@ -10,7 +10,7 @@ from functools import partial
 from typing import cast
 
 from spinewise.comparison.plan import check_load, with_load
-from spinewise.errors import SpecError
+from spinewise.errors import SpecError, nearest
 from spinewise.own.scheme import Scheme
 from spinewise.plain import shown
 from spinewise.shapes import Spec
@@ -142,6 +142,9 @@ def axis(key: str, values: object, own: Sequence[type[Scheme]], kept: Sequence[s
     }  # fmt: skip
     if key not in makers and key in NAMES.values():
         raise SpecError(where, shown(values), f'"{next(many for many, one in NAMES.items() if one == key)}"')
+    if key not in makers and split_path(key)[0] not in Spec.__annotations__:
+        allowed = f'{", ".join(makers)}, or a key of the spec such as "transport.min_rto_us"'
+        raise SpecError(where, shown(values), allowed, nearest(key, makers))
     points = makers[key](where, values) if key in makers else settings(key, values)
     labels = [point.label for point in points]
     for label in labels:

@@ -1,11 +1,12 @@
 """What is asked of a run: ``fct_s.p99``, ``slowdown.mean of short``, ``fct_s.p99 of web``, ``fct_s.p99 of web/short``.
 
-Of all traffic, of a size class, of a traffic entry, or of a size class of an entry. A fact of the whole run
-(``drops``, ``timeouts``, ``hottest.max_use``) stands alone.
+Of all traffic, of a size class, of a traffic entry, or of a size class of an entry. Times of rounds are of an entry:
+``round_s.mean of reduce``. A fact of the whole run (``drops``, ``timeouts``, ``hottest.max_use``) stands alone.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from spinewise.comparison.cells import attribute
 from spinewise.comparison.measured import Measured
 from spinewise.errors import SpecError, nearest
 from spinewise.measures import units
+from spinewise.measures.collectives import has_rounds
 from spinewise.measures.distribution import share, step
 from spinewise.measures.entries import entries_of
 from spinewise.measures.facts import LINK_NUMBERS, NUMBERS
@@ -24,8 +26,16 @@ FACTS = (*NUMBERS, *(f"{link}.{name}" for link in ("hottest", "hottest_edge") fo
 DEFAULT = "fct_s.mean"
 ALLOWED = (
     'a metric such as "fct_s.p99", "slowdown.mean of short", "fct_s.p99 of web" (a [[traffic]] entry),'
-    ' "fct_s.p99 of web/short", or a fact such as "drops"'
+    ' "fct_s.p99 of web/short", "round_s.mean of reduce" (an entry with rounds), or a fact such as "drops"'
 )
+ROUNDS = {
+    "round_s.mean": "mean_s",
+    "round_s.p50": "p50_s",
+    "round_s.p99": "p99_s",
+    "round_s.max": "max_s",
+    "job_s": "total_s",
+}
+"""Times of the rounds of an entry, and of all of them together: what they are called, and the field of a `Job`."""
 _CLASS_METRIC = re.compile(r"(fct_s|slowdown)\.(mean|p\d{1,2}(\.\d+)?|p999)|flows|unfinished")
 
 
@@ -57,17 +67,25 @@ class Metric:
     @property
     def of_finished(self) -> bool:
         """Whether flows that have not finished are left out of it."""
-        return self.path.startswith(("fct_s", "slowdown"))
+        return self.is_time or self.path.startswith("slowdown")
+
+    @property
+    def is_time(self) -> bool:
+        """Whether it is in seconds."""
+        return self.path.startswith("fct_s") or self.path in ROUNDS
 
     def value(self, measured: Measured) -> float:
         """Of one run; NaN where there is none."""
         if self.path in FACTS:
             return measured.summary.facts.get(self.path)
+        if self.path in ROUNDS:
+            job = measured.jobs.get(self.entry or "")
+            return math.nan if job is None else float(getattr(job, ROUNDS[self.path]))
         return attribute(measured.summary.of(self.size_class, self.entry), self.path)
 
     def shown(self, value: float, significant: int = 4) -> str:
         """A value for people."""
-        if self.path.startswith("fct_s"):
+        if self.is_time:
             return units.duration(value, significant)
         return units.digits(value, significant)
 
@@ -93,8 +111,10 @@ def metric(where: str, given: object, spec: Spec) -> Metric:
     path, of, name = (part.strip() for part in text.partition(" of "))
     if path in FACTS and not of:
         return Metric(path)
+    if path in ROUNDS:
+        return of_rounds(where, given, (path, name), spec)
     if not _CLASS_METRIC.fullmatch(path) or (of and not name):
-        words = [*FACTS, "fct_s.mean", "fct_s.p99", "slowdown.mean", "slowdown.p99"]
+        words = [*FACTS, *ROUNDS, "fct_s.mean", "fct_s.p99", "slowdown.mean", "slowdown.p99"]
         raise SpecError(where, shown(given), ALLOWED, nearest(path, words) if path else None)
     try:
         quantile_of(path)
@@ -110,3 +130,20 @@ def metric(where: str, given: object, spec: Spec) -> Metric:
     if name not in whole:
         raise SpecError(where, shown(given), f"of one of {', '.join(whole)}", nearest(name, whole))
     return whole[name]
+
+
+def of_rounds(where: str, given: object, asked: tuple[str, str], spec: Spec) -> Metric:
+    """A time of rounds, of the entry that is named or the only one that has some.
+
+    Raises:
+        SpecError: no entry has rounds, or that one has none.
+    """
+    path, name = asked
+    traffic = spec.get("traffic", [])
+    known = [entry.name for entry, one in zip(entries_of(spec), traffic, strict=True) if has_rounds(one)]
+    if not name and len(known) == 1:
+        name = known[0]
+    if name not in known:
+        of = f"{path} of one of {', '.join(known)}" if known else "times of flows: no traffic entry has rounds"
+        raise SpecError(where, shown(given), of, nearest(name, known))
+    return Metric(path, name)

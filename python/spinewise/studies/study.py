@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from spinewise.comparison.cells import Skipped
@@ -125,6 +126,8 @@ class Study:
 def blamed(error: SpecError, written: Written) -> SpecError:
     """The error with the file to mend: that of the spec, unless the study itself says what was refused."""
     axis = SET_BY.get(error.key.partition(".")[0].partition("[")[0], "")
+    if re.fullmatch(r"traffic\[\d+\]\.load", error.key):
+        axis = "grid.loads"
     if axis and has_key(written.file, axis):
         return error.with_file(written.file, lines(written.file)[axis])
     places = [error.key, *(f"{table}.{error.key}" for table in HOLD_SPEC)]
