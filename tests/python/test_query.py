@@ -550,6 +550,11 @@ def test_a_table_shows_a_few_digits_of_keys(filled: Path, capsys: pytest.Capture
     assert len(key) == 64
     assert asked(filled, sql) == 0
     assert f" {key[:12]}… " in capsys.readouterr().out
+    # Two rows of 80 columns were some twenty tables.
+    assert asked(filled, "select * from cells limit 2") == 0
+    out = capsys.readouterr().out
+    assert out.split()[:5] == ["column", "row", "1", "row", "2"]
+    assert sum(line.split()[:1] == ["scheme"] for line in out.splitlines()) == 1
 
 
 def test_the_command_shows_a_table_with_units_in_its_names(filled: Path, capsys: pytest.CaptureFixture[str]) -> None:

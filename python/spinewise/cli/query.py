@@ -9,6 +9,7 @@ import math
 import os
 import re
 import sys
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 60
 """Rows that a terminal is shown."""
+FEW_ROWS = 4
+"""Rows that are shown upright where the terminal is too narrow for their columns."""
 DIGEST = re.compile(r"[0-9a-f]{64}")
 """Keys of runs, cells, engines and specs."""
 KEY_DIGITS = 12
@@ -139,12 +142,21 @@ def show(table: pa.Table) -> None:
     grid = terminal.new_table("", names[:words] or [""], names[words:])
     for row in rows:
         grid.line(*([] if words else [""]), *row)
-    out.print(grid)
+    wide = len(grid.parts(out.width)) > len(rows)
+    out.print(upright(names, rows) if wide and len(rows) <= FEW_ROWS else grid)
     more = table.num_rows - len(rows)
     if more:
         out.print(f"… and {more:,} more rows: --csv, --json and --parquet FILE give all")
     elif not rows:
         out.print("no rows")
+
+
+def upright(names: Sequence[str], rows: Sequence[Sequence[str]]) -> terminal.Grid:
+    """A few rows with many columns: a line for each column."""
+    grid = terminal.new_table("", ["column"], [f"row {number}" for number in range(1, len(rows) + 1)])
+    for place, name in enumerate(names):
+        grid.line(name, *(row[place] for row in rows))
+    return grid
 
 
 def as_rows(table: pa.Table) -> list[dict[str, object]]:
