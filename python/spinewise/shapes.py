@@ -282,6 +282,7 @@ class Traffic(TypedDict, total=False):
     load: float
     load_of: str
     pairs: str
+    hosts: list[int] | str | list[list[int]]
     from_leaf: int
     to_leaf: int
     start_us: float
@@ -313,7 +314,6 @@ class Traffic(TypedDict, total=False):
     request_bytes: int
     requests: int
     arrivals: str
-    hosts: str | list[int] | list[list[int]]
     groups: int
     grouping: str
     order: str

@@ -223,6 +223,7 @@ def fills_uplinks(entry: Traffic) -> bool:
         entry.get("kind") == "poisson"
         and entry.get("load_of") == "leaf_uplinks"
         and entry.get("pairs") == "inter_rack"
+        and not entry.get("hosts")
         and not entry.get("max_flows")
     )
 

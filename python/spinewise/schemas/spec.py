@@ -192,6 +192,8 @@ def traffic() -> Schema:
             own |= {"list": filled(own["list"], plain(flow)), "format": words(["hpcc", "csv"]) | {
                 "description": "Format of the file: a list of the HPCC simulator, or CSV. [told by its content]"
             }}  # fmt: skip
+        if kind == "poisson":
+            own["hosts"] = filled(own["hosts"], HOST)
         if kind == "udp":
             step = 'entries of schedule, [[traffic]] kind = "udp"'
             own["schedule"] = filled(own["schedule"], plain(step))

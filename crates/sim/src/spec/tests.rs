@@ -100,7 +100,7 @@ fn everything() -> Vec<Value> {
             "metrics": {
                 "size_classes": [{"name": "mice", "from_bytes": 1, "below_bytes": 10}], "series_interval_us": 100,
                 "series_links": ["leaf0->host0"], "facts": true, "sample_interval_us": 20, "keep_flows_up_to": 5,
-                "ideal": "best_path",
+                "ideal": "best_path", "ideal_frames": [[1460, 40]],
                 "capture": {"at": ["host0"], "from_us": 1, "to_us": 50, "max_packets": 1000},
             },
         }),
@@ -303,7 +303,7 @@ fn every_declared_key_is_accepted_and_documented() {
     let cdf = TempFile::new("key.cdf", "0 0\n10 1\n");
     let csv = TempFile::new("key.csv", "src,dst,size_bytes,start_ns\n0,5,1,0\n");
     let mut spec = json!({"traffic": [
-        {"kind": "poisson", "cdf_file": cdf.path(), "load": 1, "max_flows": 1,
+        {"kind": "poisson", "cdf_file": cdf.path(), "load": 1, "max_flows": 1, "hosts": [7, 0],
          "size_classes": [{"name": "tiny", "below_bytes": 5}]},
         {"kind": "flows", "file": csv.path()},
     ]});

@@ -77,7 +77,8 @@ pub struct Acked {
     pub recovering: bool,
     /// Payload of a full packet.
     pub mss: u64,
-    /// Its round-trip time, and the smoothed one (queue pairs smooth nothing).
+    /// Its round-trip time, and the smoothed one (queue pairs smooth nothing). The second is zero if the first is no
+    /// sample of an average: the answer to a probe that was faster than data can be.
     pub rtt: Span,
     /// See `rtt`.
     pub srtt: Span,

@@ -122,7 +122,7 @@ impl OnOff {
 
     pub(super) fn generate(&self, seed: u64, entry: u8, places: &Places) -> Result<Vec<FlowSpec>, WorkloadError> {
         self.check()?;
-        let matching = Matching::new(self.pairs, places)?;
+        let matching = Matching::new(self.pairs, None, places)?;
         let mean_gap = self.mean_gap(matching.sources().len())?;
         let mut sources: Vec<Source> =
             matching.sources().iter().map(|&host| Source::new(self, seed, entry, host)).collect();

@@ -44,31 +44,45 @@ impl Pairs {
 pub(super) struct Matching<'a> {
     pairs: Pairs,
     leaf_of: &'a [u32],
-    /// All hosts, by leaf, then by number.
+    /// The hosts that take part, by number, if not all do.
+    among: Option<&'a [u32]>,
+    /// All of these, by leaf, then by number.
     order: Vec<u32>,
     /// Index of each leaf's first host in `order`, with the end after the last.
     first: Vec<u32>,
 }
 
 impl<'a> Matching<'a> {
-    /// Checks that every sender has a receiver.
-    pub(super) fn new(pairs: Pairs, places: &Places<'a>) -> Result<Matching<'a>, WorkloadError> {
+    /// Checks that every sender has a receiver. `among`: the hosts that take part, in order of their numbers; none for
+    /// all.
+    pub(super) fn new(
+        pairs: Pairs,
+        among: Option<&'a [u32]>,
+        places: &Places<'a>,
+    ) -> Result<Matching<'a>, WorkloadError> {
+        let mut order: Vec<u32> = among.map_or_else(|| (0..places.hosts).collect(), <[u32]>::to_vec);
         let mut first = vec![0u32; places.leaves as usize + 1];
-        for &leaf in places.leaf_of {
-            first[leaf as usize + 1] += 1;
+        for &host in &order {
+            first[places.leaf_of[host as usize] as usize + 1] += 1;
         }
         for leaf in 0..places.leaves as usize {
             first[leaf + 1] += first[leaf];
         }
-        let mut order: Vec<u32> = (0..places.hosts).collect();
         order.sort_by_key(|&host| places.leaf_of[host as usize]);
-        let matching = Matching { pairs, leaf_of: places.leaf_of, order, first };
+        let matching = Matching { pairs, leaf_of: places.leaf_of, among, order, first };
         matching.check(places.leaves)?;
         Ok(matching)
     }
 
     fn check(&self, leaves: u32) -> Result<(), WorkloadError> {
-        let refuse = |allowed: &str| Err(WorkloadError::new("pairs", self.pairs.name(), allowed));
+        let refuse = |allowed: &str| match self.among {
+            None => Err(WorkloadError::new("pairs", self.pairs.name(), allowed)),
+            Some(among) => Err(WorkloadError::new(
+                "hosts",
+                format!("{among:?}"),
+                format!("hosts of two leaves or more with pairs = \"{}\"", self.pairs.name()),
+            )),
+        };
         match self.pairs {
             Pairs::Any if self.order.len() < 2 => refuse("a topology with at least two hosts"),
             Pairs::InterRack if (0..leaves).filter(|&leaf| self.hosts_under(leaf) > 0).count() < 2 => {
@@ -113,7 +127,13 @@ impl<'a> Matching<'a> {
         match self.pairs {
             Pairs::Any => {
                 let k = rng.below(hosts - 1);
-                k + u32::from(k >= src)
+                match self.among {
+                    None => k + u32::from(k >= src),
+                    Some(among) => {
+                        let own = among.partition_point(|&host| host < src) as u32;
+                        among[(k + u32::from(k >= own)) as usize]
+                    }
+                }
             }
             Pairs::InterRack => {
                 let own = self.hosts_under(leaf);
@@ -142,7 +162,7 @@ mod tests {
 
     /// Counts how many times each host is drawn for `src`.
     fn counts(pairs: Pairs, places: &Places, src: u32, draws: u32) -> Vec<u32> {
-        let matching = Matching::new(pairs, places).unwrap();
+        let matching = Matching::new(pairs, None, places).unwrap();
         let mut rng = Rng::stream(1, "test", 0);
         let mut counts = vec![0; places.hosts as usize];
         for _ in 0..draws {
@@ -176,8 +196,25 @@ mod tests {
     }
 
     #[test]
+    fn hosts_that_take_no_part_neither_send_nor_receive() {
+        let fabric = Fabric { leaf_of: vec![1, 0, 2, 1, 2, 2], host_rates: vec![1; 6], uplinks: vec![1; 3] };
+        let among = [0, 2, 3, 5];
+        let mut rng = Rng::stream(1, "test", 0);
+        for (pairs, src, allowed) in
+            [(Pairs::Any, 3, vec![0, 2, 5]), (Pairs::InterRack, 3, vec![2, 5]), (Pairs::InterRack, 5, vec![0, 3])]
+        {
+            let matching = Matching::new(pairs, Some(&among), &fabric.places()).unwrap();
+            assert_eq!(matching.sources(), [0, 3, 2, 5]);
+            let drawn: std::collections::BTreeSet<u32> = (0..200).map(|_| matching.receiver(src, &mut rng)).collect();
+            assert_eq!(drawn.into_iter().collect::<Vec<_>>(), allowed);
+        }
+        let refused = Matching::new(Pairs::InterRack, Some(&[2, 5]), &fabric.places()).err().map(|error| error.key);
+        assert_eq!(refused, Some("hosts".into()));
+    }
+
+    #[test]
     fn pairs_without_receivers_are_refused() {
-        let key = |pairs, fabric: &Fabric| Matching::new(pairs, &fabric.places()).err().map(|error| error.key);
+        let key = |pairs, fabric: &Fabric| Matching::new(pairs, None, &fabric.places()).err().map(|error| error.key);
         let (one, two) = (Fabric::new(1, 4, 1), Fabric::new(2, 4, 1));
         assert_eq!(key(Pairs::InterRack, &one), Some("pairs".into()));
         assert_eq!(key(Pairs::Any, &Fabric::new(1, 1, 1)), Some("pairs".into()));

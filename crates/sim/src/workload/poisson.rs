@@ -38,6 +38,8 @@ pub struct Poisson {
     pub load_of: LoadOf,
     /// The pairs of hosts.
     pub pairs: Pairs,
+    /// The hosts that send and receive, in order of their numbers, if not all do.
+    pub hosts: Option<Vec<u32>>,
     /// When the processes begin; the first arrival is one gap later.
     pub start: Time,
     /// Arrivals come before `start + duration`; [`Span::FOREVER`] if only `max_flows` ends them.
@@ -65,17 +67,19 @@ impl Poisson {
             load,
             load_of: LoadOf::default(),
             pairs: Pairs::default(),
+            hosts: None,
             start: Time::ZERO,
             duration: Span::FOREVER,
             max_flows: 0,
         }
     }
 
-    /// Mean flows per second from a host.
-    fn rate(&self, places: &Places, matching: &Matching, host: u32) -> f64 {
+    /// Mean flows per second from a host. All hosts of a leaf share its uplinks, whether they take part or not: `sharing`
+    /// is their number.
+    fn rate(&self, places: &Places, sharing: &[u32], host: u32) -> f64 {
         let leaf = places.leaf_of[host as usize];
         let capacity = match self.load_of {
-            LoadOf::LeafUplinks => places.uplink_rate_of_leaf[leaf as usize] as f64 / matching.hosts_under(leaf) as f64,
+            LoadOf::LeafUplinks => places.uplink_rate_of_leaf[leaf as usize] as f64 / f64::from(sharing[leaf as usize]),
             LoadOf::HostLinks => places.host_rates[host as usize] as f64,
         };
         self.load * capacity / (BITS_PER_BYTE * self.cdf.mean())
@@ -85,9 +89,13 @@ impl Poisson {
         if !self.load.is_finite() || self.load < 0.0 {
             return Err(WorkloadError::new("load", self.load, "a finite number, 0 or more"));
         }
-        let matching = Matching::new(self.pairs, places)?;
+        let matching = Matching::new(self.pairs, self.hosts.as_deref(), places)?;
+        let mut sharing = vec![0; places.leaves as usize];
+        for &leaf in places.leaf_of {
+            sharing[leaf as usize] += 1;
+        }
         let rates: Vec<(u32, f64)> =
-            matching.sources().iter().map(|&host| (host, self.rate(places, &matching, host))).collect();
+            matching.sources().iter().map(|&host| (host, self.rate(places, &sharing, host))).collect();
         self.check_length(rates.iter().map(|(_, rate)| rate).sum(), &places.bounds)?;
         let sources = rates
             .into_iter()

@@ -418,6 +418,8 @@ fn random_traffic() {
             poisson(json!({"cdf_file": "x.cdf"})),
             "traffic[0].cdf_file = \"x.cdf\": expected either cdf or cdf_file, not both",
         ),
+        (poisson(json!({"hosts": [0, "a"]})), "traffic[0].hosts[1] = \"a\": expected a host, a whole number from 0"),
+        (poisson(json!({"hosts": [0, 0]})), "traffic[0].hosts = 0: expected each host once in a group"),
         (
             poisson(json!({"cdf": null, "cdf_file": "no such file.cdf"})),
             "traffic[0].cdf_file = \"no such file.cdf\": expected a text file that can be read; No such file or directory (os error 2)",
@@ -428,7 +430,7 @@ fn random_traffic() {
         ),
         (
             poisson(json!({"duration_ms": 5})),
-            "traffic[0].duration_ms = 5: expected one of the keys kind, name, priority, cdf, cdf_file, cdf_file_digest, load, load_of, pairs, from_leaf, to_leaf, start_us, duration_us, max_flows, subflows, size_classes; did you mean \"duration_us\"?",
+            "traffic[0].duration_ms = 5: expected one of the keys kind, name, priority, cdf, cdf_file, cdf_file_digest, load, load_of, pairs, hosts, from_leaf, to_leaf, start_us, duration_us, max_flows, subflows, size_classes; did you mean \"duration_us\"?",
         ),
         (poisson(json!({"pairs": "leaf_pair", "to_leaf": 2})), "traffic[0].to_leaf = 2: expected a leaf from 0 to 1"),
         (

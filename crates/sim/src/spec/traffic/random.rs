@@ -1,10 +1,13 @@
 //! Traffic drawn at random: Poisson arrivals, bursts.
 
+use serde_json::Value;
 use spinewise_policy::{Span, Time};
 
+use super::groups::{at_fault, read_group};
 use super::{Traffic, read_file};
 use crate::keys::{Default, Kind, LARGEST_EXACT, Reader, SpecError, Unit, Zero, keys, one_of, words};
 use crate::topology::TopologySpec;
+use crate::workload::collective::check_group;
 use crate::workload::{Cdf, LoadOf, MOST_FLOWS, OnOff, Pairs, Poisson, Workload, builtin, builtins};
 
 const START: Kind = Kind::Time(Unit::Microseconds, Zero::Allowed);
@@ -27,6 +30,9 @@ keys! {
         /// Who sends to whom: every host to hosts of other racks, every host to any other, all hosts of from_leaf to
         /// those of to_leaf, or each host of from_leaf to its counterpart.
         pairs: PairsWord, Kind::Words(PairsWord::WORDS), Default::Word("inter_rack");
+        /// The hosts that send and receive, such as those of one plane or one job. Each sends at the rate that it has if
+        /// all take part.
+        hosts: Option<Vec<Value>>, Kind::List("a list of hosts"), Default::Nothing("all hosts");
         /// Leaf of the senders, for leaf_pair and one_to_one.
         from_leaf: Option<u32>, LEAF, NO_LEAF;
         /// Leaf of the receivers, for leaf_pair and one_to_one.
@@ -98,6 +104,7 @@ pub(super) fn read_poisson(reader: &mut Reader<'_>, fabric: &TopologySpec) -> Re
     let keys = PoissonKeys::read(reader)?;
     let cdf = read_cdf(reader, &keys)?;
     let pairs = read_pairs(reader, keys.pairs, keys.from_leaf, keys.to_leaf, fabric)?;
+    let hosts = keys.hosts.as_deref().map(|list| read_hosts(reader, list, fabric)).transpose()?;
     if keys.duration_us.is_none() && keys.max_flows == 0 {
         let allowed = "a number of microseconds above 0, unless max_flows limits the flows";
         return Err(reader.refuse("duration_us", allowed));
@@ -110,10 +117,19 @@ pub(super) fn read_poisson(reader: &mut Reader<'_>, fabric: &TopologySpec) -> Re
             LoadWord::HostLinks => LoadOf::HostLinks,
         },
         pairs,
+        hosts,
         start: Time(keys.start_us.0),
         duration: keys.duration_us.unwrap_or(Span::FOREVER),
         max_flows: keys.max_flows,
     })))
+}
+
+/// Some of the hosts, in order of their numbers.
+fn read_hosts(reader: &Reader<'_>, list: &[Value], fabric: &TopologySpec) -> Result<Vec<u32>, SpecError> {
+    let mut hosts = read_group(list, &reader.path_of("hosts"))?;
+    check_group(&hosts, fabric.hosts()).map_err(|error| at_fault(reader, error))?;
+    hosts.sort_unstable();
+    Ok(hosts)
 }
 
 fn read_cdf(reader: &mut Reader<'_>, keys: &PoissonKeys) -> Result<Cdf, SpecError> {

@@ -138,7 +138,9 @@ impl Controller for Nscc {
             Span::ZERO => self.average,
             rtt => {
                 self.learn(rtt);
-                self.average_in(config, rtt.0 - self.base_rtt.0, ack.marked);
+                if ack.srtt > Span::ZERO {
+                    self.average_in(config, rtt.0 - self.base_rtt.0, ack.marked);
+                }
                 rtt.0 - self.base_rtt.0
             }
         };

@@ -222,7 +222,13 @@ impl UetSender {
         let new = self.cut.wire_of(sack.expected + sack.waiting, sack.last).saturating_sub(self.received);
         self.received += new;
         self.flight -= new as i64;
-        let rtt = self.round_trip(now, answer, sack).unwrap_or(Span::ZERO);
+        let measured = self.round_trip(now, answer, sack).unwrap_or(Span::ZERO);
+        // A probe is short, and may be back before any packet of data could be: there is no delay then, and no sample of
+        // one.
+        let (rtt, srtt) = match measured < self.base_rtt && measured > Span::ZERO {
+            true => (self.base_rtt, Span::ZERO),
+            false => (measured, measured),
+        };
         let newly_acked = self.arrive(sack);
         let received = self.received;
         let delivered = Delivered {
@@ -234,11 +240,11 @@ impl UetSender {
             recovering: false,
             mss: u64::from(config.mss),
             rtt,
-            srtt: rtt,
+            srtt,
         };
         self.control.on_ack(&config.control, &mut self.window, &delivered);
         let starts = self.records.first_queued().is_none() && now >= self.sent_until;
-        self.recover((now, rtt), answer, sack);
+        self.recover((now, rtt, srtt), answer, sack);
         if !(starts && self.restarts()) {
             self.watch(config, now);
         }
@@ -248,7 +254,7 @@ impl UetSender {
     /// The round trip of the packet that caused an answer, if the answer reveals it.
     fn round_trip(&mut self, now: Time, answer: &Answer, sack: &Sack) -> Option<Span> {
         if sack.probe != 0 {
-            return self.sleek.as_ref()?.round_trip(sack.probe, now).map(|rtt| rtt.max(self.base_rtt));
+            return self.sleek.as_ref()?.round_trip(sack.probe, now);
         }
         if sack.psn == REQUEST {
             // A request overtakes all data: it says nothing about an empty path.
@@ -261,7 +267,7 @@ impl UetSender {
 
     /// Queues the packets that SLEEK presumes lost to be sent again. The answer may report less than an earlier one
     /// did.
-    fn recover(&mut self, (now, rtt): (Time, Span), answer: &Answer, sack: &Sack) {
+    fn recover(&mut self, (now, rtt, srtt): (Time, Span, Span), answer: &Answer, sack: &Sack) {
         let Some(sleek) = &mut self.sleek else { return };
         let known = Known {
             waiting: sack.waiting,
@@ -273,8 +279,9 @@ impl UetSender {
             queued: self.records.first_queued().is_some(),
         };
         sleek.hear(now, &known, known.next < self.packets);
-        let delay = rtt.0.checked_sub(self.base_rtt.0).map(Span);
-        sleek.feel(delay, answer.ece);
+        let delay_of = |rtt: Span| rtt.0.checked_sub(self.base_rtt.0).map(Span);
+        let delay = delay_of(rtt);
+        sleek.feel(delay_of(srtt), answer.ece);
         if sack.probe != 0 {
             let average = || self.control.delay().unwrap_or(sleek.delay());
             sleek.judge(delay.unwrap_or_else(average), &known);

@@ -11,8 +11,7 @@
 //! A timeout during recovery sends nothing itself: [`Sleek::goes_back`].
 //!
 //! The rules and numbers are those of the reference simulator (`runSleek`, `sendProbe`, `rtxTimerExpired` and
-//! `processAck` in `uec.cpp`). One departure: a probe that is back before a full packet would be counts as no delay in
-//! the average; in the reference the average is unchanged.
+//! `processAck` in `uec.cpp`).
 
 use super::Psn;
 use crate::transport::congestion::nscc::{averaged, bdp, window_of};
