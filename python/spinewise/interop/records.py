@@ -1,8 +1,8 @@
 """Flow records of any origin: a row a flow, in CSV or Parquet, with named columns.
 
-Without more being said the columns are ``src``, ``dst``, ``size_bytes`` and a start whose name ends in its unit, such
-as ``start_ns``. Other names are told, and so is the unit of a start whose name does not tell it. Which host a name is
-that is no number, such as an address, says `placing`.
+By default the columns are ``src``, ``dst``, ``size_bytes`` and a start whose name ends in its unit, such
+as ``start_ns``. Other names must be given, and so must the unit of a start whose name lacks it. If a name is
+not a number, such as an address, `placing` gives its host.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ PARQUET = b"PAR1"
 
 @dataclass(frozen=True)
 class Columns:
-    """Where things stand, and in which units.
+    """The columns, and their units.
 
     Attributes:
-        names: the column of src, dst, size and start, for those that are told.
-        start_unit: unit of starts, if it is told.
+        names: the column of src, dst, size and start, for those that are given.
+        start_unit: the unit of starts, if it is given.
         unit_bytes: bytes per unit of size.
     """
 
@@ -44,7 +44,7 @@ class Columns:
         """The place of each column, and the unit of starts in seconds.
 
         Raises:
-            SpecError: a column is not there, or nothing tells the unit.
+            SpecError: a column is missing, or the unit is unknown.
         """
         wanted = {"src": "src", "dst": "dst", "size": "size_bytes", **self.names}
         if "start" not in wanted:
@@ -63,13 +63,13 @@ class Columns:
 
 
 def unit_in(name: str) -> str | None:
-    """The unit that the name of a column ends in."""
+    """The unit at the end of the name of a column."""
     last = name.lower().rpartition("_")[2]
     return last if last in TIME_UNITS and "_" in name else None
 
 
 def is_parquet(path: str | Path) -> bool:
-    """Whether a file begins as Parquet does."""
+    """Whether a file begins like Parquet."""
     try:
         with Path(path).open("rb") as stream:
             return stream.read(len(PARQUET)) == PARQUET
@@ -78,10 +78,10 @@ def is_parquet(path: str | Path) -> bool:
 
 
 def read(path: str | Path, columns: Columns, placing: Placing | None = None) -> FlowList:
-    """Read flow records; `placing` says which hosts their names are.
+    """Read flow records; `placing` maps their names to hosts.
 
     Raises:
-        SpecError: with file and row: a column or a unit that is missing, a field that is no number of its kind, a
+        SpecError: with file and row: a column or a unit that is missing, a field that is not a number of its kind, a
             flow to its own sender, a file without rows.
     """
     file = printable(path)
@@ -117,7 +117,7 @@ def read(path: str | Path, columns: Columns, placing: Placing | None = None) -> 
 
 
 def csv_rows(path: str | Path, file: str) -> tuple[list[str], Iterator[tuple[str, list[str]]]]:
-    """The header and the rows of a CSV file, with the line of each; ``#`` begins a remark."""
+    """The header and the rows of a CSV file, with the line of each; ``#`` begins a comment."""
     text = read_text(path, "FILE", most=TABLE_BYTES)
     reader = csv.reader(StringIO(text), skipinitialspace=True)
     lines = ((f"line {reader.line_num}", row) for row in reader if row and not row[0].startswith("#"))
@@ -150,7 +150,7 @@ def parquet_rows(path: str | Path, file: str) -> tuple[list[str], Iterator[tuple
 
 
 def as_text(value: object) -> str:
-    """A value of a table as text, nothing for none."""
+    """A value of a table as text, empty for None."""
     return "" if value is None else value if isinstance(value, str) else repr(value)
 
 
