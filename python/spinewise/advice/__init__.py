@@ -25,4 +25,4 @@
 """
 
 BUDGET_S = 300.0
-"""The default wall seconds that an advice may take."""
+"""The default wall seconds that advice may take."""

@@ -1,4 +1,4 @@
-"""An advice as data: `advice.json` has these fields and no others."""
+"""Advice as data: `advice.json` has these fields and no others."""
 
 from __future__ import annotations
 

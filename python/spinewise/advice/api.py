@@ -109,7 +109,7 @@ def advise(
 
 
 def conducted(course: Course, on_interrupt: OnInterrupt) -> Advice:
-    """Conduct an advice from its pilot to its end."""
+    """Conduct the whole course of advice, from the pilot to the answer."""
     with course.part("pilot"):
         course.pilot()
     course.plan()

@@ -1,4 +1,4 @@
-"""Assemble an advice from its course."""
+"""Assemble the advice from its course."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The course of an advice: a pilot of everything, a race, a few parameters tried, and tests of the answer, in time."""
+"""The course of giving advice: a pilot of everything, a race, parameter tuning, and tests of the answer, in time."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ Say = Callable[[str], None]
 
 @dataclass
 class Course:
-    """An advice under way.
+    """Advice in progress.
 
     Attributes:
         spec: as it was given.

@@ -1,4 +1,4 @@
-"""An advice as files: advice.json, which has everything, and advice.md, which reads like the screen."""
+"""Advice as files: advice.json, which has everything, and advice.md, which reads like the screen."""
 
 from __future__ import annotations
 

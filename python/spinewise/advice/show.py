@@ -1,4 +1,4 @@
-"""An advice on one screen, and the same as text for a file."""
+"""Advice on one screen, and the same as text for a file."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def title(advice: Advice) -> str:
 
 
 def sections(advice: Advice) -> Iterator[tuple[str, Sequence[str]]]:
-    """The parts of an advice: a word and its lines."""
+    """The parts of advice: a word and its lines."""
     found = advice.entrant(advice.advised)
     if advice.no_choice or advice.idle:
         yield "Warning", [line.removeprefix("warning: ") for line in (*advice.no_choice, *advice.idle)]
@@ -263,7 +263,7 @@ def chosen_from(advice: Advice) -> list[str]:
     if len(last.tied) < 2:
         return ["all others are surely worse, or cost more without being better"]
     if not last.near:
-        # An advice that was written before this field existed.
+        # Advice that was written before this field existed.
         return [f"not told apart from the best: {few(last.tied)}"]
     pick = last.look_at or last.advised
     near = sorted(last.near, key=lambda label: label != pick)

@@ -280,7 +280,7 @@ def repaired(spec: Spec, resolved: Spec) -> Spec:
 
 
 def is_broken(resolved: Spec) -> bool:
-    """Whether a spec has faults, or links unlike the rest."""
+    """Whether a spec has faults, or links that differ from the rest."""
     return bool(resolved.get("fault") or resolved["topology"].get("override"))
 
 

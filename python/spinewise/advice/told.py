@@ -1,4 +1,4 @@
-"""Numbers of an advice in words: values, differences, names of a list."""
+"""Numbers of advice in words: values, differences, names of a list."""
 
 from __future__ import annotations
 

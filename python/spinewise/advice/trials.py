@@ -1,4 +1,4 @@
-"""Runs of schemes under the cases of an advice: made by a sweep, kept in its ledger, read back as numbers."""
+"""Runs of schemes under the cases of the advice: made by a sweep, kept in its ledger, read back as numbers."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Trial:
 
 @dataclass
 class Trials:
-    """All runs of an advice.
+    """All runs for one piece of advice.
 
     Attributes:
         name: the name of the spec, for the ledger.

@@ -162,7 +162,7 @@ def told(what: str, reasons: list[Reason]) -> list[str]:
 
 
 def unexplained(comparison: Comparison, found: Verdict) -> list[str]:
-    """A note that no fact differs, if that is so; nothing is said of a difference that may be chance."""
+    """A note that no fact differs, if that is so; a difference that may be chance is not mentioned."""
     sure = found.other in found.beats or len(comparison.seeds) < FEWEST_SEEDS
     if found.why or found.price or found.alike or found.other is None or not sure:
         return []

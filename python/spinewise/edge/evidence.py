@@ -2,7 +2,7 @@
 
 ```text
 docs/evidence/edge-2026/study.json    engine, days, what was refused
-docs/evidence/edge-2026/runs.parquet  a row a run: where it stands in the study, and `row.Row`
+docs/evidence/edge-2026/runs.parquet  a row a run: its place in the study, and `row.Row`
 ```
 """
 

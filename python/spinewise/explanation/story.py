@@ -69,7 +69,7 @@ def delays(story: Story) -> list[str]:
 
 
 def arrived_us(story: Story) -> float:
-    """When the flow had arrived in full; infinity if it had not when the run ended."""
+    """The time at which the flow had arrived in full; infinity if the run ended before."""
     flow = story.flow
     return float(flow["start_us"]) + float(flow["fct_us"]) if flow.get("finished") else math.inf
 

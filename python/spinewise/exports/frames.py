@@ -1,6 +1,6 @@
 """A packet of the model as an Ethernet frame, as a capture on a real link would contain it.
 
-The model has no addresses and no payload. What stands in for them:
+The model has no addresses and no payload. Their substitutes:
 
 - Hosts are 10.0.0.1 and up, switches 172.16.0.1 and up, both in the order of their numbers. Each node has one MAC
   address, 02:00 and its number: a frame carries those of the two ends of the link.

@@ -275,7 +275,7 @@ def info(connection: socket.socket) -> dict[str, int]:
 
 
 PRIORITY = -10
-"""Ahead of other processes: a late process would look like a slow fabric."""
+"""The priority, above other processes: a late process would look like a slow fabric."""
 
 
 def main() -> None:

@@ -23,7 +23,7 @@ Kept = npt.NDArray[np.float64]
 
 CONFIDENCE = 0.95
 FEWEST_PAIRS = 3
-"""The fewest pairs for a distinction: two may be close by luck, which a test takes for no spread."""
+"""The fewest pairs for a distinction: two may be close by luck, which a test would mistake for no spread."""
 
 
 def percentile(values: Floats, p: float, method: Method = "nearest_rank") -> float:

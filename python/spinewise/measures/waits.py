@@ -1,7 +1,7 @@
 """Completion times that omit no flow: one that had not finished counts with the time that it had waited.
 
 That is less than it would have taken, so a percentile may be a bound, and is marked so. But a scheme that leaves flows
-behind never looks better for it, as with percentiles of finished flows only.
+behind never benefits from that, as it would with percentiles of finished flows only.
 """
 
 from __future__ import annotations

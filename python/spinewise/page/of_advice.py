@@ -1,4 +1,4 @@
-"""An advice as a part of a page: what to run, by how much and how certainly, why, when it would be wrong."""
+"""Advice as a part of a page: what to run, by how much and how certainly, why, when it would be wrong."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ STATUS: dict[str, tuple[str, Tone]] = {
 
 
 def part(advice: Advice, name: str) -> Part:
-    """The part of an advice."""
+    """The part of a page for one piece of advice."""
     told = dict(show.sections(advice))
     looks = charts.looked([one.label for one in advice.entrants])
     cards = Answers(tuple(answers(advice, told)))

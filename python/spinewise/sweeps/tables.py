@@ -158,7 +158,7 @@ class NotAStore(Exception):  # noqa: N818 - it is turned into a SpecError with t
 
 @contextmanager
 def in_words(folder: Path | None) -> Iterator[None]:
-    """Turn errors of SQLite or the system into one that says what helps.
+    """Convert an error of SQLite or the system into one that suggests a remedy.
 
     Raises:
         SpecError: naming the folder of the store.

@@ -1,4 +1,4 @@
-"""Things behind the verdicts that the experiments do not show: `python -m spinewise.papers.lbsp.checks`.
+"""Measurements behind the verdicts that the experiments do not show: `python -m spinewise.papers.lbsp.checks`.
 
 How many packets ever wait on the way to T5; how much longer S2's flow takes over a slow link, by assumptions the paper
 leaves open; which flows are slow at 8:1 and where their packets wait.
